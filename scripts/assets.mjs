@@ -1,5 +1,6 @@
-// The files that pages load, put where they are served from: ours, those of packages, and the console. wrangler runs this before it builds
-// (`[build]` in wrangler.toml). Invariants: the directory holds just these files; and a file that somebody reads meanwhile is never half written.
+// Copies the files that pages load to where they are served from: ours, those of packages, and the console. wrangler runs this before it
+// builds (`[build]` in wrangler.toml). Invariants: the directory contains exactly these files; a file that another process reads is never
+// half-written.
 import fs from 'node:fs';
 import path from 'node:path';
 import { buildConsole, consoleDist } from './console.mjs';
@@ -41,7 +42,7 @@ for (const entry of fs.readdirSync(assetsDir, { recursive: true, withFileTypes: 
 }
 
 /**
- * The binding for the local runtime: the directory itself. The runtime's stand-in for the platform's router would run before each request.
+ * The binding for the local runtime: the directory itself. The runtime's emulation of the platform's router would run before each request.
  * @param {any} declared the Worker's options, as wrangler read them from wrangler.toml
  */
 export const assetsBinding = ({ assets, serviceBindings }) => ({

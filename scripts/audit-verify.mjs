@@ -1,6 +1,7 @@
-// `npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE`: checks an export of the audit log without the service: hash chain, order,
-// completeness, and the signed checkpoints. For auditors: one file, Node.js 20 or later, `canonicalize`, no network. Invariants: only what the
-// files prove is said; of several faults that of the lowest sequence is named; the log is read line by line, however long it is.
+// `npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE`: verifies an export of the audit log without the service: hash chain,
+// order, completeness and signed checkpoints. For auditors: one file, Node.js 20 or later, `canonicalize`, no network. Invariants: it
+// states only what the files prove; of several faults, it names the one with the lowest sequence; it reads the log line by line, regardless
+// of its size.
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -8,11 +9,11 @@ import { parseArgs } from 'node:util';
 import canonicalize from 'canonicalize';
 
 const USAGE = `Use: npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE [--first SEQUENCE] [--last SEQUENCE] [--json]
-  FILE.ndjson     GET /orgs/ORG/audit-log?format=ndjson, or an export of what is past retention; newest or oldest entry first
-  --checkpoints   GET /orgs/ORG/audit-log/checkpoints (fetch them before the log), or checkpoints that you kept earlier
-  --key           GET /orgs/ORG/audit-log/key, its JWK or its PEM; better a copy that you kept earlier
-  --first         the sequence at which the file is to begin, if that is not where the log or the checkpoints begin
-  --last          the sequence at which the file is to end, if there are checkpoints of newer entries
+  FILE.ndjson     GET /orgs/ORG/audit-log?format=ndjson, or an export of entries past retention; newest or oldest entry first
+  --checkpoints   GET /orgs/ORG/audit-log/checkpoints (fetch them before the log), or checkpoints that you stored earlier
+  --key           GET /orgs/ORG/audit-log/key, as JWK or PEM; preferably a copy that you stored earlier
+  --first         the first sequence that the file must contain, if neither the log nor the checkpoints begin there
+  --last          the last sequence that the file must contain, if there are checkpoints of newer entries
 Exit code: 0 intact, 1 not intact, 2 wrong use.`;
 
 /** @typedef {{ sequence: number, hash: string, prev_hash: string, time: string, format?: number, missing?: Stretch[] }} Entry */
@@ -20,12 +21,12 @@ Exit code: 0 intact, 1 not intact, 2 wrong use.`;
 /** @typedef {{ org: string, sequence: number, hash: string, time: string, signature: string }} Checkpoint */
 /** @typedef {{ kind: string, sequence: number, line: number | null, message: string }} Fault */
 
-/** Wrong use, or a file that is not what it should be. */
+/** Wrong usage, or an invalid file. */
 class UsageError extends Error {}
 
 const sha256 = (/** @type {string} */ text) => createHash('sha256').update(text).digest('hex');
 
-/** The hash of an entry, by its format; null where that is not known. @param {Entry} entry */
+/** The hash of an entry, by its format; null if the format is unknown. @param {Entry} entry */
 function hashOf({ hash: _, ...entry }) {
   if (entry.format === undefined) return sha256(JSON.stringify(entry));
   return entry.format === 2 ? sha256(/** @type {string} */ (canonicalize(entry))) : null;
@@ -50,10 +51,10 @@ function readKey(file) {
     const key = createPublicKey(json ? { key: json.jwk ?? json, format: 'jwk' } : text);
     if (key.asymmetricKeyType === 'ed25519') return key;
   } catch {}
-  throw new UsageError(`${file} holds no Ed25519 public key, neither as JWK nor as PEM.`);
+  throw new UsageError(`${file} contains no Ed25519 public key, neither as JWK nor as PEM.`);
 }
 
-/** One JSON value, or one a line. @param {string} text */
+/** One JSON value, or one per line. @param {string} text */
 function valuesOf(text) {
   try {
     return [JSON.parse(text)];
@@ -65,14 +66,14 @@ function valuesOf(text) {
   }
 }
 
-/** Checkpoints, alone, as pages or as the data of events. @param {any} value @returns {Checkpoint[]} */
+/** Checkpoints, on their own, in pages or as the data of events. @param {any} value @returns {Checkpoint[]} */
 function checkpointsIn(value) {
   if (Array.isArray(value)) return value.flatMap(checkpointsIn);
   if (Array.isArray(value?.data)) return value.data.flatMap(checkpointsIn);
   if (value?.checkpoint) return checkpointsIn(value.checkpoint);
   if (value?.data?.signature) return [{ org: value.org_id, ...value.data }];
   if (typeof value?.signature === 'string' && Number.isSafeInteger(value.sequence)) return [value];
-  throw new UsageError('The file of --checkpoints holds something else than checkpoints.');
+  throw new UsageError('The file of --checkpoints contains something other than checkpoints.');
 }
 
 /** Genuine checkpoints by sequence, and the first fault. @param {string} file @param {import('node:crypto').KeyObject} key */
@@ -90,8 +91,8 @@ function readCheckpoints(file, key) {
     const { org, sequence, hash, time, signature } = one;
     const message = Buffer.from(/** @type {string} */ (canonicalize({ hash, org, sequence, time })));
     const say = (/** @type {string} */ what) => faults.note('checkpoint', sequence, null, `The checkpoint of entry ${sequence} ${what}.`);
-    if (!verify(null, message, key, Buffer.from(signature, 'base64'))) say('was altered, or was signed by another key');
-    else if (checkpoints.has(sequence) && checkpoints.get(sequence)?.hash !== hash) say('contradicts another one that was signed too');
+    if (!verify(null, message, key, Buffer.from(signature, 'base64'))) say('was altered or signed by another key');
+    else if (checkpoints.has(sequence) && checkpoints.get(sequence)?.hash !== hash) say('contradicts another signed checkpoint');
     else checkpoints.set(sequence, one);
   }
   const orgs = new Set([...checkpoints.values()].map(({ org }) => org));
@@ -99,7 +100,7 @@ function readCheckpoints(file, key) {
   return { checkpoints, org: [...orgs][0] ?? null, fault: faults.first };
 }
 
-/** Keeps the fault of the lowest sequence. */
+/** Keeps the fault with the lowest sequence. */
 class Faults {
   /** @type {Fault | null} */
   first = null;
@@ -118,7 +119,7 @@ class Walk {
   /** Sequences of entries that a checkpoint confirms. @type {Set<number>} */
   confirmed = new Set();
   faults = new Faults();
-  /** The entry that went furthest, oldest and newest. @type {Entry | null} */
+  /** The entry read last, and the oldest and the newest. @type {Entry | null} */
   last = null;
   /** @type {Entry | null} */
   oldest = null;
@@ -126,7 +127,7 @@ class Walk {
   newest = null;
   /** @type {{ from: number, to: number, line: number }[]} */
   gaps = [];
-  /** What the newest entry that speaks of it says is lost. @type {{ by: number, stretches: Stretch[] }} */
+  /** The lost ranges according to the newest entry that records them. @type {{ by: number, stretches: Stretch[] }} */
   lost = { by: 0, stretches: [] };
 
   /** @param {1 | -1} direction 1: oldest first. @param {Map<number, Checkpoint>} checkpoints */
@@ -145,7 +146,7 @@ class Walk {
     if (entry === 'checkpoint') return;
     if (!entry) {
       const expected = (this.last?.sequence ?? 0) + this.direction;
-      this.faults.note('malformed', expected, line, `Line ${line} is no audit entry as the service exports it, or is cut off.`);
+      this.faults.note('malformed', expected, line, `Line ${line} is not an audit entry in the service's export format, or is truncated.`);
       return;
     }
     this.entries++;
@@ -154,23 +155,23 @@ class Walk {
     this.follow(entry, line);
   }
 
-  /** The entry by itself. @param {Entry} entry @param {number} line */
+  /** Checks the entry on its own. @param {Entry} entry @param {number} line */
   check(entry, line) {
     const { sequence, hash, time } = entry;
     const signed = this.checkpoints.get(sequence);
     if (hash !== hashOf(entry))
-      this.faults.note('altered', sequence, line, `Entry ${sequence} of ${time} was altered: its hash is not that of its contents.`);
+      this.faults.note('altered', sequence, line, `Entry ${sequence} of ${time} was altered: its hash does not match its contents.`);
     else if (signed && signed.hash !== hash)
       this.faults.note(
         'altered',
         sequence,
         line,
-        `Entry ${sequence} of ${time} is not the one that was signed in a checkpoint of ${signed.time}.`,
+        `Entry ${sequence} of ${time} is not the one signed in the checkpoint of ${signed.time}.`,
       );
     else if (signed) this.confirmed.add(sequence);
   }
 
-  /** The entry after the one before it. @param {Entry} entry @param {number} line */
+  /** Checks the entry against the one before it. @param {Entry} entry @param {number} line */
   follow(entry, line) {
     const { last, direction } = this;
     const steps = last ? (entry.sequence - last.sequence) * direction : 1;
@@ -180,19 +181,19 @@ class Walk {
     else if (older && newer && newer.prev_hash !== older.hash)
       this.faults.note(
         ...['altered', older.sequence, direction > 0 ? line - 1 : line],
-        `Entry ${older.sequence} of ${older.time} was altered or replaced: entry ${newer.sequence}, which follows it, names another hash.`,
+        `Entry ${older.sequence} of ${older.time} was altered or replaced: entry ${newer.sequence}, which follows it, has a different prev_hash.`,
       );
     this.last = entry;
     if (!this.oldest || entry.sequence < this.oldest.sequence) this.oldest = entry;
     if (!this.newest || entry.sequence > this.newest.sequence) this.newest = entry;
   }
 
-  /** An entry that stands where a later or earlier one belongs. @param {Entry} entry @param {number} line */
+  /** An entry out of order. @param {Entry} entry @param {number} line */
   backwards({ sequence, time }, line) {
     const gap = this.gaps.find(({ from, to }) => from <= sequence && sequence <= to);
     const isBeyond = sequence < (this.oldest?.sequence ?? 0) || sequence > (this.newest?.sequence ?? 0);
-    if (!gap && !isBeyond) return this.faults.note('duplicated', sequence, line, `Entry ${sequence} of ${time} stands in the log twice.`);
-    this.faults.note('reordered', sequence, line, `Entry ${sequence} of ${time} does not stand in its place: the log was reordered.`);
+    if (!gap && !isBeyond) return this.faults.note('duplicated', sequence, line, `Entry ${sequence} of ${time} is in the log twice.`);
+    this.faults.note('reordered', sequence, line, `Entry ${sequence} of ${time} is out of place: the log was reordered.`);
     if (!gap) return;
     this.gaps.splice(this.gaps.indexOf(gap), 1);
     for (const part of [
@@ -207,9 +208,9 @@ class Walk {
 function entryIn(text) {
   try {
     const value = JSON.parse(text);
-    // The last line of an export of what is past retention.
+    // The last line of an export of entries past retention.
     if (value?.checkpoint && value.sequence === undefined) return 'checkpoint';
-    // Another spelling could say a field twice, and so one thing to one reader and another to the next.
+    // Another notation could repeat a field and mean different things to different readers.
     const isPlain = JSON.stringify(value) === text;
     const isEntry = Number.isSafeInteger(value?.sequence) && value.sequence > 0 && [value.hash, value.prev_hash].every(isHash);
     return isPlain && isEntry ? value : null;
@@ -218,7 +219,10 @@ function entryIn(text) {
   }
 }
 
-/** The lines of a file, a piece at a time. Lines end in a line feed alone: newer releases of Node end them at U+2028 too. @param {string} file */
+/**
+ * The lines of a file, read piece by piece. Only a line feed ends a line: newer Node releases also end lines at U+2028. @param {string}
+ * file
+ */
 async function* linesOf(file) {
   let rest = '';
   for await (const piece of fs.createReadStream(file, { encoding: 'utf8' })) {
@@ -255,9 +259,9 @@ function directionOf(file) {
 
 // ---------------------------------------------------------------- the verdict
 
-/** What no entry stands for: lost, as the log itself says, or removed. @param {Walk} walk @returns {Stretch[]} */
+/** Judges the gaps: entries lost, according to the log itself, or removed. @param {Walk} walk @returns {Stretch[]} */
 function judgeGaps(walk) {
-  // An entry that no checkpoint covers could have been written by whoever removed the others.
+  // An entry without a later checkpoint could have been written by whoever removed the others.
   const isSigned = walk.lost.by <= walk.confirmedThrough();
   const { stretches } = isSigned ? walk.lost : { stretches: [] };
   /** @type {Stretch[]} */
@@ -279,16 +283,16 @@ function judgeGaps(walk) {
       );
   }
   if (walk.lost.by && !isSigned && walk.gaps.length && walk.faults.first?.kind === 'removed')
-    walk.faults.first.message += ` Entry ${walk.lost.by} speaks of lost entries, but no checkpoint covers it yet.`;
-  // What the log says is lost and stands there all the same was put there.
+    walk.faults.first.message += ` Entry ${walk.lost.by} records lost entries, but no checkpoint covers it yet.`;
+  // An entry that the log records as lost but that exists was inserted.
   for (const { from, to } of stretches) {
     const inside = presentIn(walk, from, to);
-    if (inside !== null) walk.faults.note('inserted', inside, null, `Entry ${inside} was inserted: the log itself says that it is lost.`);
+    if (inside !== null) walk.faults.note('inserted', inside, null, `Entry ${inside} was inserted: the log records it as lost.`);
   }
   return lost;
 }
 
-/** The first sequence of a stretch for which there is an entry. @param {Walk} walk @param {number} from @param {number} to */
+/** The first sequence of a range that has an entry. @param {Walk} walk @param {number} from @param {number} to */
 function presentIn({ oldest, newest, gaps }, from, to) {
   let at = Math.max(from, oldest?.sequence ?? 1);
   const end = Math.min(to, newest?.sequence ?? 0);
@@ -313,13 +317,13 @@ function judgeBegin(walk, { org, first }, lost) {
     walk.faults.note('cut_off', begin - 1 || 1, null, `The log was cut off before entry ${begin}: ${why}.`);
   if (first !== null) {
     if (begin > first) say(`it is to begin at entry ${first}`);
-  } else if (begin > 1 && earliest < begin - 1) say(`a checkpoint says that there was an entry ${earliest}`);
+  } else if (begin > 1 && earliest < begin - 1) say(`a checkpoint confirms entry ${earliest}`);
   if (before && before.hash !== oldest.prev_hash)
     walk.faults.note(
       'altered',
       oldest.sequence,
       null,
-      `Entry ${oldest.sequence} does not follow the entry before it, which a checkpoint confirms.`,
+      `Entry ${oldest.sequence} does not follow the previous entry, which a checkpoint confirms.`,
     );
   if (oldest.sequence === 1 && org !== null && oldest.prev_hash !== sha256(`svc/v1/audit/${org}`))
     walk.faults.note('altered', 1, null, 'Entry 1 is not the beginning of the log of this organisation.');
@@ -357,9 +361,9 @@ async function check(args) {
   if (fault) walk.faults.note(fault.kind, fault.sequence, fault.line, fault.message);
   let line = 0;
   for await (const text of linesOf(file)) walk.take(text, ++line);
-  if (walk.entries === 0 && !walk.faults.first && checkpoints.size === 0) throw new UsageError(`${name} holds no audit entries.`);
+  if (walk.entries === 0 && !walk.faults.first && checkpoints.size === 0) throw new UsageError(`${name} contains no audit entries.`);
   const missing = walk.entries ? judgeGaps(walk) : [];
-  if (walk.entries === 0) walk.faults.note('cut_off', 1, null, 'The log holds no entry, and there are checkpoints of some.');
+  if (walk.entries === 0) walk.faults.note('cut_off', 1, null, 'The log contains no entries, but there are checkpoints of some.');
   else {
     judgeBegin(walk, { org, first: expected.first }, missing);
     judgeEnd(walk, expected.last);
@@ -381,7 +385,7 @@ function parse(args) {
   }
 }
 
-/** Entries of each unbroken run that come after its last checkpoint: nothing that was signed vouches for them. @param {Walk} walk */
+/** Entries of each unbroken run after its last checkpoint: no signature covers them. @param {Walk} walk */
 function unsignedIn({ oldest, newest, gaps, confirmed }) {
   const ends = [...gaps.map(({ from }) => from - 1), newest?.sequence ?? 0].sort((a, b) => a - b);
   const starts = [oldest?.sequence ?? 1, ...gaps.map(({ to }) => to + 1)].sort((a, b) => a - b);

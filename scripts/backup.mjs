@@ -1,6 +1,6 @@
-// `npm run backup`: the whole database of a vault in one SQL file, encrypted as it is there. First, the gates of a running service move
-// their newest audit entries into the database. Invariants: it shows the vault at one point in time, while the service goes on; it is made
-// completely or not at all; and its last line is a SHA-256 of all before it, so that a truncated backup is recognised.
+// `npm run backup`: the whole database of a vault in one SQL file, encrypted as stored. First, the gates of a running service move their
+// newest audit entries to the database. Invariants: the backup shows the vault at one point in time, while the service continues; it is
+// created completely or not at all; its last line is a SHA-256 of everything before it, so a truncated backup is recognised.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -38,7 +38,7 @@ await run(async () => {
     const result = { file, ...made, archived: orgs.length - missing, not_archived: missing };
     if (missing)
       process.stderr.write(
-        `The newest audit entries of ${missing} of ${orgs.length} organisations are in their gates only and not in this backup: ${why}. To include them, ${remedy} and make the backup again.\n`,
+        `The newest audit entries of ${missing} of ${orgs.length} organisations are only in their gates and not in this backup: ${why}. To include them, ${remedy} and create the backup again.\n`,
       );
     process.stdout.write(
       values.json
@@ -59,10 +59,10 @@ function localService(url) {
   return { url: url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
 }
 
-/** The deployment's. The token of the local vault is not sent there. @param {string | undefined} url @returns {Promise<Service>} */
+/** The service of the deployment. The local vault's token is not sent to it. @param {string | undefined} url @returns {Promise<Service>} */
 async function remoteService(url) {
   const token = process.env.BOOTSTRAP_TOKEN;
-  if (!token) return { why: 'BOOTSTRAP_TOKEN is not set', remedy: "set it in the environment to the deployment's" };
+  if (!token) return { why: 'BOOTSTRAP_TOKEN is not set', remedy: "set it to the deployment's in the environment" };
   if (url) return { url, token };
   try {
     await reachDatabase();
@@ -101,10 +101,14 @@ async function archive(service) {
   } finally {
     bar.end();
   }
-  return { done, why: `the service at ${service.url} does not hold them, or did not yet`, remedy: 'check that it is the right one' };
+  return {
+    done,
+    why: `the service at ${service.url} does not have them, or did not when it was asked`,
+    remedy: 'check that it is the right service',
+  };
 }
 
-/** Whether a vault answers there: the token is sent to nothing else. @param {string} url */
+/** Whether a vault responds there: the token is not sent anywhere else. @param {string} url */
 async function answers(url) {
   try {
     const answer = await fetch(new URL('/healthz', url), { redirect: 'error', signal: AbortSignal.timeout(10_000) });
@@ -114,18 +118,22 @@ async function answers(url) {
   }
 }
 
-/** A snapshot of the local database: what is written from now on is not in it. */
+/** A snapshot of the local database, without later writes. */
 function snapshot() {
   const vault = vaultFile(stateDir());
   if (!vault)
-    throw new Fault(`There is no vault in ${stateDir()}: start the service once, set STATE_DIR as npm start has it, or give --remote`);
+    throw new Fault(
+      `There is no vault in ${stateDir()}: start the service once, set STATE_DIR to the value used by npm start, or pass --remote`,
+    );
   const db = new DatabaseSync(vault, { readOnly: true, timeout: 10_000 });
   db.exec('BEGIN');
   db.prepare('SELECT count(*) FROM d1_migrations').get(); // the first read takes the snapshot
   return db;
 }
 
-/** The deployment's database, as D1 exports it: it serves no queries meanwhile, so this is a snapshot too. @param {string} scratch */
+/**
+ * The deployment's database, as exported by D1: it serves no queries during the export, so this is a snapshot too. @param {string} scratch
+ */
 async function exported(scratch) {
   const sql = path.join(scratch, 'export.sql');
   await wrangler(['d1', 'export', 'DB', '--remote', '--skip-confirmation', '--output', sql]);
@@ -149,7 +157,7 @@ function write(db, file, time) {
     fd = fs.openSync(file, 'wx', 0o600);
   } catch (error) {
     throw new Fault(
-      error.code === 'EEXIST' ? `${file} exists: name another file with --output` : `${file} cannot be created: ${error.message}`,
+      error.code === 'EEXIST' ? `${file} already exists: name another file with --output` : `${file} cannot be created: ${error.message}`,
     );
   }
   const hash = createHash('sha256');
@@ -159,7 +167,7 @@ function write(db, file, time) {
   };
   const bar = progress('backing up, bytes:');
   try {
-    put(`-- Secrets Vault Service: a backup, to be put back by npm run restore.\n-- ${JSON.stringify(header)}\n`);
+    put(`-- Secrets Vault Service: a backup. Restore it with npm run restore.\n-- ${JSON.stringify(header)}\n`);
     let bytes = 0;
     for (const statement of dump(db)) {
       put(`${statement}\n`);

@@ -1,7 +1,7 @@
-// `npm run bench:client`: reads from the TypeScript client's memory a second, beside reads that ask the vault with an ETag, and the time from a
-// rotation to `onChange`, beside that of the rotation itself.
+// `npm run bench:client`: reads per second from the TypeScript client's memory, compared with reads that ask the vault with an ETag; and
+// the time from a rotation to `onChange`, compared with the rotation itself.
 //   npm run bench:client -- [--seconds N] [--rotations N]
-// The vault runs in the local runtime, in a process of its own. What is compared takes turns in short slices.
+// The vault runs in the local runtime, in a separate process. Compared operations take turns in short slices.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import './scratch.mjs';
@@ -33,7 +33,7 @@ try {
 }
 process.exit();
 
-/** Waits until the stream of `vault` is open: until it tells of a change that `other` makes. */
+/** Waits until the stream of `vault` is open: until it reports a change that `other` makes. */
 async function watched(vault, other) {
   let isOpen = false;
   const remove = vault.onChange(() => {

@@ -1,8 +1,8 @@
-// `npm run bench:events`: how many deliveries a second the service makes to webhooks, and what streams of events cost while nothing happens.
+// `npm run bench:events`: how many webhook deliveries per second the service makes, and what idle event streams cost.
 //   npm run bench:events -- [--events N] [--webhooks N] [--streams N] [--seconds N]
-// Deliveries: the receivers, in this process, hold the first requests until all events are raised, and then answer at once; what is counted is
-// the time and the CPU time of the runtime from there until the last delivery has come. Streams: memory and CPU time of the runtime without
-// streams, and with so many that wait, each for as many seconds.
+// Deliveries: the receivers, in this process, hold the first requests until all events are raised, and then respond immediately; measured
+// are the elapsed time and the runtime's CPU time from then until the last delivery. Streams: memory and CPU time of the runtime without
+// streams and with this many idle ones, each for the same time.
 import http from 'node:http';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ for (const name of names.filter((one) => !(Number(values[one]) > 0))) {
   process.exit(1);
 }
 const [events, webhooks, streams, seconds] = names.map((name) => Number(values[name]));
-/** A credential can have so many streams. */
+/** The most streams of a credential. */
 const STREAMS_OF_ONE = 100;
 const megabytes = (bytes) => `${Math.round(bytes / 1024 ** 2).toLocaleString('en')} MB`;
 
@@ -39,7 +39,7 @@ process.exit();
 
 async function measureDeliveries(call, org) {
   const held = [];
-  // A request that was held for too long comes again.
+  // A request that was held for too long is repeated.
   const came = new Set();
   let isHolding = true;
   const receiver = http.createServer((request, response) => {
@@ -57,7 +57,7 @@ async function measureDeliveries(call, org) {
     good(await call('POST', `/orgs/${org.id}/secrets`, org.tokens[n % org.tokens.length], { name: `n-${n}`, type: 'generic', value: 'v' })),
   );
   const due = events * webhooks;
-  // Each endpoint has been asked for.
+  // Wait until each endpoint has been called.
   while (held.length < webhooks) await sleep(10);
   tell(`${events} events are raised, ${held.length} requests are held`);
   const [cpu, started] = [vault.cpu(), performance.now()];

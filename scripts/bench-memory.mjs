@@ -1,5 +1,5 @@
-// `npm run bench:memory`: the memory of the runtime over repeated imports, generated files and syncs of 1,000 secrets. Resident memory holds garbage that
-// is not yet collected and pages of SQLite; the JavaScript heap is taken after a collection, so what grows there is held by the service.
+// `npm run bench:memory`: the runtime's memory over repeated imports, generated files and syncs of 1,000 secrets. Resident memory includes
+// uncollected garbage and SQLite pages; the JavaScript heap is measured after a collection, so its growth is memory held by the service.
 //   npm run bench:memory -- [--rounds N] [--only import|generate|sync] [--secrets N]
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -22,7 +22,7 @@ const FORMATS = [
   ...['kubernetes', 'external-secrets', 'docker-env', 'compose-secrets', 'dotenv', 'shell', 'tfvars', 'tfvars-json', 'ansible', 'helm'],
   ...['systemd', 'github-actions', 'dev-vars', 'json', 'yaml', 'properties'],
 ];
-/** Names that the vendor takes in one place. */
+/** The most names that the vendor accepts in one place. */
 const MOST = { 'github-actions': 100, supabase: 100, 'cloudflare-workers': 100 };
 
 const names = Array.from({ length: secrets }, (_, n) => `NAME_${String(n).padStart(5, '0')}`);
@@ -83,7 +83,7 @@ async function ended(call, at, org, id) {
   }
 }
 
-/** Bytes that the service's isolate holds, after a collection: by the inspector of the runtime. */
+/** Bytes held by the service's isolate after a collection, from the runtime's inspector. */
 async function heapInUse() {
   const inspector = await vault.miniflare.getInspectorURL();
   const targets = await (await fetch(new URL('/json', inspector.href.replace(/^ws/, 'http')))).json();
@@ -100,7 +100,7 @@ async function heapInUse() {
       });
       socket.send(JSON.stringify({ id, method }));
     });
-  // A collection is made when the isolate runs the next time.
+  // The collection happens when the isolate runs next.
   const collected = ask('HeapProfiler.collectGarbage').then(() => true);
   while (!(await Promise.race([collected, sleep(100)]))) await fetch(`http://127.0.0.1:${vault.port}/healthz`);
   const { usedSize, embedderHeapUsedSize = 0, backingStorageSize = 0 } = await ask('Runtime.getHeapUsage');

@@ -1,6 +1,6 @@
-// `npm run bench:report`: what the compliance report of a large organisation takes in time, memory and calls. The organisation has 100,000 secrets of
-// 400 days ago, 40 policies, 900 API keys, and a million entries of the audit log in closed segments over 90 days: every finding about secrets
-// has 100,000 pieces of evidence to choose from.
+// `npm run bench:report`: time, memory and calls for the compliance report of a large organisation. The organisation has 100,000 secrets
+// created 400 days ago, 40 policies, 900 API keys, and a million audit log entries in closed segments over 90 days: every finding about
+// secrets has 100,000 pieces of evidence.
 //   npm run bench:report -- [--secrets N] [--segments N]
 import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -41,7 +41,7 @@ try {
 }
 process.exit();
 
-/** Makes one report. */
+/** Creates one report. */
 async function measure(org, call, format) {
   let most = 0;
   const watch = setInterval(() => {
@@ -63,7 +63,7 @@ async function measure(org, call, format) {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** What the Worker's log line says of the request; it may come a little later. */
+/** The calls according to the Worker's log line of the request, which may appear a little later. */
 async function calls() {
   for (let waited = 0; waited < 5000; waited += 20) {
     const found = /\\"gate_calls\\":(\d+),\\"d1_calls\\":(\d+)/.exec(vault.readLog());
@@ -73,7 +73,7 @@ async function calls() {
   return ['', ''];
 }
 
-/** Puts closed segments into D1 before the gate loses its storage: it goes on after them. */
+/** Writes closed segments to D1 before the gate loses its storage: it continues after them. */
 async function plant(org) {
   const sha256 = (text) => createHash('sha256').update(text).digest('hex');
   const idOf = (prefix, n) => `${prefix}_${String(n).padStart(22, '0')}`;

@@ -1,5 +1,5 @@
-// `npm run bench:syncs`: what syncs cost in calls, time and memory, by the built service and its queue, with servers that speak the vendors' wire formats
-// and answer at once. Calls are compared with the fewest that the vendor's API allows for as many names.
+// `npm run bench:syncs`: calls, time and memory of syncs, with the built service and its queue, against servers that speak the vendors'
+// wire formats and respond immediately. Calls are compared with the fewest that the vendor's API allows for the same names.
 //   npm run bench:syncs -- [--secrets N] [--only PLATFORM]
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -11,9 +11,9 @@ const secrets = Number(values.secrets);
 const chosen = Object.keys(platforms).filter((name) => !values.only || values.only.includes(name));
 const megabytes = (bytes) => Math.round(bytes / 1024 ** 2);
 
-/** Names that the vendor takes in one place. */
+/** The most names that the vendor accepts in one place. */
 const MOST = { 'github-actions': 100, supabase: 100, 'cloudflare-workers': 100 };
-/** The fewest writes for so many new names: one call for all, or for so many, or as many calls a name. */
+/** The fewest writes for new names: one call for all or for a batch, or a number of calls per name. */
 const WRITES = {
   ...{ vercel: 1, netlify: 1, heroku: 1, fly: 1, railway: 1, 'cloudflare-pages': 1, digitalocean: 1, supabase: 1, kubernetes: 2 },
   'cloudflare-workers': (n) => Math.ceil(n / 100),
@@ -58,7 +58,7 @@ try {
 }
 process.exit();
 
-/** One sync to its end: what was called, and how long it took from the request to its end. */
+/** One complete sync: its calls, and its duration from the request to the end. */
 async function sync(call, org, platform, some) {
   const fake = fakes[platform];
   const [calls, writes] = [fake.requests.length, fake.writes().length];

@@ -1,10 +1,11 @@
-// `npm run bench`: how fast the service is, beside the least that a Worker with a Durable Object can do (the floor). Floor and subject
-// take turns in short slices within one process of the runtime, so that whatever slows the machine slows both; a ratio is taken within a
-// round. With `--against DIR` another checkout takes the floor's place: the same rows by the code in DIR, in a process of its own. Invariant: an answer with another status than the expected one ends the run; nothing but whole successes is counted.
+// `npm run bench`: how fast the service is, compared with the minimum that a Worker with a Durable Object can do (the floor). Floor and
+// subject take turns in short slices within one runtime process, so anything that slows the machine slows both; a ratio is calculated
+// within a round. With `--against DIR`, another checkout replaces the floor: the same rows with the code in DIR, in a separate process.
+// Invariant: a response with an unexpected status ends the run; only complete successes are counted.
 //
-// What the numbers hold: the runtime runs Worker, gate and D1 on one thread, so requests a second are the inverse of all their CPU time
-// together. The client has the other core to itself: this process does nothing else meanwhile. `cpu_ms` is that CPU time a request, as the
-// system counts it (0 where it does not): it stays true on a machine that is busy with other things.
+// How to read the numbers: the runtime runs Worker, gate and D1 on one thread, so requests per second are the inverse of their total CPU
+// time. The client has the other core to itself: this process does nothing else. `cpu_ms` is that CPU time per request, as counted by the
+// system (0 if it does not count it): it stays accurate on a busy machine.
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -23,7 +24,7 @@ const options = {
 };
 const { values } = parseArgs({ options });
 const numberOf = (name, text) => {
-  if (!(Number(text) > 0)) fail(`--${name} is not a number above 0: give one, such as --${name} ${options[name].default}`);
+  if (!(Number(text) > 0)) fail(`--${name} is not a number above 0: pass one, such as --${name} ${options[name].default}`);
   return Number(text);
 };
 const [seconds, rounds] = [numberOf('seconds', values.seconds), numberOf('rounds', values.rounds)];
@@ -31,9 +32,9 @@ const counts = values.connections.flatMap((text) => text.split(',')).map((text) 
 
 const against = values.against === undefined ? null : path.resolve(process.env.INIT_CWD ?? '', values.against, 'scripts/measure.mjs');
 if (against !== null && !fs.existsSync(against))
-  fail(`--against ${values.against} is no checkout of this project: name a directory with the project and its dependencies`);
+  fail(`--against ${values.against} is not a checkout of this project: name a directory with the project and its dependencies`);
 
-/** Requests a second that no row goes beyond: as many keys are made, and an organisation has that much room in its audit log. */
+/** The highest assumed rate in requests per second: as many keys are created, and an organisation's audit log has room for them. */
 const FASTEST = 6000;
 const MOST_REQUESTS = 90_000; // an organisation's log holds 100,000 until the older ones have moved to D1
 const spent = FASTEST * (seconds * rounds + 1);
@@ -51,19 +52,19 @@ let made = 0;
 const read = (secret) => ({ path: `/secrets/${secret.id}` });
 
 /**
- * What is measured. `bare` is asked of the floor's own Worker; `org` makes the organisation that is asked, a fresh one where none is named; `tokens` makes
- * other callers than API keys; `wish` is the n-th request, whose path is one of the organisation's unless it is `global`; `beside` names a row that
- * takes the floor's place, to compare CPU time, that of what follows within half a second included.
+ * What is measured. `bare`: sent to the floor's own Worker; `org`: creates the organisation, a new one if absent; `tokens`: creates callers
+ * other than API keys; `wish`: the n-th request, with a path below the organisation unless it is `global`; `beside`: another row that
+ * replaces the floor, to compare CPU time, including work within the following half second.
  * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side: Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
  */
 const subjects = {
   'floor of a change': { bare: true, wish: () => ({ path: '/change' }) },
   'warm read': { wish: (org, n) => read(org.secrets[n % FEW]) },
-  // Half of them approval policies for reads, that apply to other names; half naming policies.
+  // Half of them are approval policies for reads that apply to other names, half are naming policies.
   'warm read with 50 policies': { org: (side) => governed(side, 50), wish: (org, n) => read(org.secrets[n % FEW]) },
-  // A prime step, so that neighbours in time are none in the table.
+  // A prime step, so that consecutive requests are not neighbours in the table.
   'warm read of 100,000': { org: once((side) => large(side, MANY, true)), wish: (org, n) => read(org.secrets[(n * 7919) % MANY]) },
-  // Each secret is read once: its ciphertext is in D1 alone. Gate, key and isolate are warm.
+  // Each secret is read once: its ciphertext is only in D1. Gate, key and isolate are warm.
   'cold read': {
     org: once((side) => large(side, COLD, false)),
     wish: (org) => read(org.secrets.pop() ?? fail('All secrets have been read: lower --seconds or --rounds')),
@@ -95,14 +96,14 @@ const subjects = {
   create: {
     wish: () => ({ method: 'POST', path: '/secrets', body: { name: `new-${made++}`, type: 'generic', value: freshValue() }, expect: 201 }),
   },
-  // The queue is not consumed here: what is measured is the making of the deliveries, not the sending (`npm run bench:events`).
+  // The queue is not consumed here: this measures creating deliveries, not sending them (`npm run bench:events`).
   'create with 10 webhooks': {
     beside: 'create',
     org: (side) => listened(side, 10),
     wish: (org, n) => subjects.create.wish(org, n),
   },
   patch: { wish: (org, n) => ({ method: 'PATCH', path: `/secrets/${org.secrets[n % FEW].id}`, body: { value: freshValue() } }) },
-  // The first creates them, all others replace their values.
+  // The first round creates them, all others replace their values.
   'import of 1,000': { wish: () => ({ method: 'POST', path: '/integrations/import', body: importOf(1000) }) },
   mint: { wish: () => ({ method: 'POST', path: '/access-tokens', body: { ttlSeconds: 3600 }, expect: 201 }) },
   '401 junk token': { wish: (org, n) => ({ ...read(org.secrets[n % FEW]), expect: 401 }) },
@@ -112,7 +113,7 @@ function importOf(count) {
   return { source: 'svc', data, onConflict: 'overwrite' };
 }
 const unknown = values.only?.find((name) => !(name in subjects));
-if (unknown) fail(`--only ${unknown} is none of the rows: ${Object.keys(subjects).join(', ')}`);
+if (unknown) fail(`--only ${unknown} is not one of the rows: ${Object.keys(subjects).join(', ')}`);
 
 /** @type {Side[]} */
 const sides = [];
@@ -140,7 +141,7 @@ try {
   if (values.json) process.stdout.write(`${JSON.stringify({ rows: rows.map(rounded) })}\n`);
 } catch (error) {
   process.exitCode = 1;
-  tell(`The run was given up: ${error.message}`);
+  tell(`The run was aborted: ${error.message}`);
 } finally {
   for (const { vault } of sides) await vault.stop();
 }
@@ -164,7 +165,7 @@ async function laneOf(side, name, count) {
     const { method = 'GET', path, global, body, expect = 200 } = subject.wish(org, n);
     if (bare) return { request: requestOf(method, path), expect };
     const token = tokens[n++ % tokens.length];
-    // Junk: a genuine token whose tag is wrong, the one kind of junk that takes a MAC to tell.
+    // Junk: a genuine token with a wrong tag, the only kind of junk that costs a MAC to detect.
     const bearer = expect === 401 ? `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` : token;
     return { request: requestOf(method, `/api/v1${global ? '' : `/orgs/${org.id}`}${path}`, bearer, body), expect };
   };
@@ -175,7 +176,7 @@ function floorOf({ vault }, count) {
   return lane(vault, vault.floorPort, count, () => ({ request: requestOf('GET', '/floor'), expect: 200 }));
 }
 
-/** Connections are opened by the first drive: the service closes those that are idle while an organisation is filled. */
+/** Connections are opened by the first drive: the service closes connections that are idle while an organisation is filled. */
 function lane(vault, port, count, next) {
   let connections = null;
   const driveFor = async (seconds) => {
@@ -184,7 +185,7 @@ function lane(vault, port, count, next) {
   };
   return {
     drive: driveFor,
-    /** Drives for a slice of time; `cpu` is what the runtime used meanwhile. */
+    /** Drives for a slice of time; `cpu` is what the runtime used during it. */
     async slice(settles = false) {
       const before = vault.cpu();
       const driven = await driveFor(seconds);
@@ -209,7 +210,7 @@ async function measure(name, count, floor) {
   const other = { cpu: 0, requests: 0 };
   const measureYardstick = async () => {
     const least = await yardstick.slice(!!beside);
-    // Its lines are none of the subject's.
+    // Its log lines do not belong to the subject.
     if (beside) await logged(least.latencies.length);
     else {
       floor.cpu += least.cpu;
@@ -219,7 +220,7 @@ async function measure(name, count, floor) {
     return least;
   };
   for (let round = 0; round < rounds; round++) {
-    // Each goes first in every other round: what comes second finds the machine as the first has left it.
+    // Each goes first in every other round, because the first affects the machine for the second.
     const early = round % 2 ? null : await measureYardstick();
     const own = await mine.slice(!!beside);
     const calls = own.latencies.length;
@@ -260,7 +261,7 @@ async function measure(name, count, floor) {
   return row;
 }
 
-/** Sums what the Worker said of its calls, once as many lines as requests are there. @param {number} requests */
+/** Adds up the calls in the Worker's log lines, once there are as many lines as requests. @param {number} requests */
 async function logged(requests) {
   const sum = { gate: 0, d1: 0 };
   let lines = 0;
@@ -277,10 +278,10 @@ async function logged(requests) {
   return sum;
 }
 
-/** An organisation of many secrets. `warm`: all ciphertexts are at hand in the gate, brought there by bulk reads. @param {Side} side */
+/** An organisation with many secrets. `warm`: the gate has all ciphertexts cached, through bulk reads. @param {Side} side */
 async function large({ vault, newOrg, fill }, secrets, warm) {
   const call = callerOf(vault);
-  tell(`making an organisation of ${secrets.toLocaleString('en')} secrets`);
+  tell(`creating an organisation with ${secrets.toLocaleString('en')} secrets`);
   const org = await newOrg(vault, { secrets: 0, keys: KEYS * counts.length });
   await fill(vault, org, secrets);
   good(await call('GET', '/whoami', org.token));
@@ -296,14 +297,14 @@ async function large({ vault, newOrg, fill }, secrets, warm) {
   return org;
 }
 
-/** Tokens of another kind, as many as a row needs where each may make `rate` requests a minute. @param {Side} side @param {Org} org */
+/** Tokens of another kind, as many as a row needs if each allows `rate` requests a minute. @param {Side} side @param {Org} org */
 async function others({ vault }, org, path, rate, body) {
   const call = callerOf(vault);
   const make = async () => good(await call('POST', `/orgs/${org.id}${path}`, org.token, body)).token;
   return parallel(Math.ceil(spent / rate) + 1, make);
 }
 
-/** An organisation with so many policies, none of which holds what is measured. */
+/** An organisation with this many policies, none of which holds the measured requests. */
 async function governed({ vault, newOrg }, policies) {
   const org = await newOrg(vault, { secrets: FEW, keys: KEYS });
   const call = callerOf(vault);
@@ -316,7 +317,7 @@ async function governed({ vault, newOrg }, policies) {
   return org;
 }
 
-/** An organisation with so many webhooks. */
+/** An organisation with this many webhooks. */
 async function listened({ vault, newOrg }, webhooks) {
   const org = await newOrg(vault, { secrets: FEW, keys: KEYS });
   const call = callerOf(vault);
@@ -325,7 +326,7 @@ async function listened({ vault, newOrg }, webhooks) {
   return org;
 }
 
-/** What is made once for each side. @template T @param {(side: Side) => Promise<T>} make */
+/** Runs once per side. @template T @param {(side: Side) => Promise<T>} make */
 function once(make) {
   const made = new Map();
   return (side) => made.get(side) ?? made.set(side, make(side)).get(side);
@@ -360,7 +361,7 @@ function rounded(row) {
   );
 }
 
-/** Prints the rows as a table of Markdown. */
+/** Prints the rows as a Markdown table. */
 function print() {
   const there = sides.length > 1;
   const columns = {

@@ -1,4 +1,4 @@
-// Whether a configuration names everything that the Worker's code asks for. Pure. Invariant: `Env` in src/env.ts is the one list of that.
+// Whether a configuration names everything that the Worker's code uses. Pure. Invariant: `Env` in src/env.ts is the only list.
 
 /**
  * The members of `Env`.

@@ -1,4 +1,5 @@
-// `npm run build`: compiles every package to its dist, or lets it bundle itself (build.mjs), and checks the types of its tests. Packages that others depend on come first.
+// `npm run build`: compiles every package to its dist, or runs its own build.mjs, and type-checks its tests. Packages come after their
+// dependencies.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';

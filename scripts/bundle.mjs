@@ -1,6 +1,6 @@
-// `npm run bundle`: how large the minified Worker and the shell of the console are, gzipped, and how much CPU the Worker's start takes here.
-// Invariants: each size stays under its limit, the Worker's with room below the platform's own; and the CPU has no limit, because it depends
-// on the machine.
+// `npm run bundle`: the gzipped size of the minified Worker and of the console's shell, and the CPU time of the Worker's start on this
+// machine. Invariants: each size stays under its limit, the Worker's with room below the platform's own limit; the CPU time has no limit,
+// because it depends on the machine.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -38,7 +38,7 @@ function wrangler(args) {
   return spawnSync(process.execPath, wranglerArgs(args), { cwd: root, env: { ...process.env, ...wranglerEnv }, encoding: 'utf8' });
 }
 
-/** What is uploaded, gzipped: the script and the modules beside it; source maps and wrangler's note are not. @param {string} modules */
+/** What is uploaded, gzipped: the script and its modules, without source maps and wrangler's note. @param {string} modules */
 function sizeOf(modules) {
   return fs
     .readdirSync(modules, { recursive: true, withFileTypes: true })
@@ -46,7 +46,7 @@ function sizeOf(modules) {
     .reduce((sum, entry) => sum + gzipSync(fs.readFileSync(path.join(entry.parentPath, entry.name))).length, 0);
 }
 
-/** What the page of the console names, gzipped, as Cloudflare sends it. */
+/** The files that the console's page references, gzipped as Cloudflare sends them. */
 function shellSize() {
   const page = fs.readFileSync(path.join(consoleDist, 'index.html'), 'utf8');
   const files = [...page.matchAll(/"\/console\/(assets\/[^"]+)"/g)].map(([, name]) => fs.readFileSync(path.join(consoleDist, name)));
@@ -58,7 +58,7 @@ function reportSize(what, size, limit, how) {
   const verdict = `${what} is ${(size / 1000).toFixed(1)} kB gzipped, of ${limit / 1000} kB allowed`;
   if (size <= limit) process.stdout.write(`${verdict}.\n`);
   else {
-    process.stderr.write(`${verdict}: drop or replace what grew (${how}).\n`);
+    process.stderr.write(`${verdict}: remove or replace what grew (${how}).\n`);
     process.exitCode = 1;
   }
 }

@@ -1,7 +1,7 @@
-// A plugin for vitest: the Worker's source as one module. Without it, each test file loads a thousand modules one by one. The bundler, its
+// A vitest plugin: the Worker's source as one module. Without it, each test file loads a thousand modules one by one. The bundler, its
 // conditions and the replacement of zod are those of the deployed Worker. Invariants: every module of src exists once, and so does every
-// package that both src and tests import: a test gets what the bundle holds of it. Modules that a test spies on stay out of the bundle,
-// because their functions would call each other directly there.
+// package that both src and tests import: a test gets the bundle's instance. Modules that a test spies on stay out of the bundle, because
+// inside it their functions would call each other directly.
 import fs from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -15,7 +15,7 @@ const packages = packagesOf(sources);
 const shared = new Set([...packagesOf(tests)].filter((name) => packages.has(name)));
 const isSource = (/** @type {string} */ id) => id.startsWith(source) && id.endsWith('.ts') && !spied.has(id);
 
-/** How the deployed Worker's bundle is made. @type {import('esbuild').BuildOptions} */
+/** The bundler options of the deployed Worker. @type {import('esbuild').BuildOptions} */
 const asDeployed = {
   bundle: true,
   write: false,
@@ -51,7 +51,7 @@ export function bundledSource() {
   };
 }
 
-/** All modules of src, and the packages that tests share with them, as one; and what each exports. */
+/** All modules of src, and the packages that tests share with them, as one; and their exports. */
 async function bundled() {
   const names = await namesOf([...sources.keys()].filter(isSource));
   const { outputFiles } = await build({
@@ -77,7 +77,10 @@ function leaveOut({ onResolve }) {
   });
 }
 
-/** A map goes to each worker with the code. Blank contents keep Vite from adding the sources to it. @param {{ sources: string[] }} map */
+/**
+ * The source map goes to each worker with the code. Blank contents prevent Vite from adding the sources to it. @param {{ sources: string[]
+ * }} map
+ */
 const withoutContents = (map) => ({
   ...map,
   sources: map.sources.map((name) => path.join(root, name)),

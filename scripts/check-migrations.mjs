@@ -1,5 +1,5 @@
-// Whether ./migrations makes the tables that the source declares, and lets the release before keep working. Invariant: it looks at a copy and
-// leaves the real folder alone.
+// Whether ./migrations creates the tables that the source declares, and keeps the previous release working. Invariant: it works on a copy
+// and leaves the real folder unchanged.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import './scratch.mjs';
 import { knownMigrations } from './state.mjs';
 import { root } from './wrangler.mjs';
 
-const FIX = 'run npm run migrations and commit what it writes';
+const FIX = 'run npm run migrations and commit its output';
 
 const migrations = path.join(root, 'migrations');
 if (!fs.existsSync(migrations)) {
@@ -21,7 +21,7 @@ for (const name of knownMigrations(migrations))
   for (const problem of rolloutProblems(fs.readFileSync(path.join(migrations, name), 'utf8'), version))
     fail(`migrations/${name}: ${problem}.`);
 
-// Inside the project, because drizzle-kit takes its output folder, and the config its imports, as relative to it.
+// Inside the project, because drizzle-kit resolves its output folder, and the config its imports, relative to it.
 fs.mkdirSync(path.join(root, '.wrangler'), { recursive: true });
 const copy = fs.mkdtempSync(path.join(root, '.wrangler', 'migrations-'));
 try {
@@ -33,11 +33,10 @@ try {
   const args = [path.join(root, 'node_modules', 'drizzle-kit', 'bin.cjs'), 'generate', '--config', path.relative(root, config)];
   const done = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', timeout: 60_000, input: '' });
   fs.rmSync(config);
-  // drizzle-kit exits 0 whatever happens, also where it wanted to ask, without a terminal, whether something was renamed: only its own
-  // message that nothing has changed counts.
-  if (listing(copy) !== before) fail(`The tables in src have changed and the migrations have not: ${FIX}.`);
-  else if (done.status === 0 && done.stdout.includes('No schema changes'))
-    process.stdout.write('The migrations are in step with the tables.\n');
+  // drizzle-kit always exits 0, even where it wanted to ask whether something was renamed and had no terminal: only its own message that
+  // nothing has changed counts.
+  if (listing(copy) !== before) fail(`The tables in src have changed, but the migrations have not: ${FIX}.`);
+  else if (done.status === 0 && done.stdout.includes('No schema changes')) process.stdout.write('The migrations match the tables.\n');
   else
     fail(`The tables in src could not be compared with the migrations: ${FIX}. drizzle-kit said:\n${lastLines(done.stdout + done.stderr)}`);
 } finally {

@@ -1,5 +1,5 @@
-// The console, built by Vite when its sources, or those of the client in it, are not those of the last build. Invariant: a build that fails
-// leaves the last one in place, and no program reads half a build.
+// Builds the console with Vite if its sources, or those of the client in it, have changed since the last build. Invariant: a failed build
+// leaves the last one in place, and no program reads a partial build.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -13,7 +13,7 @@ const client = path.join(root, 'packages', 'client');
 export const consoleDist = path.join(home, 'dist');
 const stamp = path.join(consoleDist, '.built-from');
 
-/** A digest of all that goes into the build. */
+/** A digest of everything that goes into the build. */
 function sources() {
   const hash = createHash('sha256');
   for (const dir of [path.join(client, 'src'), path.join(home, 'src')])
@@ -33,7 +33,7 @@ function run(program, args) {
   if (status !== 0) throw new Error(`The console could not be built:\n${stdout}${stderr}`);
 }
 
-/** Puts a build in the place of the last one. Another process may have done the same meanwhile: then its build stays. @param {string} part @param {string} wanted */
+/** Replaces the last build. If another process did the same concurrently, its build stays. @param {string} part @param {string} wanted */
 function replaceDist(part, wanted) {
   const old = `${part}.old`;
   try {
@@ -47,7 +47,7 @@ function replaceDist(part, wanted) {
   }
 }
 
-/** Builds the console if it has to be. @returns whether it was built */
+/** Builds the console if necessary. @returns whether it was built */
 export function buildConsole() {
   const wanted = sources();
   if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return false;

@@ -1,4 +1,4 @@
-// What `npm run deploy` was asked for, and what it would do. Nothing is called here.
+// The options of `npm run deploy`, and what it would do. No command is run here.
 import { parseArgs } from 'node:util';
 import { Fault } from './fault.mjs';
 import { CONFIG } from './production.mjs';
@@ -42,8 +42,8 @@ export function readOptions() {
   }
   const { location, wait = '180' } = given;
   if (location !== undefined && !LOCATIONS.includes(location))
-    throw new Fault(`--location is not a place: give one of ${LOCATIONS.join(', ')}.`);
-  if (!/^\d{1,4}$/.test(wait)) throw new Fault('--wait is not a number of seconds: give 0 to 9999.');
+    throw new Fault(`--location is not a valid place: pass one of ${LOCATIONS.join(', ')}.`);
+  if (!/^\d{1,4}$/.test(wait)) throw new Fault('--wait is not a number of seconds: pass 0 to 9999.');
   const publicUrl = given['public-url'];
   return {
     location,
@@ -60,7 +60,7 @@ function origin(text) {
   const url = /^https?:\/\/[^\s\\?#]+$/i.test(text) ? URL.parse(text) : null;
   const plain = url && !url.username && !url.password && url.pathname === '/';
   if (!plain || (url.protocol === 'http:' && !isLoopback(url.hostname)))
-    throw new Fault('--public-url is not an https origin: give scheme and host alone, such as https://vault.example.com.');
+    throw new Fault('--public-url is not an https origin: pass only scheme and host, such as https://vault.example.com.');
   return url.origin;
 }
 
@@ -85,5 +85,5 @@ export function printPlan({ worker, database: name, queues }, { location, public
     ([what, list], at) => `${String(at + 1).padStart(2)}. ${what}\n${list.map((args) => `      ${typed(args)}\n`).join('')}`,
   );
   const health = wait > 0 ? `${plan.length + 1}. wait up to ${wait} s for ${publicUrl ?? '<address>'}/healthz\n` : '';
-  process.stdout.write(`Dry run: nothing is called, asked or changed.\n\n${lines.join('')}${health}`);
+  process.stdout.write(`Dry run: no command is run, nothing is asked or changed.\n\n${lines.join('')}${health}`);
 }

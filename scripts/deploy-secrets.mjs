@@ -1,5 +1,5 @@
-// The secrets of the deployment: set once, from .production.vars. Invariants: one that is set is never overwritten; no new keys are made for a
-// database that holds a vault; and what is made is kept before it is set, so that no key is ever in Cloudflare alone.
+// The secrets of the deployment: set once, from .production.vars. Invariants: a secret that is set is never overwritten; no new keys are
+// created for a database that contains a vault; new secrets are stored locally before they are set, so no key exists only in Cloudflare.
 
 import { createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
 import { Fault } from './fault.mjs';
@@ -11,7 +11,11 @@ import { readSettings } from './settings.mjs';
 const SECRETS = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'];
 
 /**
- * Sets the secrets that are not set, from .production.vars, which is made with new ones where there is none and no vault needs the old.
+ * Sets the missing secrets from .production.vars, which is created with new ones if there is none and no vault needs the old ones.
+ * @param {string} worker
+ * @param {Awaited<ReturnType<typeof import('./remote.mjs').databaseState>>} state
+ * @param {(what: string, text: string) => void} say
+ * @returns {Promise<boolean>} whether there was a Worker before
  * @param {string} worker
  * @param {Awaited<ReturnType<typeof import('./remote.mjs').databaseState>>} state
  * @param {(what: string, text: string) => void} say
@@ -41,11 +45,11 @@ async function secretsToSet(missing, state) {
   if (!kept) {
     if (missing.includes('MASTER_KEYS') && state.wraps.length > 0)
       throw new Fault(
-        'The database holds a vault, and MASTER_KEYS is not set: put .production.vars back, or make it with the MASTER_KEYS that the vault was made with; new ones could not decrypt it.',
+        'The database contains a vault, but MASTER_KEYS is not set: restore .production.vars, or create it with the MASTER_KEYS that the vault was created with. New keys could not decrypt it.',
       );
     if (process.env.CI)
       throw new Fault(
-        'The secrets of the vault have to be created, and this CI machine would lose them: run npm run deploy once on your own machine, or put .production.vars here first.',
+        'The secrets of the vault must be created, and this CI machine would lose them: run npm run deploy once on your own machine, or put .production.vars here first.',
       );
     const all = freshSecrets({});
     createDevVars(varsFile, Object.fromEntries(missing.map((name) => [name, all[name]])), VARS_NOTE);
@@ -54,10 +58,11 @@ async function secretsToSet(missing, state) {
   const lacking = missing.filter((name) => !kept?.vars[name]);
   if (!kept || lacking.length > 0)
     throw new Fault(
-      `.production.vars does not hold ${lacking.join(' and ')}, which is not set: add it there, or move the file away, ${AGAIN}`,
+      `.production.vars does not contain ${lacking.join(' and ')}, which is not set: add it there, or move the file away, ${AGAIN}`,
     );
   const values = Object.fromEntries(missing.map((name) => [name, kept.vars[name]]));
-  // The Worker would refuse to start with a malformed one: the same checks, before it is set. What is not to be set is not checked.
+  // The Worker would refuse to start with a malformed secret, so the same checks run before it is set. Secrets that will not be set are not
+  // checked.
   const { problem } = readSettings({}, { ...freshSecrets({}), ...values });
   if (problem) throw new Fault(`.production.vars is not usable: ${problem}`);
   if (values.MASTER_KEYS && state.wraps.length > 0) {
@@ -66,7 +71,7 @@ async function secretsToSet(missing, state) {
     const others = [...absent, ...state.orgs.map(({ master_id: id }) => id).filter((id) => !masters.some((master) => master.id === id))];
     if (others.length + undecryptable.length > 0)
       throw new Fault(
-        'MASTER_KEYS in .production.vars does not decrypt the keys of the vault in the database: put there the keys that it was made with; nothing was set.',
+        'MASTER_KEYS in .production.vars does not decrypt the keys of the vault in the database: set it to the keys that the vault was created with. Nothing was set.',
       );
   }
   return values;
@@ -77,7 +82,7 @@ function readKept() {
   try {
     kept = readDevVars(varsFile);
   } catch {
-    throw new Fault('.production.vars cannot be read: make it a file that its owner may read, or move it away.');
+    throw new Fault('.production.vars cannot be read: make it a file that its owner can read, or move it away.');
   }
   if (kept?.exposed) process.stderr.write('.production.vars can be read by others on this machine: run chmod 600 .production.vars\n');
   return kept;

@@ -1,6 +1,6 @@
-// `npm run deploy`: a Cloudflare account from nothing to a running vault, and from one release to the next, through wrangler. Invariants:
-// each step looks before it does, so that a run may be interrupted anywhere and simply repeated; nothing that exists is made again or
-// overwritten; the database is migrated before new code uses it; and no secret is in an argument or in what is printed.
+// `npm run deploy`: from an empty Cloudflare account to a running vault, and from one release to the next, through wrangler. Invariants:
+// each step checks before it acts, so an interrupted run can simply be repeated; existing resources are never recreated or overwritten; the
+// database is migrated before new code uses it; no secret is in an argument or in the output.
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline/promises';
@@ -75,14 +75,14 @@ async function database(name, location) {
   }
   if (!place || !LOCATIONS.includes(place))
     throw new Fault(
-      `The database has to be created, and cannot be moved later: give --location with one of ${LOCATIONS.join(', ')} (auto: near this machine).`,
+      `The database must be created, and cannot be moved later: pass --location with one of ${LOCATIONS.join(', ')} (auto: near this machine).`,
     );
   await wrangler(
     commands.createDatabase(name, place),
     `The database ${name} could not be created: do what the message below says, ${AGAIN}`,
   );
   const created = await findDatabase(name);
-  if (!created) throw new Fault(`The database ${name} was created and is not listed yet: wait a minute, ${AGAIN}`);
+  if (!created) throw new Fault(`The database ${name} was created but is not listed yet: wait a minute, ${AGAIN}`);
   say('database', `${name} created (${place})`);
   return created;
 }
@@ -94,7 +94,7 @@ async function queueOf(name) {
   say('queue', `${name} created`);
 }
 
-/** Applies what is missing; a database that a newer checkout has migrated is left alone. */
+/** Applies missing migrations; a database migrated by a newer checkout is left unchanged. */
 async function migrate() {
   const known = knownMigrations(path.join(root, 'migrations'));
   const before = await databaseState();
@@ -105,19 +105,19 @@ async function migrate() {
   if (missing.length > 0)
     await wrangler(
       commands.migrate(),
-      `The migrations could not be applied, and the code that runs is still the one before: do what the message below says, ${AGAIN}`,
+      `The migrations could not be applied, and the previous code is still running: do what the message below says, ${AGAIN}`,
     );
   say('migrations', missing.length > 0 ? `applied ${missing.join(', ')}` : 'none to apply');
   return before;
 }
 
-/** What was asked for, or what the deployment has now; '' where it is not known yet. @param {string | undefined} asked @param {boolean} exists */
+/** The requested address, or the deployment's current one; '' if unknown. @param {string | undefined} asked @param {boolean} exists */
 async function publicUrlOf(asked, exists) {
   if (asked || !exists) return asked ?? '';
   return (await deployedBindings()).find(({ name }) => name === 'PUBLIC_URL')?.text ?? '';
 }
 
-/** Deploys; twice where only the first deployment shows the address. @returns {Promise<string>} the vault's origin */
+/** Deploys; twice if only the first deployment shows the address. @returns {Promise<string>} the vault's origin */
 async function deploy(toml, databaseId, publicUrl) {
   const report = path.join(root, path.dirname(CONFIG), 'deployed.ndjson');
   const once = async (url) => {
@@ -135,14 +135,14 @@ async function deploy(toml, databaseId, publicUrl) {
   }
   if (!address)
     throw new Fault(
-      `The vault is deployed and has no workers.dev address: give it one in the dashboard and run again, or give --public-url.`,
+      `The vault is deployed but has no workers.dev address: enable one in the dashboard and run this again, or pass --public-url.`,
     );
   await once(address);
   say('deployed', `${address}, its workers.dev address`);
   return address;
 }
 
-/** The workers.dev address in what wrangler wrote of a deployment. @param {string} report lines of JSON */
+/** The workers.dev address in wrangler's report of a deployment. @param {string} report lines of JSON */
 function addressIn(report) {
   const targets = report.split('\n').flatMap((line) => (line.includes('"type":"deploy"') ? (JSON.parse(line).targets ?? []) : []));
   const host = targets.map((target) => /^(?:https:\/\/)?([\w.-]+\.workers\.dev)$/.exec(target)?.[1]).find(Boolean);
@@ -152,8 +152,8 @@ function addressIn(report) {
 /** @param {string} url @param {number} seconds @param {string} worker */
 async function waitForHealth(url, seconds, worker) {
   const dots = process.stdout.isTTY;
-  if (dots) process.stdout.write('waiting for the schedule to try the queue, up to a minute');
-  let last = 'no answer';
+  if (dots) process.stdout.write('waiting for the schedule to test the queue, up to a minute');
+  let last = 'no response';
   for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(2_000)) {
     const answer = await fetch(`${url}/healthz`, { redirect: 'error', signal: AbortSignal.timeout(10_000) }).catch(() => undefined);
     const body = await answer?.json().catch(() => undefined);
@@ -163,18 +163,18 @@ async function waitForHealth(url, seconds, worker) {
       return say('health', 'database, gate and queue work');
     }
     if (body?.error?.code === 'MISCONFIGURED')
-      throw new Fault(`The vault runs and is misconfigured: ${harmless(String(body.error.message))}`);
+      throw new Fault(`The vault is running but misconfigured: ${harmless(String(body.error.message))}`);
     const failing = Object.entries(body?.checks ?? {}).filter(([, verdict]) => verdict !== 'ok');
     last =
       failing.length > 0
         ? `${failing.map(([name]) => harmless(name)).join(', ')} failing`
         : answer
           ? `status ${answer.status}`
-          : 'no answer';
+          : 'no response';
   }
   if (dots) process.stdout.write('\n');
   throw new Fault(
-    `The vault is deployed, and ${url}/healthz does not answer 200 after ${seconds} s (${last}). If the address is your own, check that it leads to the Worker ${worker} (dashboard: Workers, ${worker}, Domains); a new workers.dev name can take minutes. npm run doctor -- --remote --url ${url} tells more.`,
+    `The vault is deployed, and ${url}/healthz did not return 200 within ${seconds} s (${last}). If the address is your own, check that it leads to the Worker ${worker} (dashboard: Workers, ${worker}, Domains); a new workers.dev name can take minutes. npm run doctor -- --remote --url ${url} shows more.`,
   );
 }
 
@@ -189,7 +189,7 @@ function announce(url, isNew, waited) {
   const kept = fs.existsSync(varsFile)
     ? `
 Keep .production.vars offline: copy it to where no backup of the database is, such as a password manager or paper, and remove it here when you no longer need it.
-MASTER_KEYS cannot be restored by anybody: without it nothing that the vault holds can be decrypted.
+MASTER_KEYS cannot be recovered: without it, nothing in the vault can be decrypted.
 `
     : '';
   const first =

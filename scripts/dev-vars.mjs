@@ -1,5 +1,5 @@
-// .dev.vars, which holds the secrets of local development. Invariant: the file is created atomically, readable by its owner only, and never
-// overwritten: of two first starts at the same time, one creates the file and the other reads it.
+// .dev.vars, with the secrets of local development. Invariant: the file is created atomically, readable only by its owner, and never
+// overwritten: of two concurrent first starts, one creates the file and the other reads it.
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -9,13 +9,13 @@ const SECRETS = {
   BOOTSTRAP_TOKEN: () => randomBytes(33).toString('base64url'),
 };
 
-/** New keys for the secrets that the shell does not give. @param {Record<string, string | undefined>} env */
+/** New keys for the secrets that the shell does not set. @param {Record<string, string | undefined>} env */
 export const freshSecrets = (env) =>
   Object.fromEntries(Object.entries(SECRETS).flatMap(([name, make]) => (env[name] === undefined ? [[name, make()]] : [])));
 
 /**
  * @param {string} file
- * @returns {{ vars: Record<string, string | undefined>, text: string, exposed: boolean } | undefined} undefined where there is none
+ * @returns {{ vars: Record<string, string | undefined>, text: string, exposed: boolean } | undefined} undefined if it does not exist
  */
 export function readDevVars(file) {
   let text;
@@ -32,13 +32,9 @@ export function readDevVars(file) {
  * Creates the file, unless another process was first: then its content is kept.
  * @param {string} file
  * @param {Record<string, string>} secrets
- * @param {string} [note] one comment line for whoever finds it
+ * @param {string} [note] one comment line for the reader of the file
  */
-export function createDevVars(
-  file,
-  secrets,
-  note = 'Created by npm start. Keep it: without MASTER_KEYS nobody can decrypt what the vault holds.',
-) {
+export function createDevVars(file, secrets, note = 'Created by npm start. Keep it: without MASTER_KEYS, the vault cannot be decrypted.') {
   const draft = `${file}.${process.pid}.${randomBytes(6).toString('hex')}`;
   const lines = Object.entries(secrets).map(([name, value]) => `${name}=${value}\n`);
   try {
@@ -46,7 +42,7 @@ export function createDevVars(
       mode: 0o600,
       flag: 'wx',
     });
-    // A link is created only where nothing has that name yet, and what it names is already complete.
+    // A link is created only if the name is unused, and the file it refers to is already complete.
     fs.linkSync(draft, file);
   } catch (error) {
     if (error.code !== 'EEXIST') throw error;

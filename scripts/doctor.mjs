@@ -1,5 +1,5 @@
-// `npm run doctor`: what is wrong with a vault, the local one or a deployed one, one line for each check. Invariants: it changes nothing;
-// it says what to do next for every problem; and it never shows a value, because any may be a secret.
+// `npm run doctor`: checks a local or deployed vault, one line per check. Invariants: it changes nothing; it names the next step for every
+// problem; it never shows a value, because any value may be a secret.
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -66,7 +66,7 @@ async function local() {
   } catch {
     unreadable = true;
   }
-  // A first start creates the missing secrets: without a vault they are not a problem.
+  // A first start creates the missing secrets: without a vault, missing secrets are not a problem.
   const before = readSettings(process.env, { ...freshSecrets(process.env), ...devVars?.vars }).settings;
   const stateDir = path.resolve(
     root,
@@ -76,21 +76,21 @@ async function local() {
   const isNew = !devVars && !state?.hasVault;
   const { settings, problem } = readSettings(process.env, isNew ? freshSecrets(process.env) : (devVars?.vars ?? {}));
 
-  if (unreadable) report('variables', 'fail', '.dev.vars cannot be read: make it a file that its owner may read, or move it away.');
+  if (unreadable) report('variables', 'fail', '.dev.vars cannot be read: make it a file that its owner can read, or move it away.');
   else if (problem) report('variables', 'fail', `${problem}.`);
   else if (devVars?.exposed) report('variables', 'warn', '.dev.vars can be read by others on this machine: run chmod 600 .dev.vars.');
   else report('variables', 'ok', isNew ? 'usable; npm start creates the secrets' : 'usable');
 
   bindings();
   if (!state) {
-    const remedy = 'STATE_DIR holds a database that cannot be read: restore it from a backup, or set STATE_DIR to another directory.';
+    const remedy = 'STATE_DIR contains a database that cannot be read: restore it from a backup, or set STATE_DIR to another directory.';
     report('keys', 'fail', remedy);
     report('migrations', 'fail', remedy);
   } else {
     await keys(settings?.worker.MASTER_KEYS, wrapsIn(stateDir), 'MASTER_KEYS');
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
-  await service(localUrl(), 'run npm start; if it runs already, set PORT and HOST as it has them', 'warn', true, report);
+  await service(localUrl(), 'run npm start; if it is already running, set PORT and HOST to its values', 'warn', true, report);
 }
 
 /** @param {string} dir */
@@ -109,7 +109,7 @@ async function remote() {
   const { worker } = partsOf(toml);
   let url = options.url;
   let deployed;
-  /** One check that asks the account; what it could not find out is its finding. */
+  /** One check that asks the account; an error becomes its finding. */
   const tried = async (check, look) => {
     try {
       await look();
@@ -135,7 +135,7 @@ async function remote() {
       if (unset.length > 0)
         report('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with .production.vars in place.`);
       else if (!publicUrl)
-        report('variables', 'warn', 'PUBLIC_URL is empty, and links take the address of each request: run npm run deploy.');
+        report('variables', 'warn', 'PUBLIC_URL is empty, so links use the address of each request: run npm run deploy.');
       else if (URL.parse(publicUrl)?.origin !== publicUrl)
         report('variables', 'fail', 'PUBLIC_URL is not an origin: run npm run deploy -- --public-url with the right one.');
       else report('variables', 'ok', `secrets are set; PUBLIC_URL is ${publicUrl}`);
@@ -157,7 +157,7 @@ async function remote() {
       migrations(applied, 'npm run deploy', 'update this checkout before you deploy from it');
     });
   }
-  if (!url) report('service', 'fail', 'its address is not known: give --url.');
+  if (!url) report('service', 'fail', 'its address is not known: pass --url.');
   else
     await service(
       url.replace(/\/$/, ''),
@@ -168,7 +168,7 @@ async function remote() {
     );
 }
 
-/** The master keys on this machine: `undefined` where there are none, '' where they are malformed. */
+/** The master keys on this machine: `undefined` if there are none, '' if they are malformed. */
 function localKeys() {
   let text = process.env.MASTER_KEYS;
   try {
@@ -186,8 +186,8 @@ function idsOf(rows) {
 // ---------------------------------------------------------------- the checks of both
 
 /**
- * @param {string | undefined} text MASTER_KEYS; undefined or empty where they are not usable
- * @param {{ owner: string | null, master_id: string, key_sealed?: string }[]} wraps without `key_sealed`, the id alone is compared
+ * @param {string | undefined} text MASTER_KEYS; undefined or empty if not usable
+ * @param {{ owner: string | null, master_id: string, key_sealed?: string }[]} wraps without `key_sealed`, only the id is compared
  * @param {string} source
  */
 async function keys(text, wraps, source) {
@@ -199,16 +199,12 @@ async function keys(text, wraps, source) {
   const { undecryptable } = await checkWraps(masters, encrypted);
   const missing = [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !masters.some((master) => master.id === id));
   if (missing.length > 0)
-    return report(
-      'keys',
-      'fail',
-      `${source}: lacks ${missing.join(', ')}, under which keys of this vault are wrapped; add it behind the current one.`,
-    );
+    return report('keys', 'fail', `${source}: lacks ${missing.join(', ')}, which wraps keys of this vault; add it after the current one.`);
   if (undecryptable.length > 0)
     return report(
       'keys',
       'fail',
-      `${undecryptable.length} of ${encrypted.length} wrapped keys do not decrypt, the first of ${undecryptable[0]?.owner}: another key has the same id, or the row was altered; put back the right MASTER_KEYS, or the row from a backup.`,
+      `${undecryptable.length} of ${encrypted.length} wrapped keys do not decrypt, the first belonging to ${undecryptable[0]?.owner}: another key has the same id, or the row was altered; restore the correct MASTER_KEYS, or the row from a backup.`,
     );
   report(
     'keys',
@@ -217,13 +213,13 @@ async function keys(text, wraps, source) {
   );
 }
 
-/** @param {Set<string>} applied @param {string} how what applies them @param {string} remedy where this checkout is older */
+/** @param {Set<string>} applied @param {string} how the command that applies them @param {string} remedy if this checkout is older */
 function migrations(applied, how, remedy) {
   const known = knownMigrations(path.join(root, 'migrations'));
   const newer = [...applied].filter((name) => !known.includes(name));
   const missing = known.filter((name) => !applied.has(name));
   if (newer.length > 0) report('migrations', 'fail', `${newer.join(', ')} was applied by a newer checkout: ${remedy}.`);
-  else if (missing.length > 0) report('migrations', 'warn', `${missing.join(', ')} not applied: ${how} does.`);
+  else if (missing.length > 0) report('migrations', 'warn', `${missing.join(', ')} not applied: ${how} applies them.`);
   else report('migrations', 'ok', `${known.length} applied`);
 }
 
@@ -234,12 +230,12 @@ function bindings(deployed) {
   try {
     lacking = lackingBindings(readToml(), needed);
   } catch {
-    return report('bindings', 'fail', 'wrangler.toml cannot be read: put back the one of this checkout (git checkout wrangler.toml).');
+    return report('bindings', 'fail', 'wrangler.toml cannot be read: restore it (git checkout wrangler.toml).');
   }
   if (lacking.length > 0)
-    return report('bindings', 'fail', `wrangler.toml lacks ${lacking.join('; ')}: put it back (git checkout wrangler.toml).`);
+    return report('bindings', 'fail', `wrangler.toml lacks ${lacking.join('; ')}: restore it (git checkout wrangler.toml).`);
   const absent = deployed ? needed.filter(({ name }) => !deployed.some((one) => one.name === name)) : [];
   if (absent.length > 0)
-    return report('bindings', 'fail', `what is deployed lacks ${absent.map(({ name }) => name).join(', ')}: run npm run deploy.`);
+    return report('bindings', 'fail', `the deployment lacks ${absent.map(({ name }) => name).join(', ')}: run npm run deploy.`);
   report('bindings', 'ok', `${needed.length} named`);
 }

@@ -1,5 +1,5 @@
-// A vault as SQL and back. Invariant: no statement is longer than D1 takes (100,000 bytes,
-// https://developers.cloudflare.com/d1/platform/limits/): a long value is put in piece by piece.
+// A vault as SQL and back. Invariant: no statement is longer than D1 allows (100,000 bytes,
+// https://developers.cloudflare.com/d1/platform/limits/): a long value is inserted piece by piece.
 import fs from 'node:fs';
 
 const LONGEST = 90_000;
@@ -7,7 +7,9 @@ const PIECE = 60_000;
 
 const name = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`;
 
-/** The tables that hold the vault's data; neither SQLite's and D1's own nor the list of migrations. @param {import('node:sqlite').DatabaseSync} db */
+/**
+ * The tables with the vault's data, without SQLite's, D1's own and the list of migrations. @param {import('node:sqlite').DatabaseSync} db
+ */
 export const tablesOf = (db) =>
   db
     .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -19,7 +21,7 @@ export const tablesOf = (db) =>
 export const countsOf = (db) =>
   Object.fromEntries(tablesOf(db).map((table) => [table, Number(db.prepare(`SELECT count(*) AS n FROM ${name(table)}`).get()?.n)]));
 
-/** The names of the migrations that made it. @param {import('node:sqlite').DatabaseSync} db @returns {string[]} */
+/** The names of the applied migrations. @param {import('node:sqlite').DatabaseSync} db @returns {string[]} */
 export const migrationsOf = (db) =>
   db
     .prepare('SELECT name FROM d1_migrations ORDER BY id')
@@ -35,7 +37,7 @@ function literal(value) {
   return text.includes('\0') ? `CAST(X'${Buffer.from(text).toString('hex')}' AS TEXT)` : `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A text in pieces, each below LONGEST as a literal, whatever it holds; base64 in large ones. @param {string} text */
+/** A text in pieces, each below LONGEST as a literal regardless of its contents; base64 in larger ones. @param {string} text */
 function* pieces(text) {
   const most = /^[\w+/=]*$/.test(text) ? PIECE : PIECE / 5;
   for (let at = 0; at < text.length; ) {
@@ -50,7 +52,7 @@ function* pieces(text) {
 /** The statements that empty every table of the vault. @param {import('node:sqlite').DatabaseSync} db */
 export const clearing = (db) => tablesOf(db).map((table) => `DELETE FROM ${name(table)};`);
 
-/** The statements that put every row back, several rows each where they are short. @param {import('node:sqlite').DatabaseSync} db */
+/** The statements that restore every row, several short rows each. @param {import('node:sqlite').DatabaseSync} db */
 export function* dump(db) {
   for (const table of tablesOf(db)) {
     const columns = db.prepare(`SELECT name, pk FROM pragma_table_info(?)`).all(table);
@@ -92,7 +94,7 @@ export function* dump(db) {
 
 export const isLegal = (/** @type {string} */ statement) => Buffer.byteLength(statement) <= LONGEST;
 
-/** The statements of an SQL file, one after the other; lines of comment between them are left out. @param {string} file */
+/** The statements of an SQL file, one by one, without comment lines between them. @param {string} file */
 export async function* statementsOf(file) {
   let statement = '';
   let quotes = 0;

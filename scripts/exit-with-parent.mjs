@@ -1,5 +1,5 @@
-// Imported by what start.mjs spawns. Invariant: that process and all that it spawned (one process group) never outlive start.mjs, even if
-// start.mjs is killed: then the pipe between the two closes, and the group ends itself.
+// Imported by processes that start.mjs spawns. Invariant: such a process and everything it spawned (one process group) never outlive
+// start.mjs, even if start.mjs is killed: the pipe between the two closes, and the group ends itself.
 import net from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 

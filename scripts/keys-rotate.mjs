@@ -1,6 +1,6 @@
-// `npm run keys:rotate -- add | rewrap | remove`: a new master key, in three steps; without a step, its progress. Invariants: each
-// step may be interrupted anywhere and run again; a key is in the operator's file before anything can be wrapped under it; and the old
-// one is removed only where the database shows that nothing is under it.
+// `npm run keys:rotate -- add | rewrap | remove`: a new master key, in three steps; without a step, the progress. Invariants: each step can
+// be interrupted at any point and run again; a key is in the operator's file before anything is wrapped with it; the old key is removed
+// only once the database shows that nothing is wrapped with it.
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,19 +30,19 @@ async function main() {
   if (!step || positionals.length > 1 || !(settle >= 0)) throw new Fault(USAGE);
   if (values.remote && !values.keys)
     throw new Fault(
-      '--keys is missing: name the file that keeps MASTER_KEYS of the deployment; where it does not exist yet, it is made from the variable MASTER_KEYS',
+      "--keys is missing: name the file that stores the deployment's MASTER_KEYS; if it does not exist yet, it is created from the variable MASTER_KEYS",
     );
-  if (values.remote && step === rewrap && !values.url) throw new Fault('--url is missing: give the address of the deployment');
+  if (values.remote && step === rewrap && !values.url) throw new Fault('--url is missing: pass the address of the deployment');
   const file = values.keys ? path.resolve(process.env.INIT_CWD ?? '', values.keys) : devVarsFile;
   if (!values.keys && process.env.MASTER_KEYS !== undefined)
-    throw new Fault('MASTER_KEYS is set in the shell and wins over .dev.vars: unset it, or name the file that it comes from with --keys');
+    throw new Fault('MASTER_KEYS is set in the shell and overrides .dev.vars: unset it, or name the file that it comes from with --keys');
   const inFile = readKeyFile(file);
   if (!inFile && !values.keys && !vaultFile(stateDir()))
-    throw new Fault('There is no vault and no .dev.vars yet, so there is nothing to rotate: npm start makes the first master key');
+    throw new Fault('There is no vault and no .dev.vars yet, so there is nothing to rotate: npm start creates the first master key');
   const kept = inFile ?? { keys: parseMasterKeys(process.env.MASTER_KEYS ?? ''), retired: [] };
   if (!kept.keys)
     throw new Fault(
-      `${values.keys ? 'The file of --keys' : '.dev.vars'} holds no valid MASTER_KEYS: put the current list there as MASTER_KEYS=id:base64,…`,
+      `${values.keys ? 'The file of --keys' : '.dev.vars'} contains no valid MASTER_KEYS: add the current list as MASTER_KEYS=id:base64,…`,
     );
   const task = { ...values, url: values.url ?? localUrl(), settle, file, keys: kept.keys, retired: kept.retired };
   const result = await step(task);
@@ -54,7 +54,7 @@ async function main() {
  *   keys: import('./master-keys.mjs').MasterKey[], retired: import('./master-keys.mjs').MasterKey[] }} Task
  */
 
-/** How many keys are wrapped under each master key, by the database. @param {Task} task @returns {Promise<Map<string, number>>} */
+/** How many keys are wrapped with each master key, according to the database. @param {Task} task @returns {Promise<Map<string, number>>} */
 async function counts({ remote }) {
   if (remote) return new Map((await remoteRows(COUNT)).map(({ id, n }) => [id, n]));
   const database = vaultFile(stateDir());
@@ -76,11 +76,11 @@ const total = (/** @type {Map<string, number>} */ under) => [...under.values()].
 const others = (/** @type {Map<string, number>} */ under, /** @type {string} */ id) => total(under) - (under.get(id) ?? 0);
 const ids = (/** @type {{ id: string }[]} */ keys) => keys.map(({ id }) => id);
 const keysAre = (/** @type {number} */ n) => (n === 1 ? '1 key is' : `${n} keys are`);
-/** What to type for a step. @param {Task} task @param {string} step */
+/** The command for a step. @param {Task} task @param {string} step */
 const command = ({ remote }, step) => `npm run keys:rotate -- ${step}${remote ? ' with the same options' : ''}`;
 const nothingToDo = (/** @type {Task} */ task) => `There is nothing left to do. To begin a rotation: ${command(task, 'add')}`;
 
-/** Sets the list of the deployment. It reaches every isolate within some seconds. @param {Task} task @param {Task['keys']} keys */
+/** Sets the deployment's list, which reaches every isolate within seconds. @param {Task} task @param {Task['keys']} keys */
 async function putKeys(task, keys) {
   await wrangler(['secret', 'put', 'MASTER_KEYS'], formatMasterKeys(keys));
   const bar = progress('waiting until every isolate has it');
@@ -100,14 +100,14 @@ async function add(task) {
   const added = keys.length > 1 && !under.get(first.id);
   if (!added && others(under, first.id))
     throw new Fault(
-      `A rotation is under way: ${others(under, first.id)} of ${total(under)} keys are not under ${first.id} yet; run ${command(task, 'rewrap')}, or put back the master key that they are under`,
+      `A rotation is in progress: ${others(under, first.id)} of ${total(under)} keys are not under ${first.id} yet; run ${command(task, 'rewrap')}, or restore the master key that wraps them`,
     );
   if (!added) {
     keys = [newMasterKey([...keys, ...task.retired]), ...keys];
     writeKeyFile(task.file, keys, task.retired);
   }
   if (task.remote) {
-    // First behind the others: until every isolate can decrypt what is wrapped under it, none may wrap under it.
+    // First after the others: until every isolate can decrypt with it, none may wrap with it.
     await putKeys(task, [...keys.slice(1), ...keys.slice(0, 1)]);
     await putKeys(task, keys);
   }
@@ -115,7 +115,7 @@ async function add(task) {
   return {
     added: keys[0].id,
     master_keys: ids(keys),
-    message: `The new master key ${keys[0].id} ${added ? 'has been added before, and is' : 'is'} first in ${task.file}. Keep a copy of that file offline now. ${then}Next: ${command(task, 'rewrap')}`,
+    message: `The new master key ${keys[0].id} ${added ? 'was already added and is' : 'is'} first in ${task.file}. Keep a copy of that file offline now. ${then}Next: ${command(task, 'rewrap')}`,
   };
 }
 
@@ -132,12 +132,13 @@ async function rewrap(task) {
       let at = { done: 0, total: 0 };
       do {
         const { status, json } = await call('POST', '/deployment/keys/rewrap', cursor === null ? {} : { cursor });
-        if (status !== 200) throw new Fault(`The service refused (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
+        if (status !== 200)
+          throw new Fault(`The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
         calls++;
         at = json;
         bar.at(at.done, at.total);
         cursor = json.next;
-        // The isolate that answers may still have the previous list, with another current key: the database shows it.
+        // The isolate that responds may still have the previous list, with another current key: the database shows it.
         if (calls === 1 && at.total && !(await counts(task)).get(id))
           throw new Fault(
             `The service does not have ${id} as its first master key yet: ${task.remote ? `run ${command(task, 'add')}` : 'restart it'}, then run ${command(task, 'rewrap')}`,
@@ -173,12 +174,12 @@ async function remove(task) {
   if (old.length === 0) return { removed: [], master_keys: [first.id], message: `Only ${first.id} is in use. ${nothingToDo(task)}` };
   if (task.remote) {
     await putKeys(task, [first]);
-    // An isolate that still had the old list may have created an organisation meanwhile.
+    // An isolate with the old list may have created an organisation in the meantime.
     const late = others(await counts(task), first.id);
     if (late) {
       await putKeys(task, task.keys);
       throw new Fault(
-        `${late === 1 ? '1 key was' : `${late} keys were`} wrapped under an old master key meanwhile: the old master keys were put back; run ${command(task, 'rewrap')}, then remove again`,
+        `${late === 1 ? '1 key was' : `${late} keys were`} wrapped with an old master key in the meantime, so the old master keys were restored; run ${command(task, 'rewrap')}, then remove again`,
       );
     }
   }

@@ -1,7 +1,7 @@
-// `npm run lighthouse`: measures pages of the console with Lighthouse, signed in, against a service of its own. Lighthouse is not a dependency of
-// this project: LIGHTHOUSE names the folder where `npm install lighthouse` was run. Without it, or without Chromium, nothing is measured. It
-// fails when a page's performance on a desktop is below 95; that on a phone with a slow
-// connection is printed too. The local runtime sends files as they are and Cloudflare compresses them, so a proxy here compresses them as well.
+// `npm run lighthouse`: measures pages of the console with Lighthouse, signed in, against its own service. Lighthouse is not a dependency
+// of this project: LIGHTHOUSE names the folder where `npm install lighthouse` was run. Without it, or without Chromium, nothing is
+// measured. It fails if a page's desktop performance is below 95; performance on a phone with a slow connection is only printed. The local
+// runtime sends files uncompressed and Cloudflare compresses them, so a proxy here compresses them too.
 import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -32,7 +32,7 @@ async function loadLighthouse() {
   }
 }
 
-/** Forwards to the service, and compresses what Cloudflare would. @param {number} from @param {number} to */
+/** Forwards to the service, and compresses what Cloudflare would compress. @param {number} from @param {number} to */
 async function compress(from, to) {
   const server = http.createServer((request, response) => {
     const { method, url, headers } = request;
@@ -53,7 +53,7 @@ async function compress(from, to) {
   };
 }
 
-/** Somebody who is signed in, in a browser that Lighthouse can drive. @param {string} url @param {number} port */
+/** A signed-in member, in a browser that Lighthouse can control. @param {string} url @param {number} port */
 async function signedIn(url, port) {
   const { chromium } = await import('playwright-core');
   const profile = fs.mkdtempSync(path.join(process.env.TMPDIR ?? '/tmp', 'lighthouse-'));
@@ -94,7 +94,7 @@ const { stop } = await signedIn(url, port);
 
 /** @param {string} at @param {object} [config] */
 async function measure(at, config) {
-  // The session's cookie stays. The stream of events never ends, so the network is never quiet.
+  // The session's cookie is kept. The event stream never ends, so the network is never idle.
   const flags = { port, logLevel: 'error', onlyCategories: CATEGORIES, disableStorageReset: true, maxWaitForLoad: 12_000 };
   const { lhr } = await lighthouse(`${url}/console${at}`, flags, config);
   return CATEGORIES.map((name) => Math.round(lhr.categories[name].score * 100));

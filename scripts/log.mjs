@@ -1,5 +1,5 @@
-// What a running service prints: one short aligned line a request, everything else as it came, and none of the tools' own messages.
-// Invariant: no character of a log line can drive the terminal.
+// The output of a running service: one short aligned line per request, everything else unchanged, and none of the tools' own messages.
+// Invariant: no character of a log line can control the terminal.
 
 const METHOD = 7;
 const ROUTE = 52;
@@ -42,12 +42,15 @@ function readable(entry, colour) {
   return `${time} ${status} ${harmless(entry.method).padEnd(METHOD)}${harmless(entry.route).padEnd(ROUTE)} ${ms.padStart(10)}  ${harmless(rest.join(' '))}`.trimEnd();
 }
 
-/** Control characters, which JSON may carry escaped, become spaces, and so do those that change the writing direction. @param {string} text */
+/**
+ * Control characters, which JSON may contain escaped, become spaces, and so do those that change the writing direction. @param {string}
+ * text
+ */
 export const harmless = (text) => text.replace(/(?!\t)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, ' ');
 
 const CHATTER = [/^Using (secrets|vars) defined in /];
 
-/** Turns a line of the runtime's into what to print, or undefined for nothing. @param {boolean} colour */
+/** Converts a line of the runtime to the text to print, or undefined for nothing. @param {boolean} colour */
 export function lineReader(colour) {
   let quiet = true; // after a line that was left out, and after an empty one, empty lines are left out too
   return (/** @type {string} */ line) => {
@@ -60,10 +63,10 @@ export function lineReader(colour) {
   };
 }
 
-/** Our own health polls are not printed. @param {string} line */
+/** Our own health checks are not printed. @param {string} line */
 export const isHealthPoll = (line) => requestOf(line)?.route === '/healthz';
 
-/** Nor is a 200 for a health check, ours or a monitor's. @param {string} line */
+/** Successful health checks, ours or a monitor's, are not printed. @param {string} line */
 export function isHealthy(line) {
   const entry = requestOf(line);
   return entry?.route === '/healthz' && entry.status === 200;

@@ -1,5 +1,5 @@
-// MASTER_KEYS for operators: the list in its file, and whether it decrypts a wrapped key. Invariant: the file is
-// replaced atomically, readable by its owner only, and no key in it is ever dropped: one that is no longer used stays as a retired one.
+// MASTER_KEYS for operators: the list in its file, and whether it decrypts a wrapped key. Invariant: the file is replaced atomically,
+// readable only by its owner, and no key in it is ever dropped: an unused one stays as a retired one.
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -23,7 +23,7 @@ export function parseMasterKeys(text) {
 /** @param {MasterKey[]} keys */
 export const formatMasterKeys = (keys) => keys.map(({ text }) => text).join(',');
 
-/** A new key, with an id that none of these has: one more than the highest number. @param {MasterKey[]} known @returns {MasterKey} */
+/** A new key with an unused id: one more than the highest number. @param {MasterKey[]} known @returns {MasterKey} */
 export function newMasterKey(known) {
   const id = `k${Math.max(0, ...known.map((key) => Number(/^k(\d{1,9})$/.exec(key.id)?.[1] ?? 0))) + 1}`;
   const key = randomBytes(32);
@@ -32,7 +32,7 @@ export function newMasterKey(known) {
 
 /**
  * @param {string} file
- * @returns {{ keys: MasterKey[] | undefined, retired: MasterKey[] } | undefined} undefined where there is no file, or no list in it
+ * @returns {{ keys: MasterKey[] | undefined, retired: MasterKey[] } | undefined} undefined if the file does not exist or has no MASTER_KEYS
  */
 export function readKeyFile(file) {
   if (!fs.existsSync(file)) return undefined;
@@ -44,7 +44,10 @@ export function readKeyFile(file) {
   };
 }
 
-/** Puts these lists into the file, and leaves its other lines as they are. @param {string} file @param {MasterKey[]} keys @param {MasterKey[]} retired */
+/**
+ * Writes these lists to the file, without changing its other lines. @param {string} file @param {MasterKey[]} keys @param {MasterKey[]}
+ * retired
+ */
 export function writeKeyFile(file, keys, retired) {
   const real = fs.existsSync(file) ? fs.realpathSync(file) : file; // a link stays a link
   let text = fs.existsSync(real) ? fs.readFileSync(real, 'utf8') : '';
@@ -67,9 +70,9 @@ export function writeKeyFile(file, keys, retired) {
   }
 }
 
-/** `decrypt` of src/crypto/envelope.ts, which is written for a bundler. */
+/** `decrypt` of src/crypto/envelope.ts, which needs bundling. */
 async function envelope() {
-  // esbuild comes with wrangler, whose own version is the one that bundles the Worker.
+  // esbuild comes with wrangler; that version also bundles the Worker.
   const { buildSync } = createRequire(createRequire(path.join(root, 'package.json')).resolve('wrangler'))('esbuild');
   const built = buildSync({
     entryPoints: [path.join(root, 'src', 'crypto', 'envelope.ts')],
@@ -83,10 +86,10 @@ async function envelope() {
 }
 
 /**
- * Decrypts each wrap with the given master keys, with the code that the Worker runs. The plaintext is discarded at once.
+ * Decrypts each wrapped key with the given master keys, with the Worker's own code. The plaintext is discarded immediately.
  * @param {MasterKey[]} masters
  * @param {Wrap[]} wraps
- * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of master keys that are not given, and wraps that theirs does not decrypt
+ * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of missing master keys, and wrapped keys that do not decrypt
  */
 export async function checkWraps(masters, wraps) {
   const { decrypt } = await envelope();

@@ -1,9 +1,9 @@
-// What bench and soak share: the deployable bundle in the local runtime with its state on disk, a lean HTTP client, and organisations to
-// ask. Invariant: nothing stands between client and Worker, and nobody reads the Worker's log while time is taken.
+// Shared by bench and soak: the deployable bundle in the local runtime with its state on disk, a lean HTTP client, and organisations for
+// requests. Invariant: nothing is between client and Worker, and the Worker's log is not read during measurements.
 //
-// The log: the Worker prints one JSON line a request. Here the runtime appends it to a file by itself, which costs it what printing costs
-// anywhere; the lines are read between measurements. Were they read as they come, by this process, the client would lose time to it, and
-// only while the vault is asked, for the floor prints nothing.
+// The log: the Worker prints one JSON line per request. Here the runtime appends it to a file itself, which costs as much as printing
+// elsewhere; the lines are read between measurements. If this process read them immediately, the client would lose time, and only for the
+// vault, since the floor prints nothing.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
@@ -20,8 +20,8 @@ const require = createRequire(path.join(root, 'package.json'));
 const VAULT = 'vault';
 
 /**
- * What a Worker can do at least: one call of a Durable Object, which inserts one row; and for a change the same with one D1 batch of three
- * rows before it, for that is how many a change of the vault writes there.
+ * The minimum work of a Worker: one call of a Durable Object that inserts one row; for a change, preceded by one D1 batch of three rows,
+ * which is how many a change of the vault writes.
  */
 const FLOOR = `
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
@@ -50,11 +50,11 @@ export default class extends WorkerEntrypoint {
   }
 }`;
 
-/** Line of progress for whoever waits. @param {string} text */
+/** Prints a line of progress. @param {string} text */
 export const tell = (text) => process.stderr.write(`${text}\n`);
 
 /**
- * Starts the bundle that would be deployed, with D1, Durable Objects and queue on disk, and the floor beside it in the same process.
+ * Starts the deployable bundle, with D1, Durable Objects and queue on disk, and the floor in the same process.
  * @param {{ inspector?: boolean, consumes?: boolean }} [options] `consumes`: whether jobs on the queue are run
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one service from its start to its end.
@@ -126,12 +126,12 @@ export async function startVault({ inspector = false, consumes = true, variables
       state,
       /** Resident memory of the runtime, in bytes. */
       memory: () => residentMemory(runtime.pid()),
-      /** CPU time that the runtime has used, in milliseconds; null where the system does not say. */
+      /** CPU time used by the runtime, in milliseconds; null if the system does not report it. */
       cpu: () => cpuTime(runtime.pid()),
       readLog: runtime.readLog,
-      /** Runs the scheduled handler, which nothing fires here. */
+      /** Runs the scheduled handler, which nothing triggers here. */
       scheduled: async () => (await miniflare.getWorker(VAULT)).scheduled({ cron: '* * * * *' }),
-      /** Makes a gate lose its memory and its storage; it begins again from D1. @param {string} org */
+      /** Makes a gate lose its memory and storage; it starts again from D1. @param {string} org */
       async lose(org) {
         const id = (await miniflare.getDurableObjectNamespace('GATE', VAULT)).idFromName(org).toString();
         await miniflare.unsafeEvictDurableObject(VAULT, 'Gate', { name: org }).catch((error) => {
@@ -159,7 +159,7 @@ function bundle(out) {
   return { modulesRoot: out, modules: [{ type: 'ESModule', path: path.join(out, 'index.js') }] };
 }
 
-/** The runtime, started by a shell that writes down its process id and lets its log go to a file. @param {string} dir */
+/** The runtime, started by a shell that records its process id and redirects its log to a file. @param {string} dir */
 function quietRuntime(dir) {
   const [command, log, pid] = ['workerd.sh', 'log', 'pid'].map((name) => path.join(dir, name));
   const workerd = createRequire(require.resolve('miniflare'))('workerd').default;
@@ -169,7 +169,7 @@ function quietRuntime(dir) {
   return {
     command,
     pid: () => Number(fs.readFileSync(pid, 'utf8')),
-    /** What was logged since the last call; the file is emptied, for a run writes a line a request. */
+    /** The log since the last call; the file is then emptied, because a run writes a line per request. */
     readLog() {
       const text = fs.readFileSync(log, 'utf8');
       fs.truncateSync(log);
@@ -201,8 +201,8 @@ function cpuTime(pid) {
 // ---------------------------------------------------------------- HTTP
 
 /**
- * One kept-alive connection, one request at a time. A client of its own, because a general one takes more time than the floor does, and
- * what the client takes makes slow and fast look alike.
+ * One kept-alive connection, one request at a time. Own client, because a general one takes more time than the floor, and client time makes
+ * slow and fast look alike.
  * @param {number} port
  */
 export async function connect(port) {
@@ -231,7 +231,7 @@ export async function connect(port) {
         waiting = { done, fail };
         socket.write(request);
       }),
-    /** Whether it still stands: the service closes one that is idle for long. */
+    /** Whether it is still open: the service closes a connection that is idle for long. */
     alive: () => socket.writable,
     close: () => socket.destroy(),
   };
@@ -239,7 +239,7 @@ export async function connect(port) {
 /** @typedef {Awaited<ReturnType<typeof connect>>} Connection */
 /** @typedef {{ status: number, text: () => string, json: () => any }} Answer */
 
-/** An HTTP/1.1 answer once it is whole. @param {Buffer} bytes @returns {Answer | null} */
+/** A complete HTTP/1.1 response. @param {Buffer} bytes @returns {Answer | null} */
 function parseAnswer(bytes) {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return null;
@@ -248,7 +248,7 @@ function parseAnswer(bytes) {
   const from = end + 4;
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   const isChunked = length === undefined && status !== 204 && status !== 304;
-  // JSON holds no line ends of its own: these bytes are the last chunk's.
+  // JSON has no line breaks of its own: these bytes belong to the last chunk.
   if (isChunked ? bytes.latin1Slice(-5) !== '0\r\n\r\n' : bytes.length < from + Number(length ?? 0)) return null;
   const text = () => (isChunked ? unchunked(bytes.subarray(from)) : bytes.subarray(from)).toString('utf8');
   return { status, text, json: () => JSON.parse(text()) };
@@ -280,7 +280,10 @@ export function requestOf(method, target, token, body, origin, headers = {}) {
 }
 
 /**
- * Keeps every connection busy for a while: as one answer is there, the next request goes out.
+ * Keeps every connection busy for a while: after each response, the next request is sent.
+ * @param {Connection[]} connections
+ * @param {() => { request: string, expect: number }} next
+ * @param {number} seconds
  * @param {Connection[]} connections
  * @param {() => { request: string, expect: number }} next
  * @param {number} seconds
@@ -321,7 +324,7 @@ export async function parallel(count, work, width = 16) {
   return results;
 }
 
-/** Calls outside of what is timed. @param {Vault} vault */
+/** Requests outside of measurements. @param {Vault} vault */
 export function callerOf(vault) {
   const free = [];
   /** @param {string} method @param {string} target below /api/v1 @param {string} [token] @param {unknown} [body] @param {string} [origin] */
@@ -334,14 +337,14 @@ export function callerOf(vault) {
   };
 }
 
-/** The JSON of an answer that has to be a success. @param {Answer} answer */
+/** The JSON of a response that must be a success. @param {Answer} answer */
 export function good(answer) {
   if (answer.status >= 300) throw new Error(`The vault could not be made ready: ${answer.status} ${answer.text().slice(0, 300)}`);
   return answer.json();
 }
 
 /**
- * A new organisation with secrets, and keys enough to spend from: each may make 1,200 requests a minute.
+ * A new organisation with secrets and enough API keys: each allows 1,200 requests a minute.
  * @param {Vault} vault
  * @param {{ secrets: number, keys: number }} size
  */
@@ -368,12 +371,12 @@ export const nameOf = (n) => `g${String(Math.floor(n / 1000)).padStart(3, '0')}/
 export const freshValue = () => randomBytes(24).toString('hex');
 
 /**
- * Fills an organisation with secrets until it holds `count`, far faster than its rate limits allow by calls: sealed and signed as the
- * Worker does it, by the Worker's own code, they go into D1 in bulk; then the gate loses its storage and loads itself from D1.
+ * Fills an organisation with secrets up to `count`, far faster than its rate limits allow: encrypted and signed by the Worker's own code,
+ * they are inserted into D1 in bulk; then the gate loses its storage and loads itself from D1.
  * @param {Vault} vault
  * @param {Org} org
  * @param {number} count
- * @param {number} [now] when they were made
+ * @param {number} [now] when they were created
  */
 export async function fill(vault, org, count, now = Date.now()) {
   const { deriveOrg, unwrap, encryptValue, macOf, newId } = await ownCode();
@@ -412,7 +415,7 @@ export async function fill(vault, org, count, now = Date.now()) {
 }
 
 /**
- * Signs in as many members as there are to be browser sessions; answers their JWTs, which live for ten minutes.
+ * Signs in one new member per browser session. Returns their JWTs, which are valid for ten minutes.
  * @param {Vault} vault @param {Org} org @param {number} count
  */
 export async function signIn(vault, org, count) {
@@ -433,7 +436,7 @@ export async function signIn(vault, org, count) {
   );
 }
 
-/** The Worker's own functions that encrypt and sign, for this process. */
+/** The Worker's functions for encryption and signing, for this process. */
 const ownCode = () =>
   codeOf({
     'src/crypto/keyring': ['deriveOrg', 'unwrap'],

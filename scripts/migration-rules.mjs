@@ -1,5 +1,5 @@
-// What a migration may do while the release before still runs: during a rollout old code meets the new tables. Pure. Invariant: a statement
-// that old code could trip over is refused, unless the comment before it names the release that stopped using what it takes away.
+// What a migration may do while the previous release still runs: during a rollout, old code uses the new tables. Pure. Invariant: a
+// statement that could break old code is refused, unless the comment before it names the release that stopped using what it removes.
 
 /** @typedef {{ code: string, comments: string }} Statement `code` without comments, and with empty string literals */
 
@@ -21,11 +21,11 @@ export function statementsOf(sql) {
 }
 
 const NAME = String.raw`(?:"[^"]*"|\`[^\`]*\`|\[[^\]]*\]|\w+)`;
-/** A quoted name may hold anything: only what is outside of quotes says what a statement does. */
+/** A quoted name may contain anything: only the text outside quotes says what a statement does. */
 const unquoted = (code) => code.replaceAll(/"[^"]*"|`[^`]*`|\[[^\]]*\]/g, 'name');
 const ALTER = new RegExp(`^alter\\s+table\\s+(?:${NAME}\\s*\\.\\s*)?${NAME}\\s+`, 'i');
 
-/** What old code could trip over in a statement, or undefined. @param {string} code */
+/** How a statement could break old code, or undefined. @param {string} code */
 export function breaks(code) {
   const [start] = ALTER.exec(code) ?? [''];
   const change = start ? unquoted(code.slice(start.length)) : '';
@@ -41,7 +41,7 @@ export function breaks(code) {
 const RELEASE = /unused since (\d+)\.(\d+)\.(\d+)\b/i;
 
 /**
- * What is wrong with a migration that is to ship in `version` or was shipped before it.
+ * What is wrong with a migration that ships in `version` or shipped earlier.
  * @param {string} sql
  * @param {string} version of package.json
  * @returns {string[]}
@@ -54,10 +54,10 @@ export function rolloutProblems(sql, version) {
     const [, ...since] = RELEASE.exec(comments) ?? [];
     if (since.length === 0)
       return [
-        `${what}, and the release before may still use that while this one is rolled out. Let one release stop using it first; then write -- Unused since X.Y.Z (that release) on the line before the statement`,
+        `${what}, and the previous release may still use that while this one is rolled out. Let one release stop using it first; then write -- Unused since X.Y.Z (that release) on the line before the statement`,
       ];
     if (!earlier(since.map(Number), version.split('.').map(Number)))
-      return [`${what}, and ${since.join('.')} is not a release before ${version}: let that one go out first`];
+      return [`${what}, and ${since.join('.')} is not a release before ${version}: ship that one first`];
     return [];
   });
 }

@@ -11,7 +11,7 @@
  * @property {string} [file] Instead of a tag, for a migration: it was released, and never changes.
  * @property {'remove' | 'never' | 'always' | { from: string, to: string }} change The statement goes, its condition (that of `if` or of
  *   `A ? B : C`) becomes false or true, or a text in it that occurs there once is replaced. The first three survive a change of names.
- * @property {string} notice
+ * @property {string} notice `packages/cli/run: …` is of packages/cli/test/run.test.ts, any other of test.
  * @property {string} [survives] Why no test can notice: another safety covers this one.
  */
 
@@ -281,7 +281,7 @@ export const mutants = [
     name: 'what a session token makes does not die with it',
     tag: 'created-ends-with-creator',
     change: { from: 'caller.isDependent', to: 'false' },
-    notice: 'faults/lifecycle: revocation: what a session token created ends with it',
+    notice: 'faults/lifecycle: revocation: credentials created by a session token are revoked with it',
   },
   {
     name: 'what an agent made keeps what the agent has lost',
@@ -305,7 +305,7 @@ export const mutants = [
     name: 'a credential is widened by whoever may change it',
     tag: 'widening-within-permissions',
     change: 'always',
-    notice: 'api/credentials/agents: tokens:write may narrow an agent; nobody may give more than they hold',
+    notice: 'api/credentials/agents: tokens:write can narrow an agent; no one can give more than they hold',
   },
   {
     name: 'an action is open to every kind of caller',
@@ -317,7 +317,7 @@ export const mutants = [
     name: 'an action for owners is open to whoever holds its scopes',
     tag: 'owner-required',
     change: 'remove',
-    notice: 'unit/auth/authorize: owner: an action for owners requires one, whatever the caller holds',
+    notice: "unit/auth/authorize: owner: an action for owners requires one, regardless of the caller's permissions",
   },
   {
     name: 'two holdings together give what neither does',
@@ -332,13 +332,13 @@ export const mutants = [
     name: 'the address of a caller is not looked at',
     tag: 'allowed-addresses',
     change: 'remove',
-    notice: 'api/access/addresses: is accepted from its IPv4 and IPv6 ranges alone',
+    notice: 'api/access/addresses: is accepted only from its IPv4 and IPv6 ranges',
   },
   {
     name: 'only the first link of a lineage is limited by address',
     tag: 'allowed-addresses-of-lineage',
     change: { from: 'lineage.flatMap', to: 'lineage.slice(0, 1).flatMap' },
-    notice: 'api/access/addresses: limits its descendants from the next request on',
+    notice: 'api/access/addresses: limits its descendants from the next request on, regardless of their own ranges',
   },
   {
     name: 'more than five break-glass tokens may be alive where several issue at once',
@@ -392,7 +392,7 @@ export const mutants = [
     name: 'the tokens of a deleted organisation are admitted',
     tag: 'deleted-org',
     change: 'never',
-    notice: 'faults/lifecycle: refuses its credentials and destroys its key at once',
+    notice: 'faults/lifecycle: refuses its credentials and destroys its key immediately, and purges the rest later',
   },
   {
     name: 'a credential that only D1 knows is believed without its MAC',
@@ -435,7 +435,7 @@ export const mutants = [
     name: 'a segment leaves the gate though D1 has not taken it',
     tag: 'segment-kept-until-stored',
     change: 'remove',
-    notice: 'faults/lifecycle: keeps what D1 does not take',
+    notice: 'faults/lifecycle: keeps entries that D1 rejects',
   },
   {
     name: 'a gate that takes over a log does not note where it begins',
@@ -453,7 +453,7 @@ export const mutants = [
     name: 'segments before the cut are shown',
     tag: 'audit-cut-not-shown',
     change: { from: 'cut', to: '0' },
-    notice: 'api/audit/retention: what D1 says of times deletes nothing',
+    notice: 'api/audit/retention: times in D1 delete nothing, and old segments that reappear in D1 are neither shown nor kept',
   },
   {
     name: 'a checkpoint is believed without its signature',
@@ -477,7 +477,8 @@ export const mutants = [
     name: 'a checkpoint ahead of the log is no fault',
     tag: 'truncated-log-noticed',
     change: { from: "? { sequence: head.sequence + 1, id: null, reason: 'cut_off' }", to: '? null' },
-    notice: 'api/audit/verify: entries cut off the log of the gate itself',
+    notice:
+      "api/audit/verify: entries deleted from the gate's log: a checkpoint is ahead of them, and later contradicts entries with their sequences",
   },
   {
     name: 'the Worker says what a checkpoint states',
@@ -495,37 +496,38 @@ export const mutants = [
     name: 'a gate that lost its storage uses signed sequences again',
     tag: 'signed-sequences-not-reused',
     change: { from: 'Math.max(last, signed?.newest ?? 0)', to: 'last' },
-    notice: 'api/audit/verify: the newest segments deleted, and the gate lost',
+    notice:
+      'api/audit/verify: the newest segments deleted, and the gate lost: the gap is reported, checkpoints confirm it, and no sequence is reused',
   },
   {
     name: 'segments go before their export is confirmed',
     tag: 'segments-kept-until-exported',
     change: 'never',
-    notice: 'api/audit/retention: nothing goes before its export is confirmed',
+    notice: 'api/audit/retention: nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut',
   },
   {
     name: 'whoever may change the organisation sets the retention',
     tag: 'retention-by-owner',
     change: 'never',
-    notice: 'api/audit/retention: permission: an owner alone, confirmed',
+    notice: 'api/audit/retention: permission: only an owner, confirmed; org:write is not enough',
   },
   {
     name: 'an export is confirmed with any hash',
     tag: 'export-confirmed-by-hash',
     change: { from: '!equal(end.hash, input.hash)', to: 'false' },
-    notice: 'api/audit/retention: nothing goes before its export is confirmed',
+    notice: 'api/audit/retention: nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut',
   },
   {
     name: 'a caller who is limited exports the whole log',
     tag: 'audit-export-whole',
     change: 'remove',
-    notice: 'api/audit/retention: an export is empty where nothing is past retention',
+    notice: 'api/audit/retention: an export is empty if nothing is past retention, and needs audit:read without limits',
   },
   {
     name: 'an export does not check the chain',
     tag: 'export-chain-checked',
     change: 'never',
-    notice: 'api/audit/retention: an export of what was tampered with breaks off',
+    notice: 'api/audit/retention: an export of tampered entries fails and has no last line',
     survives: 'a chain with a fault does not reach the end of the export, which then has no last line either',
   },
   {
@@ -544,7 +546,8 @@ export const mutants = [
     name: 'a caller who is limited sees all readers',
     tag: 'readers-within-view',
     change: { from: 'shows(view, ', to: 'shows(null, ' },
-    notice: 'api/audit/readers: permission: audit:read',
+    notice:
+      'api/audit/readers: permission: needs audit:read and the secret within reach; a limited caller sees what its view of the log shows',
   },
   {
     name: 'a check of the chain does not compare the hash before an entry',
@@ -620,13 +623,13 @@ export const mutants = [
     name: 'a secret takes a name that is taken by being renamed',
     tag: 'secret-name-unique-on-rename',
     change: 'remove',
-    notice: 'faults/changes: create, rename and restore give a name to one secret alone',
+    notice: 'faults/changes: create, rename and restore give a name to only one secret',
   },
   {
     name: 'a secret takes a name that is taken by being restored',
     tag: 'secret-name-unique-on-restore',
     change: 'remove',
-    notice: 'faults/changes: create, rename and restore give a name to one secret alone',
+    notice: 'faults/changes: create, rename and restore give a name to only one secret',
   },
   {
     name: 'a secret is purged in the gate though D1 still holds its ciphertexts',
@@ -732,7 +735,7 @@ export const mutants = [
     name: 'whoever may write members changes those above them',
     tag: 'rank-within-permissions',
     change: { from: 'withinPermissions(caller, permissionsOfRole(role)) !== null', to: 'false' },
-    notice: 'api/members/members: a key with members:write, and a session of the strongest key',
+    notice: 'api/members/members: a key with members:write, and a session of the strongest key, can change only a viewer',
   },
   {
     name: 'two owners are removed at once',
@@ -793,13 +796,13 @@ export const mutants = [
     name: 'a team is filled whatever it holds',
     tag: 'team-within-permissions',
     change: 'remove',
-    notice: 'api/members/teams: are added only by callers who hold what it gives',
+    notice: 'api/members/teams: are added only by callers who hold everything it gives, everywhere and for as long',
   },
   {
     name: 'what ends with another fills a team',
     tag: 'team-member-added-independently',
     change: 'remove',
-    notice: 'api/members/teams: are not added by a caller with a parent, whatever they hold',
+    notice: 'api/members/teams: are not added by a caller with a parent, regardless of its permissions',
   },
   {
     name: 'a deleted team goes on to give',
@@ -823,13 +826,13 @@ export const mutants = [
     name: 'a grant outlives the session token that made it',
     tag: 'grant-ends-with-creator',
     change: 'remove',
-    notice: 'api/members/grants: ends with it, and never later',
+    notice: 'api/members/grants: is revoked together with it, and never later',
   },
   {
     name: 'a browser session shuts itself out',
     tag: 'no-self-lockout',
     change: 'remove',
-    notice: 'api/members/members: apply to members alone',
+    notice: 'api/members/members: apply only to members',
   },
   {
     name: 'who was revoked after a change is told that it was refused',
@@ -873,19 +876,19 @@ export const mutants = [
     name: 'a value is taken that was sealed for another secret',
     tag: 'value-encrypted-for-this-secret',
     change: { from: 'row.id !== input.id || ', to: '' },
-    notice: 'api/credentials/provider: creates a secret where that of the name is deleted',
+    notice: 'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
   },
   {
     name: 'a secret is made under the id of one that was renamed or destroyed',
     tag: 'secret-id-unused',
     change: { from: ' || isUsedId(core, id)', to: '' },
-    notice: 'api/credentials/provider: creates a secret where that of the name is deleted',
+    notice: 'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
   },
   {
     name: 'a provider token reaches every name',
     tag: 'provider-token-limits',
     change: 'remove',
-    notice: 'api/credentials/provider: is limited to environments and names',
+    notice: 'api/credentials/provider: is limited to environments and names; secrets out of reach look non-existent',
   },
 
   // ---------------------------------------------------------------- reauthentication
@@ -1004,13 +1007,13 @@ export const mutants = [
     name: 'a terminal may poll as often as it likes',
     tag: 'polls-slowed-down',
     change: { from: 'kept.polled_at !== null &&', to: 'false &&' },
-    notice: 'api/signin/terminals: SLOW_DOWN',
+    notice: 'api/signin/terminals: SLOW_DOWN: adds five seconds to the interval for each early poll',
   },
   {
     name: 'terminal logins are started without a limit',
     tag: 'device-logins-limited',
     change: { from: "await countAttempt(context.env, 'device login', clientOf(context.request.ip))", to: '0' },
-    notice: 'api/signin/terminals: rate limit: twenty logins a minute can be started from an address',
+    notice: 'api/signin/terminals: rate limit: a hundred logins a minute can be started from an address',
   },
   {
     name: 'user codes are guessed without a limit',
@@ -1066,25 +1069,25 @@ export const mutants = [
     name: 'a credential that ends with one outside is not contained',
     tag: 'containment-of-root',
     change: { from: '{ id: root, parent_id: null }', to: '' },
-    notice: 'api/incidents/containment: ends a session token alone, and not the key that minted it',
+    notice: 'api/incidents/containment: revokes only a session token, and not the key that minted it',
   },
   {
     name: 'what a member made in a browser session outlives its containment',
     tag: 'containment-of-browser-session',
     change: { from: ' union ${made} ${bySession}', to: '' },
-    notice: 'api/incidents/containment: ends a browser session and what it created',
+    notice: 'api/incidents/containment: revokes a browser session and what it created, and not what another session created',
   },
   {
     name: 'a containment ends its own caller',
     tag: 'containment-spares-caller',
     change: 'remove',
-    notice: 'api/incidents/containment: of an ancestor spares the caller, unless the caller ends with it',
+    notice: 'api/incidents/containment: of an ancestor spares the caller, unless the caller is revoked together with it',
   },
   {
     name: 'the account forgets that a secret was renamed',
     tag: 'exposure-follows-renames',
     change: 'remove',
-    notice: 'api/incidents/containment: lists exactly what the responses contained',
+    notice: 'api/incidents/containment: lists exactly what the responses contained, regardless of later changes and where the log is',
   },
   {
     name: 'the account passes over segments of who was found meanwhile',
@@ -1128,13 +1131,13 @@ export const mutants = [
     name: 'destroyed versions stay in the quota',
     tag: 'quota-counts-kept-versions',
     change: { from: 'trims && kept', to: 'false' },
-    notice: 'api/limits/usage: every new version counts what is kept',
+    notice: 'api/limits/usage: every new version counts the kept versions, with one more read, and corrects a wrong count',
   },
   {
     name: 'what is kept is counted for a row that is another by now',
     tag: 'count-of-this-row',
     change: 'remove',
-    notice: 'api/limits/usage: a count is discarded when a database was adopted meanwhile',
+    notice: 'api/limits/usage: a count is discarded if a database was adopted in the meantime',
   },
   {
     name: 'the caller is not judged again after what is fetched under the lock',
@@ -1174,7 +1177,7 @@ export const mutants = [
     name: 'a proof by any key is accepted',
     tag: 'proof-by-registered-key',
     change: 'never',
-    notice: 'api/devices/dpop: is refused with a proof by another key',
+    notice: 'api/devices/dpop: is refused with a proof by another key, even if its header names the registered one',
   },
   {
     name: 'a proof is good for ever',
@@ -1198,13 +1201,13 @@ export const mutants = [
     name: 'a token that is bound to no device is accepted under the scheme DPoP',
     tag: 'dpop-scheme-of-bound-token',
     change: { from: 'isDpop ?', to: 'false ?' },
-    notice: 'api/devices/dpop: is refused under the scheme DPoP',
+    notice: 'api/devices/dpop: works under Bearer regardless of the DPoP header, and is refused under the DPoP scheme',
   },
   {
     name: 'any JWT is taken for a proof',
     tag: 'proof-typ',
     change: 'never',
-    notice: 'api/devices/dpop: is refused with what is not one well-formed proof',
+    notice: 'api/devices/dpop: is refused with anything but one well-formed proof',
   },
   {
     name: 'a proof names any algorithm',
@@ -1246,7 +1249,7 @@ export const mutants = [
     name: 'a key for which anybody can sign is registered',
     tag: 'device-key-strong',
     change: { from: 'isStrongPoint(fromBase64Url(key.x) as Uint8Array)', to: 'true' },
-    notice: 'api/devices/devices: takes public keys of P-256 and Ed25519 alone',
+    notice: 'api/devices/devices: accepts only P-256 and Ed25519 public keys, keeps only their required members, and never changes them',
   },
   {
     name: 'a public key is registered twice',
@@ -1258,19 +1261,19 @@ export const mutants = [
     name: 'a blocked device is assigned to somebody else',
     tag: 'blocked-device-not-assigned',
     change: 'never',
-    notice: 'api/devices/dpop: do not live again',
+    notice: 'api/devices/dpop: when its member is removed, and is not valid again if the device is to be assigned to another',
   },
   {
     name: 'credentials outlive the block of their device',
     tag: 'blocked-device-ends-credentials',
     change: { from: 'device.blocked_at !== null', to: 'false' },
-    notice: 'api/devices/dpop: when it is blocked or removed',
+    notice: 'api/devices/dpop: when it is blocked or removed: immediately, regardless of the proof',
   },
   {
     name: 'credentials outlive the member of their device',
     tag: 'blocked-device-ends-credentials',
     change: { from: "(device.member_id !== null && !rows.get('member', device.member_id))", to: 'false' },
-    notice: 'api/devices/dpop: when its member is removed',
+    notice: 'api/devices/dpop: when its member is removed, and is not valid again if the device is to be assigned to another',
   },
   {
     name: 'a credential whose device is being blocked is admitted',
@@ -1282,31 +1285,31 @@ export const mutants = [
     name: 'what ended with a device counts as live',
     tag: 'count-by-device',
     change: { from: 'sum - n', to: 'sum' },
-    notice: 'api/devices/devices: leaves out what ended with a device',
+    notice: 'api/devices/devices: excludes credentials revoked with a device, and counts each once',
   },
   {
     name: 'a bound credential creates what is bound to another device',
     tag: 'permissions-bound-to-device',
     change: 'never',
-    notice: 'api/devices/devices: creates only what is bound to the same device',
+    notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
   },
   {
     name: 'what a bound credential creates is bound to nothing',
     tag: 'created-bound-to-device-of-creator',
     change: { from: '?? caller.device', to: '?? null' },
-    notice: 'api/devices/devices: creates only what is bound to the same device',
+    notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
   },
   {
     name: 'a rotated key is bound to nothing',
     tag: 'rotated-key-keeps-device',
     change: 'remove',
-    notice: 'api/devices/devices: creates only what is bound to the same device',
+    notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
   },
   {
     name: 'a bound credential grants what is bound to nothing',
     tag: 'grant-bound-to-no-device',
     change: 'remove',
-    notice: 'api/devices/devices: creates only what is bound to the same device',
+    notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
   },
   {
     name: 'a credential is bound to a blocked device',
@@ -1344,7 +1347,7 @@ export const mutants = [
     name: 'a stream names changes to a caller that does not see all events',
     tag: 'changes-for-who-sees-all',
     change: { from: ' || view !== null', to: '' },
-    notice: 'api/events/stream: names no changes to who does not ask, or does not see all events',
+    notice: 'api/events/stream: is not sent to callers who did not ask for it or do not see all events',
   },
   {
     name: 'a list by folders compares any number of names',
@@ -1448,7 +1451,7 @@ export const mutants = [
     name: 'a credential that is limited to environments changes policies',
     tag: 'policies-by-unlimited-callers',
     change: { from: 'reachesAll(caller, need.scopes)', to: 'true' },
-    notice: 'api/policies/policies: a credential that is limited to environments or names cannot change',
+    notice: 'api/policies/policies: a credential limited to environments or names cannot change policies of the whole organisation',
   },
   {
     name: 'a policy takes the config of another kind',
@@ -1472,25 +1475,25 @@ export const mutants = [
     name: 'secrets that are deleted, expired or revoked are due',
     tag: 'only-active-rotated',
     change: 'never',
-    notice: 'api/policies/rotation: passes over what the policy does not apply to',
+    notice: 'api/policies/rotation: skips secrets outside the policy, and secrets that are deleted, expired or revoked',
   },
   {
     name: 'a policy rotates secrets that did not opt in',
     tag: 'auto-rotation-opted-in',
     change: { from: 'row.auto_rotate === 1 && ', to: '' },
-    notice: 'api/policies/rotation: replaces the value of a secret that opted in',
+    notice: 'api/policies/rotation: replaces the value of a secret that opted in and was generated here; the rest is reported as due',
   },
   {
     name: 'a policy replaces a value that was issued elsewhere',
     tag: 'only-own-values-replaced',
     change: 'always',
-    notice: 'api/policies/rotation: replaces the value of a secret that opted in',
+    notice: 'api/policies/rotation: replaces the value of a secret that opted in and was generated here; the rest is reported as due',
   },
   {
     name: 'a search for due secrets forgets where it was',
     tag: 'rotation-place-kept',
     change: 'remove',
-    notice: 'api/policies/rotation: a search that is cut off between its pages',
+    notice: 'api/policies/rotation: a search interrupted between pages continues there, and reports each secret once',
   },
   {
     name: 'a due secret is told in each search',
@@ -1502,13 +1505,14 @@ export const mutants = [
     name: 'a value is taken for a secret that has changed since it was told',
     tag: 'rotated-once',
     change: { from: ' || etagOf(row) !== input.etag || !isToRotate(core, row, now)', to: '' },
-    notice: 'api/policies/rotation: a value comes too late for a secret that has changed',
+    notice:
+      'api/policies/rotation: a value is too late for a secret that has changed since: rotated, amended, opted out, deleted, or no longer due',
   },
   {
     name: 'a refused rotation is told again in the same period',
     tag: 'failure-told-once',
     change: 'always',
-    notice: 'api/policies/rotation: a secret that gets no new value for six hours is told once',
+    notice: 'api/policies/rotation: a secret without a new value for six hours is reported once, and still rotated once the job runs',
   },
 
   // ---------------------------------------------------------------- events
@@ -1516,13 +1520,13 @@ export const mutants = [
     name: 'the number of an event leaves a gap',
     tag: 'events-numbered',
     change: { from: 'head + 1', to: 'head + 2' },
-    notice: 'api/events/feed: shows events oldest first',
+    notice: 'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
   },
   {
     name: 'a change is made without its events',
     tag: 'events-follow-from-rows',
     change: 'remove',
-    notice: 'api/events/feed: shows events oldest first',
+    notice: 'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
   },
   {
     name: 'an expiry is told again',
@@ -1534,7 +1538,7 @@ export const mutants = [
     name: 'an expiry is told while a change of it is under way',
     tag: 'expiry-told-under-lock',
     change: { from: '[...new Set(ids)]', to: '[]' },
-    notice: 'api/events/expiry: a change that is under way comes first',
+    notice: 'api/events/expiry: a change in progress comes first',
   },
   {
     name: 'the end of a deleted secret is told',
@@ -1552,13 +1556,13 @@ export const mutants = [
     name: 'events leave the gate before D1 has them',
     tag: 'events-kept-until-stored',
     change: 'never',
-    notice: 'api/events/feed: keeps in the gate what D1 does not take',
+    notice: 'api/events/feed: keeps events in the gate that D1 rejects, and moves them later',
   },
   {
     name: 'D1 says which events of the gate are forgotten',
     tag: 'events-forgotten-only-if-moved',
     change: { from: 'Math.min(old?.n ?? 0, core.outbox.moved())', to: 'old?.n ?? 0' },
-    notice: 'api/events/feed: D1 cannot take away what the gate holds',
+    notice: 'api/events/feed: D1 cannot remove events from the gate: a row that claims to be old is not believed',
   },
   {
     name: 'a gate that begins anew numbers events from the start',
@@ -1570,7 +1574,7 @@ export const mutants = [
     name: 'a limited caller sees events of all kinds',
     tag: 'events-of-reached-names',
     change: 'never',
-    notice: 'api/events/feed: by all that it holds together',
+    notice: 'api/events/feed: by all of its permissions together, and never events without a subject',
   },
   {
     name: 'a position whose events are gone is passed over',
@@ -1601,7 +1605,7 @@ export const mutants = [
     name: 'a stream outlives the JWT that it began with',
     tag: 'stream-ends-with-jwt',
     change: { from: 'bearer.until', to: 'undefined' },
-    notice: 'api/events/stream: of a browser session ends with the JWT',
+    notice: 'api/events/stream: of a browser session ends with the JWT that started it',
   },
 
   // ---------------------------------------------------------------- approvals
@@ -1609,13 +1613,13 @@ export const mutants = [
     name: 'a policy on updates is passed by a rotation',
     tag: 'new-value-held-either-way',
     change: { from: "['secret.update', 'secret.rotate'] as const", to: "['secret.rotate'] as const" },
-    notice: 'api/approvals/approvals: is held',
+    notice: 'api/approvals/approvals: is required for a rename that would take a secret out of a policy',
   },
   {
     name: 'a rename takes a secret out of a policy',
     tag: 'leaving-a-policy-held',
     change: { from: 'policy.applies(before) && !policy.applies(after)', to: 'false' },
-    notice: 'api/approvals/approvals: is held where a rename would take a secret out of a policy',
+    notice: 'api/approvals/approvals: is required for a rename that would take a secret out of a policy',
   },
   {
     name: 'an approval policy does not guard itself',
@@ -1630,13 +1634,13 @@ export const mutants = [
       from: '(decides(after.role) && !(before && decides(before.role))) || isApproving(policy, after.role, before?.role)',
       to: 'false',
     },
-    notice: 'api/approvals/guards: are not changed, and nobody is let decide, without an approval',
+    notice: 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
   },
   {
     name: 'the approving team is not guarded',
     tag: 'approving-team-guarded',
     change: 'remove',
-    notice: 'api/approvals/guards: are not changed, and nobody is let decide, without an approval',
+    notice: 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
   },
   {
     name: 'a change is judged by what was alone',
@@ -1645,7 +1649,7 @@ export const mutants = [
       from: 'reach.secrets.some((row) => policy.applies(row))',
       to: 'reach.secrets.slice(0, 1).some((row) => policy.applies(row))',
     },
-    notice: 'api/approvals/approvals: is held',
+    notice: 'api/approvals/approvals: is required for a rename that would take a secret out of a policy',
   },
   {
     name: 'comparing patterns of a policy takes any number of steps',
@@ -1687,19 +1691,19 @@ export const mutants = [
     name: 'a break-glass token passes every policy',
     tag: 'break-glass-passes-only-if-allowed',
     change: { from: 'allow_break_glass === true && ', to: '' },
-    notice: 'api/approvals/guards: passes approvals for secrets only where the policy allows it',
+    notice: 'api/approvals/guards: bypasses approvals for secrets only if the policy allows it, and is marked',
   },
   {
     name: 'an approval serves another credential',
     tag: 'approval-of-this-root',
     change: { from: 'row.root !== caller.root || ', to: '' },
-    notice: 'api/approvals/approvals: serves the same path, query and body',
+    notice: 'api/approvals/approvals: works only for the same path, query, body and root',
   },
   {
     name: 'an approval serves another request',
     tag: 'approval-of-this-request',
     change: { from: ' || row.digest !== ask.approval?.digest', to: '' },
-    notice: 'api/approvals/approvals: serves the same path, query and body',
+    notice: 'api/approvals/approvals: works only for the same path, query, body and root',
   },
   {
     name: 'an approval is used twice',
@@ -1741,7 +1745,7 @@ export const mutants = [
     name: 'the approval of a request is not locked',
     tag: 'approval-locked',
     change: { from: 'approval ? ', to: 'approval && false ? ' },
-    notice: 'api/approvals/races: the same request sent many times at once waits for one approval',
+    notice: 'api/approvals/races: the same request sent many times concurrently waits for one approval',
   },
   {
     name: 'a bulk read returns what is held',
@@ -1765,7 +1769,7 @@ export const mutants = [
     name: 'approvals of others are listed to everybody',
     tag: 'approvals-of-others-hidden',
     change: { from: 'reachesAll(caller, need.scopes) || ', to: 'true || ' },
-    notice: 'api/approvals/races: shows a limited credential its own approvals alone',
+    notice: 'api/approvals/races: shows a limited credential only its own approvals',
   },
   {
     name: 'who waits for a decision is not judged again',
@@ -1783,7 +1787,7 @@ export const mutants = [
     name: 'anybody cancels a request',
     tag: 'cancel-by-requester',
     change: 'never',
-    notice: 'api/approvals/approvals: is cancelled by the requester alone',
+    notice: 'api/approvals/approvals: can be cancelled only by the requester',
   },
   {
     name: 'a policy that nobody can satisfy is created',
@@ -1795,7 +1799,7 @@ export const mutants = [
     name: 'anybody mends a policy with too few approvers',
     tag: 'only-owners-mend',
     change: { from: 'caller.isOwner && ', to: '' },
-    notice: 'api/approvals/guards: fails closed, and says who can mend it',
+    notice: 'api/approvals/guards: fails closed with too few approvers, and says who can fix it',
   },
   {
     name: 'a caller that is limited to names gets a compliance report',
@@ -1837,7 +1841,7 @@ export const mutants = [
     name: 'compliance reports of an organisation are not limited',
     tag: 'reports-limited',
     change: 'never',
-    notice: 'api/compliance/report: are at most ten a minute for an organisation, whoever asks',
+    notice: 'api/compliance/report: are at most ten a minute for an organisation, across callers',
   },
   // ---------------------------------------------------------------- links
   {
@@ -1850,7 +1854,7 @@ export const mutants = [
     name: 'a share gives more than its maker holds',
     tag: 'share-within-permissions',
     change: { from: 'within(call, permissionsToGrant(call, grantOf(input, row)))', to: 'permissionsToGrant(call, grantOf(input, row))' },
-    notice: 'api/shares/grants: gives no more than its maker holds',
+    notice: 'api/shares/grants: gives no more than its creator holds, and is revoked with the session token that created it',
   },
   {
     name: 'a link opens with the key of another one',
@@ -1880,7 +1884,7 @@ export const mutants = [
     name: 'any passphrase serves',
     tag: 'passphrase-compared',
     change: 'never',
-    notice: 'api/shares/ends: a wrong one uses up no view',
+    notice: 'api/shares/ends: a wrong one uses up no view, a missing one is not an attempt, and the correct one shows the value',
   },
   {
     name: 'passphrases are tried without end',
@@ -1892,7 +1896,7 @@ export const mutants = [
     name: 'a key is tried at any rate with ever new ids',
     tag: 'views-limited-by-key',
     change: { from: '`hash:${hash}`', to: 'link' },
-    notice: 'api/shares/ends: one key is asked about 200 times',
+    notice: 'api/shares/ends: rate limit: one key allows at most about 200 lookups a minute, across ids',
   },
   {
     name: 'a link outlives its organisation',
@@ -1940,13 +1944,13 @@ export const mutants = [
     name: 'links of a contained browser session stay',
     tag: 'containment-ends-links',
     change: { from: 'created_by === target(call)', to: "created_by === ''" },
-    notice: 'api/shares/ends: with the browser session that is contained',
+    notice: 'api/shares/ends: share link: links of a member are revoked with the member, and with a contained browser session',
   },
   {
     name: 'the exposure report leaves out views of links',
     tag: 'exposure-follows-links',
     change: 'never',
-    notice: 'api/shares/grants: counts it and its views as read',
+    notice: 'api/shares/grants: containment: the report names shares, and counts them and their views as reads',
   },
   {
     name: 'any number of links',
@@ -1996,13 +2000,13 @@ export const mutants = [
     name: 'a line break gets into the subject of an e-mail',
     tag: 'notification-subject-one-line',
     change: { from: 'oneLine(message.text)', to: 'message.text' },
-    notice: 'unit/adapters/notify: gets what it documents, and no header is injected',
+    notice: 'unit/adapters/notify: gets the documented request, and no header is injected',
   },
   {
     name: 'the URL of a connection has a user name',
     tag: 'notification-no-user-info',
     change: { from: 'URL.canParse(text) &&', to: 'URL.canParse(text) ||' },
-    notice: 'unit/adapters/notify: a URL with a user name, a fragment or another scheme is no config',
+    notice: 'unit/adapters/notify: notify: a URL with a user name, a fragment or another scheme is not a valid config',
   },
   {
     name: 'a message is sent to any address',
@@ -2023,13 +2027,13 @@ export const mutants = [
     name: 'stored credentials are pointed elsewhere',
     tag: 'connection-credentials-stay',
     change: { from: 'isMoved ? {} :', to: 'isMoved && false ? {} :' },
-    notice: 'api/integrations/integrations: nobody points stored credentials elsewhere',
+    notice: 'api/integrations/integrations: integration: stored credentials cannot be sent to another address',
   },
   {
     name: 'the row of a connection is not checked',
     tag: 'connection-row-mac',
     change: { from: " && equal(row.mac, macOf(keys.row, 'integration', row))", to: '' },
-    notice: 'api/integrations/integrations: what was altered is neither decrypted nor sent',
+    notice: 'api/integrations/integrations: integration: altered data is neither decrypted nor sent, and is reported',
   },
   {
     name: 'a limited credential has events of all environments sent somewhere',
@@ -2053,7 +2057,8 @@ export const mutants = [
     name: 'owners hear of break-glass tokens only where a connection subscribes to them',
     tag: 'owners-always-notified',
     change: { from: " || (job === 'notify' && alwaysNotified.has(type))", to: '' },
-    notice: 'api/integrations/events: the issue and use of a break-glass token go to every connection',
+    notice:
+      'api/integrations/events: notify: the issue and use of a break-glass token go to every connection, regardless of its subscription',
   },
   {
     name: 'a message that was refused for good is repeated',
@@ -2073,13 +2078,13 @@ export const mutants = [
     name: 'a connection runs on any environment',
     tag: 'connection-within-its-environments',
     change: 'remove',
-    notice: 'api/syncs/connections: it runs on its environments alone',
+    notice: 'api/syncs/connections: sync: it runs only on its environments',
   },
   {
     name: 'a dry run compares what is held',
     tag: 'held-values-not-compared',
     change: { from: 'held.has(row.name)', to: 'false' },
-    notice: 'api/syncs/held: a dry run is never held',
+    notice: 'api/syncs/held: sync: a dry run is never held, and reveals nothing about held secrets',
   },
   {
     name: 'two consumers work on one sync',
@@ -2121,13 +2126,14 @@ export const mutants = [
     name: 'what a member stored before a panic is sent on',
     tag: 'sync-connection-before-panic',
     change: 'never',
-    notice: 'api/syncs/connections: after a panic, what a member stored sends nothing',
+    notice: "api/syncs/connections: sync: after a panic, a member's connection sends nothing until it is updated again",
   },
   {
     name: 'a connection reaches all that its maker does',
     tag: 'sync-within-reach-of-its-making',
     change: { from: ', { ...nobody, permissions: [then[0] ?? nobody.permissions[0], ...then.slice(1)] }', to: '' },
-    notice: 'api/syncs/connections: what a session token stores stays within the reach of the token',
+    notice:
+      "api/syncs/connections: sync: a connection stored by a session token stays within the token's reach, and is valid as long as its API key",
   },
   {
     name: 'an environment outside the reach is synced',
@@ -2139,7 +2145,7 @@ export const mutants = [
     name: 'what is held by now is sent',
     tag: 'sync-held-secrets-not-sent',
     change: { from: 'holdingReads(core, row).length > 0', to: 'false' },
-    notice: 'api/syncs/held: a policy that comes between asking and sending',
+    notice: 'api/syncs/held: sync: a policy created between request and sending holds its secrets',
   },
   {
     name: 'what a sync sends is not held',
@@ -2151,25 +2157,25 @@ export const mutants = [
     name: 'prune goes beyond the reach',
     tag: 'prune-within-reach',
     change: { from: 'isGone && callers.every', to: 'isGone || callers.every' },
-    notice: 'api/syncs/syncs: prune stays within names',
+    notice: 'api/syncs/syncs: sync: prune stays within names, and within earlier writes to exactly this target',
   },
   {
     name: 'the credentials of a request are kept',
     tag: 'sync-credentials-forgotten',
     change: { from: 'credentials_sealed: null, ', to: '' },
-    notice: 'api/syncs/held: no value and no credential is in D1',
+    notice: 'api/syncs/held: sync: no value and no credential is in D1, on the queue, in events, or in responses',
   },
   {
     name: 'a name that was written is not ours',
     tag: 'written-names-noted',
     change: 'never',
-    notice: 'api/syncs/syncs: prune deletes what this service wrote',
+    notice: 'api/syncs/syncs: sync: prune deletes names written by this service from this environment, and nothing else',
   },
   {
     name: 'names that two secrets would share are written',
     tag: 'sync-collisions-fail',
     change: { from: '(wanted.get(fold(target)) ?? 0) > 1', to: 'false' },
-    notice: 'api/syncs/syncs: a name that the target does not take fails alone',
+    notice: 'api/syncs/syncs: sync: a name that the target does not accept fails on its own, and two that map to one name both fail',
   },
   {
     name: 'the row of a sync is not checked',
@@ -2193,13 +2199,13 @@ export const mutants = [
     name: 'a consumer whose lease is over goes on',
     tag: 'sync-lease-checked',
     change: { from: 'before?.lease !== lease || ', to: '!before || ' },
-    notice: 'api/syncs/attacks: a lease is held by one consumer',
+    notice: 'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
   },
   {
     name: 'steps that are handed out are not marked',
     tag: 'sync-steps-marked',
     change: 'remove',
-    notice: 'api/syncs/attacks: a lease is held by one consumer',
+    notice: 'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
   },
   // ---------------------------------------------------------------- egress and webhooks
   {
@@ -2278,7 +2284,7 @@ export const mutants = [
     name: 'of two rotations at once, one secret is lost',
     tag: 'old-secret-is-the-current-one',
     change: { from: 'made?.from !== secret_sealed', to: '!made' },
-    notice: 'api/webhooks/delivery: webhooks: of two rotations at once',
+    notice: 'api/webhooks/delivery: webhooks: of two concurrent rotations, each secret signs during its overlap',
   },
   {
     name: 'an old signing secret signs for ever',
@@ -2302,7 +2308,7 @@ export const mutants = [
     name: 'any number of deliveries waits at an endpoint',
     tag: 'deliveries-pending-bounded',
     change: 'never',
-    notice: 'api/webhooks/delivery: webhooks: deliveries past what may wait at an endpoint',
+    notice: 'api/webhooks/delivery: webhooks: deliveries beyond the backlog limit of an endpoint are dead letters immediately',
   },
   {
     name: 'an endpoint has any number of deliveries in flight',
@@ -2326,7 +2332,7 @@ export const mutants = [
     name: 'what happened just before an endpoint changes is for nobody',
     tag: 'events-before-endpoint-changes',
     change: 'remove',
-    notice: 'api/webhooks/delivery: webhooks: what happened before a webhook',
+    notice: 'api/webhooks/delivery: webhooks: an event from before a webhook',
   },
   {
     name: 'events are given their deliveries again and again',
@@ -2338,13 +2344,13 @@ export const mutants = [
     name: 'what waits for a disabled endpoint is sent',
     tag: 'disabled-webhook-not-delivered',
     change: { from: 'webhook.disabled !== null', to: 'false' },
-    notice: 'api/webhooks/delivery: webhooks: what waits when a webhook is disabled is a dead letter',
+    notice: 'api/webhooks/delivery: webhooks: deliveries pending when a webhook is disabled are dead letters',
   },
   {
     name: 'events leave the gate before they have deliveries',
     tag: 'events-kept-until-delivered',
     change: 'never',
-    notice: 'api/webhooks/delivery: webhooks: each event is delivered, however many came at once',
+    notice: 'api/webhooks/delivery: webhooks: each event is delivered, regardless of concurrency',
   },
   {
     name: 'an agent below another is given grants',
@@ -2403,10 +2409,16 @@ export const mutants = [
     notice: 'api/scans/scans: of the right form but without its tag it is none',
   },
   {
+    name: 'a scan says of a refresh token that was used that it is live',
+    tag: 'scan-used-refresh-token',
+    change: { from: "kind === 'refresh' && !row?.refresh?.live.includes(token.n)", to: 'false' },
+    notice: 'api/scans/scans: is live until it has been used',
+  },
+  {
     name: 'the preview of a finding shows more than four characters',
     tag: 'scan-preview-redacted',
     change: { from: 'prefix.slice(0, SHOWN)', to: 'prefix' },
-    notice: 'api/scans/scans: own token: says whether it is live',
+    notice: 'api/scans/scans: own token: says whether it is live, and names the credential to callers who may read tokens',
   },
   {
     name: 'a scan looks for short values',
@@ -2438,31 +2450,32 @@ export const mutants = [
     name: 'a protected variable becomes visible to every branch',
     tag: 'gitlab-protected-stays',
     change: { from: '(isProtected && { protected: true })', to: '{ protected: isProtected }' },
-    notice: 'vendors/gitlab-ci: protects new variables if told, and takes protection from none',
+    notice: 'vendors/gitlab-ci: sync: gitlab-ci protects new variables if configured, and never removes protection',
   },
   {
     name: 'what stands in plain view stays there, where the value is equal',
     tag: 'sync-other-form-written',
     change: { from: '!remote.otherForm && ', to: '' },
-    notice: 'vendors/upsert: what stands there in another form is written',
+    notice: 'vendors/upsert: sync: a variable in another form is written, even if the value is equal',
   },
   {
     name: 'a variable without an id leads to a call to all of them',
     tag: 'sync-no-call-to-collection',
     change: 'remove',
-    notice: 'vendors/upsert: what was listed without an id is not called for',
+    notice: 'vendors/upsert: sync: a listed variable without an id is not called for',
   },
   {
     name: 'an error of a later call undoes what earlier calls of a batch wrote',
     tag: 'sync-parts-stand',
     change: 'never',
-    notice: 'vendors/parts: what was written before a batch was ended stands',
+    notice:
+      'vendors/parts: sync: names written before a batch was ended keep their results, and names of calls that were not made stay open',
   },
   {
     name: 'a code that may be what was sent is told',
     tag: 'sync-refusals-hold-no-values',
     change: { from: ' && !JSON.stringify(sent).includes(code)', to: '' },
-    notice: 'vendors/parts: what is refused within a success is told by its code',
+    notice: 'vendors/parts: sync: a refusal within a success is reported by its code, unless that may be sent data',
   },
   {
     name: 'Netlify is written to without the site',
@@ -2486,13 +2499,13 @@ export const mutants = [
     name: 'a sensitive variable of Vercel can be read afterwards',
     tag: 'vercel-sensitive-stays',
     change: { from: "row.type === 'sensitive' ? 'sensitive' : type", to: 'type' },
-    notice: 'vendors/vercel: vercel keeps sensitive what is sensitive',
+    notice: 'vendors/vercel: sync: vercel keeps sensitive variables sensitive, and never compares with a hidden value',
   },
   {
     name: 'a value that Railway reads as a reference is sent',
     tag: 'railway-references-refused',
     change: 'never',
-    notice: 'vendors/railway: refuses what would be read as a reference',
+    notice: 'vendors/railway: sync: railway compares values as they were set, and refuses values that would be read as a reference',
   },
   {
     name: 'a deletion that Railway did not confirm counts as done',
@@ -2504,7 +2517,7 @@ export const mutants = [
     name: 'a value that DigitalOcean reads as a reference is sent',
     tag: 'digitalocean-references-refused',
     change: 'never',
-    notice: 'vendors/digitalocean: refuses what the vendor would change',
+    notice: 'vendors/digitalocean: sync: digitalocean refuses values that the vendor would change',
   },
 
   // ---------------------------------------------------------------- syncs, the frame of all platforms
@@ -2512,7 +2525,7 @@ export const mutants = [
     name: 'a step that was begun is done again',
     tag: 'sync-settled-by-reading',
     change: 'never',
-    notice: 'vendors/apply: what was begun is settled by reading, and is created or updated as it was planned',
+    notice: 'vendors/apply: sync apply: a begun step is settled by reading, and is created or updated as planned',
   },
   {
     name: 'a next page leads to any host',
@@ -2542,7 +2555,7 @@ export const mutants = [
     name: 'a target that ended the sync is called again',
     tag: 'sync-ended-target-not-called',
     change: 'never',
-    notice: 'vendors/client: a target that asks for more than 30 s ends the sync at once, and is not called again',
+    notice: 'vendors/client: sync client: a target that asks for more than 30 s ends the sync immediately, and is not called again',
   },
   {
     name: 'a target has a sync wait as long as it likes',
@@ -2554,19 +2567,20 @@ export const mutants = [
     name: 'what a target echoes is told as its code',
     tag: 'sync-errors-hold-no-values',
     change: { from: ' && !isSent(code)', to: '' },
-    notice: 'vendors/client: a code that holds what was sent is not told',
+    notice:
+      'vendors/client: sync client: a code that contains sent data is not reported: a value, a token, a name, part of them, or one of an earlier call',
   },
   {
     name: 'a prune deletes what this service did not write',
     tag: 'prune-only-own-names',
     change: { from: ' && written.has(fold(target))', to: '' },
-    notice: 'vendors/plan: nothing is deleted but what is remembered as written, even if it is said to be gone',
+    notice: 'vendors/plan: sync plan: only names recorded as written are deleted, even if others are reported as gone',
   },
   {
     name: 'a secret that is no JSON object is overwritten',
     tag: 'sync-foreign-secret-kept',
     change: 'never',
-    notice: 'vendors/aws-secrets-manager: overwrites no secret that is no JSON object',
+    notice: 'vendors/aws-secrets-manager: sync: aws-secrets-manager does not overwrite a secret that is not a JSON object',
   },
   {
     name: 'the secret of a certificate is overwritten',
@@ -2598,13 +2612,13 @@ export const mutants = [
     name: 'a file holds secrets that were named and are outside the reach of its caller',
     tag: 'generate-within-names',
     change: { from: 'reaches(caller, READ.scopes, environment.id, name)', to: 'true' },
-    notice: 'api/integrations/generate: holds the named secrets alone',
+    notice: 'api/integrations/generate: contains only the named secrets; a name that is not an active secret within reach is 404 and named',
   },
   {
     name: 'a file holds secrets that have ended',
     tag: 'generate-active-only',
     change: { from: 'row && readable(row, now) === null', to: 'row' },
-    notice: 'api/integrations/generate: holds the named secrets alone',
+    notice: 'api/integrations/generate: contains only the named secrets; a name that is not an active secret within reach is 404 and named',
   },
   {
     name: 'a file compares any number of names with patterns',
@@ -2616,7 +2630,7 @@ export const mutants = [
     name: 'a file leaves although its secrets have changed meanwhile',
     tag: 'generate-point-in-time',
     change: { from: '!made || made.etag !== etagOf(selected)', to: '!made' },
-    notice: 'api/integrations/generate: a file of secrets that have changed meanwhile does not leave',
+    notice: 'api/integrations/generate: a file of secrets that have changed in the meantime is not sent',
   },
   {
     name: 'ciphertexts are given for a caller who was revoked while they were fetched',
@@ -2640,7 +2654,7 @@ export const mutants = [
     name: 'a file holds two values under one name',
     tag: 'generated-names-distinct',
     change: 'never',
-    notice: 'unit/adapters/generate: that become one are all told',
+    notice: 'unit/adapters/generate: that map to the same key are all reported, and case folding depends on the reader',
   },
   {
     name: 'a file holds a value that its reader changes',
@@ -2682,7 +2696,7 @@ export const mutants = [
     name: 'Ansible takes a value for a template',
     tag: 'generated-ansible-unsafe',
     change: { from: "'!unsafe '", to: "''" },
-    notice: 'unit/adapters/generate: ansible tags what could be a template',
+    notice: 'unit/adapters/generate: ansible tags possible templates, but not values whose type the tag would change',
   },
   // ---------------------------------------------------------------- imports
   {
@@ -2695,7 +2709,7 @@ export const mutants = [
     name: 'the data of an import is taken from JSON.parse, which loses digits and keys',
     tag: 'import-digits-kept',
     change: { from: 'parseJson(body, MOST_DEPTH + 1)', to: 'parseJson(JSON.stringify(JSON.parse(body)), MOST_DEPTH + 1)' },
-    notice: 'unit/imports/items: data in JSON is read from the bytes of the request',
+    notice: 'unit/imports/items: JSON data is read from the bytes of the request, the last one if repeated',
   },
   {
     name: 'an import may have any number of items',
@@ -2713,7 +2727,8 @@ export const mutants = [
     name: 'the scopes of an import come from two permission sets',
     tag: 'import-scopes-of-one-permission-set',
     change: { from: 'reasons(caller.permissions, IMPORT, { environment })', to: 'caller.permissions' },
-    notice: 'api/imports/imports: both scopes come from one permission set',
+    notice:
+      'api/imports/imports: permission: role and grant of a member do not add up to an import: both scopes come from one permission set',
   },
   {
     name: 'an import does without secrets:write',
@@ -2731,7 +2746,7 @@ export const mutants = [
     name: 'an import writes secrets outside the name patterns of the caller',
     tag: 'import-within-names',
     change: { from: 'reasons(permissions, WRITE, { environment: environment.id, name: item.name }).length > 0', to: 'true' },
-    notice: 'api/imports/imports: items outside the name patterns fail',
+    notice: 'api/imports/imports: permission: items outside the name patterns fail, indistinguishable from unused names',
   },
   {
     name: 'an item that breaks a naming policy stops the whole import',
@@ -2743,7 +2758,7 @@ export const mutants = [
     name: 'an import tells anybody that a value is equal',
     tag: 'import-equal-told-to-readers',
     change: { from: ' && mayRead', to: '' },
-    notice: 'api/imports/imports: that a value is equal is told to readers alone',
+    notice: 'api/imports/imports: permission: only readers are told that a value is equal',
   },
   {
     name: 'an import goes beyond the limits of the organisation',
@@ -2767,7 +2782,7 @@ export const mutants = [
     name: 'a statement of a batch takes a parameter of any length',
     tag: 'batch-parameters-bounded',
     change: { from: 'bytes + size > MOST_PARAMETER', to: 'made.length === 0' },
-    notice: 'api/imports/imports: parameters of D1 stay below its limit',
+    notice: 'api/imports/imports: limits: parameters of D1 stay below its limit, regardless of the size of an import',
   },
   {
     name: 'the names of an import repeat a title of any length',
@@ -2785,13 +2800,13 @@ export const mutants = [
     name: 'an export that cannot be read is an import of nothing',
     tag: 'import-unreadable-refused',
     change: 'never',
-    notice: 'api/imports/imports: an unreadable export is refused in its turn',
+    notice: 'api/imports/imports: refusals: an unreadable export is refused after the permission and existence checks',
   },
   {
     name: 'an exposure report passes over imports',
     tag: 'exposure-counts-imports',
     change: { from: 'entry.imported?.versions ?? {}', to: '{}' },
-    notice: 'api/imports/imports: what a leaked credential imported and read in bulk is reported',
+    notice: 'api/imports/imports: contain: the imports and bulk reads of a leaked credential are reported, with the log',
   },
 
   // ---------------------------------------------------------------- workload identity
@@ -2799,31 +2814,37 @@ export const mutants = [
     name: 'workload identity: a session token holds what its trust no longer holds',
     tag: 'narrowed-trust-narrows-sessions',
     change: { from: " || kind === 'trust'", to: '' },
-    notice: 'api/trusts/trusts: acts on its session tokens at once',
+    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
   },
   {
     name: 'workload identity: a session token lives on when its trust no longer accepts its workload',
     tag: 'repointed-trust-ends-sessions',
     change: 'never',
-    notice: 'api/trusts/trusts: acts on its session tokens at once',
+    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
+  },
+  {
+    name: 'workload identity: a session token outlives what its trust gives by now',
+    tag: 'shortened-trust-shortens-sessions',
+    change: 'always',
+    notice: 'api/trusts/trusts: that gives a shorter lifetime shortens its session tokens immediately',
   },
   {
     name: 'workload identity: a session token lives on when its trust names another issuer',
     tag: 'trust-issuer',
     change: 'never',
-    notice: 'api/trusts/trusts: acts on its session tokens at once',
+    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
   },
   {
     name: 'workload identity: a session token lives on when its trust names another audience',
     tag: 'trust-audience',
     change: 'never',
-    notice: 'api/trusts/trusts: acts on its session tokens at once',
+    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
   },
   {
     name: 'workload identity: a session token lives on when the key that verified it is taken away',
     tag: 'trust-key',
     change: 'never',
-    notice: 'api/trusts/trusts: acts on its session tokens at once',
+    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
   },
   {
     name: 'workload identity: a trust accepts any claims',
@@ -2838,9 +2859,21 @@ export const mutants = [
     notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
   },
   {
-    name: 'workload identity: a token may be of any age',
+    name: 'workload identity: a token may be issued in the future',
+    tag: 'issuer-token-issued',
+    change: 'remove',
+    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+  },
+  {
+    name: 'workload identity: a token serves for longer than it says',
+    tag: 'issuer-token-end',
+    change: 'never',
+    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+  },
+  {
+    name: 'workload identity: a token may be older than an hour',
     tag: 'issuer-token-age',
-    change: { from: 'MOST_AGE', to: '8_640_000' },
+    change: 'never',
     notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
   },
   {
@@ -2865,13 +2898,14 @@ export const mutants = [
     name: 'workload identity: what the gate refuses is not counted by address',
     tag: 'exchange-refusals-alike',
     change: 'never',
-    notice: 'api/trusts/tokens: a token serves ten times',
+    notice: 'api/trusts/tokens: a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction',
   },
   {
     name: 'workload identity: a refused exchange counts as use of the trust',
     tag: 'refused-exchange-acts-as-nobody',
     change: 'never',
-    notice: 'api/trusts/tokens: refused exchanges of one trust take nothing',
+    notice:
+      'api/trusts/tokens: refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries',
   },
   {
     name: 'workload identity: a trust that was deleted meanwhile gives a session token',
@@ -2919,25 +2953,31 @@ export const mutants = [
     name: 'workload identity: whoever makes a trust accept other tokens is not its maker',
     tag: 'trust-repointed-by-maker',
     change: { from: '...maker(caller), ', to: '' },
-    notice: 'api/trusts/trusts: whoever makes a trust accept other tokens',
+    notice: 'api/trusts/trusts: a caller that makes a trust accept other tokens becomes its creator',
   },
   {
     name: 'workload identity: a trust accepts every workload',
     tag: 'trust-names-workload',
     change: 'never',
-    notice: 'api/trusts/trusts: refuses what would accept more than a workload',
+    notice: 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
+  },
+  {
+    name: 'workload identity: a trust is changed to accept every account of a platform',
+    tag: 'changed-trust-names-account',
+    change: 'never',
+    notice: 'api/trusts/trusts: an issuer of many accounts and claims that name none are refused, whichever of them changes',
   },
   {
     name: 'workload identity: a trust accepts every account of a platform',
     tag: 'shared-issuer-owner',
     change: 'always',
-    notice: 'api/trusts/trusts: refuses what would accept more than a workload',
+    notice: 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
   },
   {
     name: 'workload identity: a private key is taken for a public one',
     tag: 'issuer-key-public',
     change: 'never',
-    notice: 'api/trusts/trusts: refuses what would accept more than a workload',
+    notice: 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
   },
   {
     name: 'workload identity: a weak key verifies tokens',
@@ -2949,7 +2989,7 @@ export const mutants = [
     name: 'workload identity: a key for encryption verifies tokens',
     tag: 'issuer-key-for-signatures',
     change: 'never',
-    notice: 'api/trusts/trusts: refuses what would accept more than a workload',
+    notice: 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
   },
   {
     name: 'workload identity: an issuer speaks for another',
@@ -2973,6 +3013,7 @@ export const mutants = [
     name: 'workload identity: keys serve for ever while the issuer does not answer',
     tag: 'issuer-keys-served-for-a-day',
     change: { from: 'Math.abs(now - after.at) < SERVES', to: 'true' },
-    notice: 'api/trusts/issuers: that are known serve for a day',
+    notice:
+      'api/trusts/issuers: that are cached are used for a day while the issuer does not respond; a key that is no longer published is refused once it does',
   },
 ];

@@ -1,6 +1,6 @@
-// `npm run openapi`: what the packages know of the service. Writes packages/client/openapi.json, the document that the built Worker itself
-// serves, and packages/client/src/api.ts, the types made from it. Invariant: nothing is written by hand; a test compares both with a
-// running service.
+// `npm run openapi`: updates what the packages know about the service. Writes packages/client/openapi.json, the document that the built
+// Worker serves, and packages/client/src/api.ts, the types generated from it. Invariant: nothing is written by hand; a test compares both
+// with a running service.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,34 +1,34 @@
-// The deployment's configuration for wrangler: wrangler.toml, with what belongs to one account added. Invariant: wrangler.toml stays as it is
-// committed; what differs between accounts is looked up there on every run and written to a file that git ignores.
+// The deployment's configuration for wrangler: wrangler.toml plus what belongs to one account. Invariant: wrangler.toml stays as committed;
+// account-specific data is looked up on every run and written to a file that git ignores.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { root } from './wrangler.mjs';
 
-/** Relative to the project, as the commands name it. */
+/** Relative to the project, as in the commands. */
 export const CONFIG = path.join('.wrangler', 'production', 'wrangler.json');
-/** Where the secrets of the deployment are kept until they are taken offline. */
+/** Where the deployment's secrets are stored until they are taken offline. */
 export const varsFile = path.join(root, '.production.vars');
 export const VARS_NOTE =
-  'Created by npm run deploy. MASTER_KEYS decrypts all that the vault holds, and nobody can restore it: keep a copy offline, apart from backups.';
+  'Created by npm run deploy. MASTER_KEYS decrypts everything in the vault and cannot be recovered: keep a copy offline, separate from backups.';
 
-/** wrangler.toml as it is written, read by wrangler's own parser. @returns {any} */
+/** wrangler.toml, parsed by wrangler's own parser. @returns {any} */
 export function readToml(dir = root) {
   const { experimental_readRawConfig: read } = createRequire(path.join(root, 'package.json'))('wrangler');
   return read({ config: path.join(dir, 'wrangler.toml') }).rawConfig;
 }
 
-/** What the deployment is made of, by the names in wrangler.toml. */
+/** The resources of the deployment, by their names in wrangler.toml. */
 export function partsOf(toml) {
   const consumer = toml.queues.consumers[0];
   return { worker: toml.name, database: toml.d1_databases[0].database_name, queues: [consumer.queue, consumer.dead_letter_queue] };
 }
 
 /**
- * wrangler.toml with the database and the address of this account; paths in it are relative to where it is written.
+ * wrangler.toml with the database and the address of this account; its paths are relative to the output file.
  * @param {any} toml
  * @param {string} databaseId
- * @param {string} publicUrl '' where it is not known yet
+ * @param {string} publicUrl '' if not known yet
  */
 export function productionConfig(toml, databaseId, publicUrl) {
   const [database, ...others] = toml.d1_databases;

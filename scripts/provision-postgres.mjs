@@ -1,6 +1,6 @@
-// A database provisioner: gives a PostgreSQL role a password that only the vault and the database know, replaces it, and ends it, with a
-// provider token. Invariants: database and vault change together, or the run says that it has to be repeated; no password is on a command
-// line, in a file, in what is printed, or in a statement (the server is sent its SCRAM verifier, so its log has none either).
+// A database provisioner: uses a provider token to give a PostgreSQL role a password that only the vault and the database know, to replace
+// it, and to revoke it. Invariants: database and vault change together, or the run says that it must be repeated; no password is on a
+// command line, in a file, in the output, or in a statement (the server gets its SCRAM verifier, so its log has none either).
 import { spawn } from 'node:child_process';
 import { createHash, createHmac, pbkdf2Sync, randomBytes, randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -17,10 +17,10 @@ const words = {
   issue: (role, { secretName, version, expiresAt }) => `Role ${role}: version ${version} of ${secretName}, until ${expiresAt}`,
   rotate: (role, { secretName, version, expiresAt }) =>
     `Role ${role}: version ${version} of ${secretName}, until ${expiresAt ?? 'it is rotated'}`,
-  revoke: (role, { secretName, revokedAt }) => `Role ${role}: ended, and ${secretName} revoked at ${revokedAt}`,
+  revoke: (role, { secretName, revokedAt }) => `Role ${role}: disabled, and ${secretName} revoked at ${revokedAt}`,
 };
 
-/** Makes the role if there is none, and gives it a password. @param {Task} task */
+/** Creates the role if there is none, and gives it a password. @param {Task} task */
 function issue({ role, vault, ttl, grant }) {
   const made = `IF EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}') THEN ${ours(role)}
     ELSE CREATE ROLE "${role}"; COMMENT ON ROLE "${role}" IS '${MADE}'; END IF;`;
@@ -28,12 +28,12 @@ function issue({ role, vault, ttl, grant }) {
   return withPassword(role, `${block(made)} ${granted} ALTER ROLE "${role}" LOGIN;`, (value) => vault('issue', { value, ttlSeconds: ttl }));
 }
 
-/** Gives the role another password. One that was ended meanwhile logs in no more for it. @param {Task} task */
+/** Gives the role another password. This does not re-enable a role that was disabled. @param {Task} task */
 function rotate({ role, vault }) {
   return withPassword(role, block(ours(role)), (newValue) => vault('rotate', { newValue }));
 }
 
-/** Ends the role's logins and sessions, and the secret; each is tried, whatever becomes of the other. @param {Task} task */
+/** Disables the role's logins and sessions, and revokes the secret; each is tried regardless of the other. @param {Task} task */
 async function revoke({ role, vault }) {
   const [inVault, inDatabase] = await Promise.allSettled([
     vault('revoke'),
@@ -43,12 +43,15 @@ async function revoke({ role, vault }) {
   const failed = [inVault, inDatabase].flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
   if (failed.length === 0 && inVault.status === 'fulfilled') return inVault.value;
   if (failed.some((error) => !(error instanceof Fault))) throw failed.find((error) => !(error instanceof Fault));
-  const rest = failed.length === 2 ? 'Nothing is ended' : `Only ${inVault.status === 'fulfilled' ? 'the secret' : 'the role'} is ended`;
-  throw new Fault(`${failed.map(({ message }) => message).join('\n')}\n${rest}: mend that, and run this again.`);
+  const rest =
+    failed.length === 2 ? 'Nothing was revoked' : `Only ${inVault.status === 'fulfilled' ? 'the secret' : 'the role'} was revoked`;
+  throw new Fault(`${failed.map(({ message }) => message).join('\n')}\n${rest}: fix that, then run this again.`);
 }
 
 /**
- * A new password in both places: set in a transaction, told to the vault, and only then committed, so that a vault that refuses leaves the
+ * Sets a new password in both places: in a transaction, then sent to the vault, and only then committed, so the database is unchanged if
+ * the vault refuses.
+ * @param {string} role @param {string} first statements @param {(password: string) => Promise<any>} tell
  * database as it was.
  * @param {string} role @param {string} first statements @param {(password: string) => Promise<any>} tell
  */
@@ -61,23 +64,23 @@ async function withPassword(role, first, tell) {
     return `ALTER ROLE "${role}" VALID UNTIL '${until}'; COMMIT;`;
   }).catch((error) => {
     if (told && error instanceof Fault)
-      throw new Fault(`${error.message}\nThe vault has the new password and the database has not: run this again.`);
+      throw new Fault(`${error.message}\nThe vault has the new password, but the database does not: run this again.`);
     throw error;
   });
   return told;
 }
 
-/** Refuses a role that this script has not made, so that it never takes over a person's or the superuser's. @param {string} role */
+/** Refuses a role that this script did not create, so it never takes over a person's or the superuser's. @param {string} role */
 const ours = (
   role,
 ) => `IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}' AND NOT rolsuper AND shobj_description(oid, 'pg_authid') = '${MADE}')
-  THEN RAISE EXCEPTION 'there is no role ${role} that this script made'; END IF;`;
+  THEN RAISE EXCEPTION 'this script did not create a role ${role}'; END IF;`;
 /** @param {string} body */
 const block = (body) => `DO $$ BEGIN ${body} END $$;`;
 /** One run at a time for a role. @param {string} role */
 const locked = (role) => `SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(hashtext('vault ${role}'));`;
 
-/** What PostgreSQL stores of a password (RFC 5803): it proves a login, and gives none. @param {string} password */
+/** What PostgreSQL stores of a password (RFC 5803): it verifies a login but does not allow one. @param {string} password */
 function verifier(password) {
   const salt = randomBytes(16);
   const salted = pbkdf2Sync(password, salt, 4096, 32, 'sha256');
@@ -87,13 +90,15 @@ function verifier(password) {
 }
 
 /**
- * Runs statements in one session of psql; with `then`, what it answers follows in the same session. Where it throws, the session ends, and
+ * Runs statements in one psql session; with `then`, the text it returns follows in the same session. If it throws, the session ends, and an
+ * open transaction with it.
+ * @param {string} sql @param {() => Promise<string>} [then]
  * an open transaction with it.
  * @param {string} sql @param {() => Promise<string>} [then]
  */
 async function database(sql, then) {
   const { PROVIDER_TOKEN: _, ...env } = process.env;
-  // Terse: an error does not quote its statement.
+  // Terse, so that an error does not quote its statement.
   const args = ['--no-psqlrc', '--quiet', '--no-password', '--tuples-only', '--set=ON_ERROR_STOP=1', '--set=VERBOSITY=terse'];
   const psql = spawn('psql', args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
   let said = '';
@@ -139,16 +144,14 @@ await run(async () => {
   if (!act || more.length) throw new Fault(USAGE);
   for (const name of [role, values.grant ?? 'x'])
     if (!/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(name))
-      throw new Fault(
-        'ROLE is not a name for a role: use up to 63 of lower-case letters, digits and _, and begin with neither a digit nor pg_',
-      );
+      throw new Fault('ROLE is not a valid role name: use up to 63 lower-case letters, digits and _, not starting with a digit or pg_');
   if (verb === 'issue' && !/^\d{2,8}$/.test(values.ttl ?? ''))
-    throw new Fault('--ttl is missing: give the lifetime in seconds, from 60 to 31536000');
+    throw new Fault('--ttl is missing: pass the lifetime in seconds, from 60 to 31536000');
   const token = process.env.PROVIDER_TOKEN;
   if (!token) throw new Fault('PROVIDER_TOKEN is missing: set it in the environment to a token of POST /orgs/:org_id/provider-tokens');
   const call = callerOf(values.url, token);
   const named = { secretName: values.secret ?? `postgres/${role}`, environment: values.environment };
-  /** Asks the vault; a repeat of the same call does nothing twice. @param {string} what @param {object} fields */
+  /** Calls the vault; repeating a call has no further effect. @param {string} what @param {object} fields */
   const vault = async (what, fields = {}) => {
     const { status, json } = await call('POST', `/provider/${what}`, { ...named, ...fields }, { 'Idempotency-Key': randomUUID() });
     if (status < 300) return json;

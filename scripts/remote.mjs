@@ -1,16 +1,16 @@
-// What a Cloudflare account holds of the vault, read through wrangler only. Invariant: nothing here changes anything; what could not be
-// read is a `Fault` whose message says what to do next.
+// What a Cloudflare account contains of the vault, read only through wrangler. Invariant: nothing here changes anything; a failed read is a
+// `Fault` whose message names the next step.
 import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { CONFIG, partsOf, productionConfig, readToml, writeConfig } from './production.mjs';
 import { runWrangler } from './wrangler.mjs';
 
-/** What every failed step of a deployment ends with. */
+/** The end of the message of every failed deployment step. */
 export const AGAIN = 'then run npm run deploy again: it continues from here.';
 
 const WITH_CONFIG = ['--config', CONFIG];
 
-/** The commands that look, and those that change: the very arguments that are run, so that a dry run can print them. */
+/** The commands that read, and those that change: exactly the arguments that are run, so that a dry run can print them. */
 export const commands = {
   whoami: () => ['whoami', '--json'],
   databases: () => ['d1', 'list', '--json'],
@@ -28,15 +28,15 @@ export const commands = {
   status: () => ['deployments', 'status', '--json', ...WITH_CONFIG],
   /** @param {string} id */
   version: (id) => ['versions', 'view', id, '--json', ...WITH_CONFIG],
-  // Gates switch to the new code at once: by default the platform lets them run the old code beside the new Worker for minutes.
+  // Gates switch to the new code immediately: by default, the platform may run the old code alongside the new Worker for minutes.
   deploy: () => ['deploy', '--durable-objects-code-update-mode', 'immediate', ...WITH_CONFIG],
 };
 
-/** As it would be typed. @param {string[]} args */
+/** As typed in a shell. @param {string[]} args */
 export const typed = (args) =>
   ['npx', 'wrangler', ...args].map((arg) => (/^[\w./:=<>-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`)).join(' ');
 
-/** What wrangler said of a failure: its error and what follows, or else its last lines, fit for a terminal. @param {string} said */
+/** wrangler's output for a failure: its error and the following lines, or its last lines, safe for a terminal. @param {string} said */
 export function lastLines(said) {
   const lines = said
     .split('\n')
@@ -53,30 +53,30 @@ export function lastLines(said) {
 export async function wrangler(args, failure, options) {
   const done = await runWrangler(args, options);
   if (done.code === 0) return done;
-  // The error message may repeat what was sent.
+  // The error message may repeat the input.
   const sent = options?.input ? Object.values(JSON.parse(options.input)) : [];
   const said = sent.reduce((text, secret) => text.replaceAll(secret, '(hidden)'), done.said);
   throw new Fault(`${failure} wrangler said:\n${lastLines(said)}`);
 }
 
-/** What wrangler printed as JSON, behind whatever it printed before. @param {string} out */
+/** The JSON that wrangler printed, after any other output. @param {string} out */
 function json(out) {
   const start = out.search(/^[[{]/m);
   try {
     return JSON.parse(out.slice(start));
   } catch {
-    throw new Fault('wrangler did not answer with JSON: run npm ci, so that it is the version that this checkout was made for.');
+    throw new Fault('wrangler did not print JSON: run npm ci to install the version that this checkout needs.');
   }
 }
 
 const PERMISSIONS = 'Workers Scripts, D1 and Queues (each Edit), and Account Settings (Read)';
 
-/** The one account to work on; refused where it is not clear which. @param {Record<string, string | undefined>} env */
+/** The one account to work on; refused if it is ambiguous. @param {Record<string, string | undefined>} env */
 export async function account(env = process.env) {
   const done = await runWrangler(commands.whoami());
   if (done.code !== 0) {
     const how = env.CLOUDFLARE_API_TOKEN
-      ? `CLOUDFLARE_API_TOKEN is set and was not accepted: make a token with the permissions ${PERMISSIONS}, and set it.`
+      ? `CLOUDFLARE_API_TOKEN is set but was not accepted: create a token with the permissions ${PERMISSIONS}, and set it.`
       : `wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN to a token with the permissions ${PERMISSIONS}.`;
     throw new Fault(`${how} wrangler said:\n${lastLines(done.said)}`);
   }
@@ -92,7 +92,7 @@ export async function account(env = process.env) {
   );
 }
 
-/** The id of a database by its name. @param {string} name @returns {Promise<string | undefined>} */
+/** The id of a database, by its name. @param {string} name @returns {Promise<string | undefined>} */
 export async function findDatabase(name) {
   const { out } = await wrangler(
     commands.databases(),
@@ -102,7 +102,7 @@ export async function findDatabase(name) {
 }
 
 /**
- * Finds the deployment's database and writes the configuration that names it, for every command that works on it.
+ * Finds the deployment's database and writes the configuration that names it, for commands on it.
  * @returns {Promise<{ id: string, name: string }>} the account
  */
 export async function reachDatabase() {
@@ -133,7 +133,7 @@ export async function queueExists(name) {
 export async function query(sql) {
   const { out } = await wrangler(
     commands.query(sql),
-    'The database could not be queried: look at its state in the dashboard, then run this again.',
+    'The database could not be queried: check its state in the dashboard, then run this again.',
   );
   return json(out).map(({ results }) => results);
 }
@@ -146,7 +146,7 @@ export const WRAPS =
 /**
  * The migrations and keys of the database.
  * @returns {Promise<{ applied: Set<string>, wraps: import('./master-keys.mjs').Wrap[], orgs: { master_id: string, n: number }[] }>}
- *   `wraps`: the deployment's key; `orgs`: how many of the organisations' each master key wraps
+ * `wraps`: the deployment's key; `orgs`: how many organisations' keys each master key wraps
  */
 export async function databaseState() {
   const [tables] = await query(TABLES);
@@ -160,7 +160,7 @@ export async function databaseState() {
   return { ...state, orgs: [] };
 }
 
-/** Names of the secrets that are set; undefined where there is no Worker yet. @returns {Promise<Set<string> | undefined>} */
+/** Names of the secrets that are set; undefined if there is no Worker yet. @returns {Promise<Set<string> | undefined>} */
 export async function secretNames(worker) {
   const done = await runWrangler(commands.secrets());
   if (done.code === 0) return new Set(json(done.out).map(({ name }) => name));
@@ -170,11 +170,11 @@ export async function secretNames(worker) {
   );
 }
 
-/** The bindings of what is deployed; none where nothing is. @returns {Promise<{ name: string, type: string, text?: string }[]>} */
+/** The bindings of the deployment; none if there is none. @returns {Promise<{ name: string, type: string, text?: string }[]>} */
 export async function deployedBindings() {
-  const status = await wrangler(commands.status(), 'What is deployed could not be looked up: run this again.');
+  const status = await wrangler(commands.status(), 'The deployment could not be looked up: run this again.');
   const [newest] = json(status.out).versions ?? [];
   if (!newest) return [];
-  const { out } = await wrangler(commands.version(newest.version_id), 'What is deployed could not be looked up: run this again.');
+  const { out } = await wrangler(commands.version(newest.version_id), 'The deployment could not be looked up: run this again.');
   return json(out).resources?.bindings ?? [];
 }

@@ -1,6 +1,6 @@
-// `npm run restore -- FILE`: puts a backup into an empty vault or, with --replace, in place of what a vault holds; `--adopt` then has each
-// organisation's gate accept it. Invariants: nothing is changed before the whole backup has been verified (its checksum, its rows, its
-// migrations, its keys); and it is restored in one transaction.
+// `npm run restore -- FILE`: restores a backup into an empty vault or, with --replace, in place of a vault's contents; `--adopt` then has
+// each organisation's gate accept it. Invariants: nothing is changed before the whole backup has been verified (its checksum, its rows, its
+// migrations, its keys); it is restored in one transaction.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -10,12 +10,13 @@ import { parseArgs } from 'node:util';
 import { clearing, countsOf, dump, isLegal, statementsOf } from './dump.mjs';
 import { Fault } from './fault.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
+import { applyMigrations } from './migrate.mjs';
 import { claimState, knownMigrations, vaultFile } from './state.mjs';
 import { bootstrapCaller, devVarsFile, localUrl, orgsOf, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 import { root } from './wrangler.mjs';
 
 const folder = path.join(root, 'migrations');
-const OCCUPIED = 'The vault is not empty: give --replace to put the backup in place of all that it holds; what came later is lost';
+const OCCUPIED = 'The vault is not empty: pass --replace to replace its contents with the backup; later changes are lost';
 const USAGE = 'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE], or npm run restore -- --adopt --reason TEXT [--url URL]';
 
 await run(async () => {
@@ -44,7 +45,7 @@ async function restore(positionals, how) {
   const header = await verifyBackup(file);
   const known = knownMigrations(folder).sort();
   if (header.migrations.some((name) => !known.includes(name)))
-    throw new Fault('The backup was made by a newer checkout, with migrations that this one does not know: update this checkout');
+    throw new Fault('The backup was created by a newer checkout, with migrations that this one does not know: update this checkout');
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-restore-'));
   try {
     const db = await rebuild(file, header, known, path.join(scratch, 'vault.sqlite'));
@@ -63,7 +64,7 @@ async function restore(positionals, how) {
 }
 
 /**
- * Reads the file to its end and compares its checksum.
+ * Reads the whole file and compares its checksum.
  * @param {string} file
  * @returns {Promise<{ format: number, made_at: string, migrations: string[], rows: Record<string, number>, master_keys: string[] }>}
  */
@@ -90,11 +91,14 @@ async function verifyBackup(file) {
   if (last.toString('latin1') !== `-- sha256 ${hash.digest('hex')}\n`)
     throw new Fault('The backup is damaged or incomplete: its checksum does not match its content; nothing was changed');
   const header = JSON.parse(head.split('\n')[1]?.slice(3) ?? 'null');
-  if (header?.format !== 1) throw new Fault('The backup is of another format: update this checkout');
+  if (header?.format !== 1) throw new Fault('The backup has an unknown format: update this checkout');
   return header;
 }
 
-/** The backup as a database of its own, migrated to this checkout's version. @param {string} file @param {Awaited<ReturnType<typeof verifyBackup>>} header @param {string[]} known @param {string} at */
+/**
+ * The backup as a separate database, migrated to this checkout's version. @param {string} file @param {Awaited<ReturnType<typeof
+ * verifyBackup>>} header @param {string[]} known @param {string} at
+ */
 async function rebuild(file, header, known, at) {
   const db = new DatabaseSync(at);
   db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF');
@@ -104,27 +108,30 @@ async function rebuild(file, header, known, at) {
   migrate(header.migrations);
   db.exec('BEGIN');
   for await (const statement of statementsOf(file)) {
-    if (!/^(INSERT INTO|UPDATE) "/.test(statement))
-      throw new Fault('The backup holds statements that no backup holds: nothing was changed');
+    if (!/^(INSERT INTO|UPDATE) "/.test(statement)) throw new Fault('The backup contains unexpected statements: nothing was changed');
     db.prepare(statement).run();
   }
   db.exec('COMMIT');
   const rows = countsOf(db);
   if (Object.entries(header.rows).some(([table, n]) => rows[table] !== n))
-    throw new Fault('The backup does not hold the rows that it names: nothing was changed');
+    throw new Fault('The backup does not contain the rows that it lists: nothing was changed');
   migrate(known.filter((name) => !header.migrations.includes(name)));
   return db;
 }
 
-/** Refuses keys that do not decrypt what is restored. @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote: boolean, keys: string | undefined }} how */
+/**
+ * Refuses keys that do not decrypt the backup. @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote:
+ * boolean, keys: string | undefined }} how
+ */
 async function checkKeys(db, header, { remote, keys: named }) {
   const list = header.master_keys.join(', ');
   const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? undefined : devVarsFile;
   const keys = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : file && readKeyFile(file)?.keys;
   if (!keys) {
-    if (remote) return `Not checked: the deployment's MASTER_KEYS must hold ${list}, as they were then (--keys FILE checks it).\n`;
+    if (remote)
+      return `Not checked: the deployment's MASTER_KEYS must contain ${list}, unchanged since the backup (--keys FILE checks this).\n`;
     throw new Fault(
-      `MASTER_KEYS is missing: set it, or put back .dev.vars, with the keys that the backup was made with (${list}); nothing was changed`,
+      `MASTER_KEYS is missing: set it, or restore .dev.vars, with the keys that the backup was created with (${list}); nothing was changed`,
     );
   }
   const wraps = db
@@ -134,7 +141,7 @@ async function checkKeys(db, header, { remote, keys: named }) {
   const lacking = new Set([...missing, ...undecryptable.map(({ master_id }) => master_id)]);
   if (lacking.size)
     throw new Fault(
-      `MASTER_KEYS does not decrypt this backup: it lacks ${[...lacking].join(', ')}, or holds another key of that name; add it behind the current one (it may be in RETIRED_MASTER_KEYS); nothing was changed`,
+      `MASTER_KEYS does not decrypt this backup: it lacks ${[...lacking].join(', ')}, or has another key with that id; add it after the current one (it may be in RETIRED_MASTER_KEYS); nothing was changed`,
     );
   return '';
 }
@@ -144,9 +151,9 @@ async function putLocal(db, replace) {
   const dir = stateDir();
   const taken = claimState(dir);
   if (taken) throw new Fault(`${taken}; nothing was changed`);
-  await wrangler(['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', dir]);
+  await applyMigrations(dir);
   const file = vaultFile(dir);
-  if (!file) throw new Fault(`No database could be made in ${dir}`);
+  if (!file) throw new Fault(`No database could be created in ${dir}`);
   const vault = new DatabaseSync(file, { timeout: 10_000 });
   const bar = progress('restoring, bytes:');
   try {
@@ -163,14 +170,14 @@ async function putLocal(db, replace) {
     vault.exec('COMMIT');
   } catch (error) {
     if (vault.isTransaction) vault.exec('ROLLBACK');
-    throw error instanceof Fault ? error : new Fault(`The vault is as it was: the backup could not be put back (${error.message})`);
+    throw error instanceof Fault ? error : new Fault(`The vault is unchanged: the backup could not be restored (${error.message})`);
   } finally {
     bar.end();
     vault.close();
   }
 }
 
-/** One import: D1 rolls it back if it fails. @param {DatabaseSync} db @param {string} file @param {boolean} replace */
+/** One import, which D1 rolls back if it fails. @param {DatabaseSync} db @param {string} file @param {boolean} replace */
 async function putRemote(db, file, replace) {
   await wrangler(['d1', 'migrations', 'apply', 'DB', '--remote']);
   const [{ n }] = await remoteRows('select (select count(*) from orgs) + (select count(*) from org_keys) as n');
@@ -185,9 +192,9 @@ async function putRemote(db, file, replace) {
   await wrangler(['d1', 'execute', 'DB', '--remote', '--yes', '--file', file]);
 }
 
-/** Has the gate of each organisation accept what is in the database now. @param {string} url @param {string} reason */
+/** Has the gate of each organisation accept the current database. @param {string} url @param {string} reason */
 async function adoptAll(url, reason) {
-  if (!reason.trim()) throw new Fault('--reason is missing: say why; it is kept in the audit log of each organisation');
+  if (!reason.trim()) throw new Fault('--reason is missing: say why; it is stored in the audit log of each organisation');
   const call = bootstrapCaller(url);
   const orgs = await orgsOf(call);
   const bar = progress('organisations that accept the database:');
@@ -208,7 +215,7 @@ async function adoptAll(url, reason) {
     adopted,
     message:
       orgs.length === 0
-        ? 'The database holds no organisation: there is nothing to adopt. Restore a backup first, or create an organisation.'
+        ? 'The database contains no organisation: there is nothing to adopt. Restore a backup first, or create an organisation.'
         : `${orgs.length} ${orgs.length === 1 ? 'organisation has' : 'organisations have'} adopted the database. There is nothing left to do; --json shows the counts.`,
   };
 }

@@ -1,5 +1,5 @@
-// Safety tags in the source: `// safety: TAG` stands right above the statement, property or argument that keeps a safety,
-// and a mutant names the tag and how that statement changes. Invariant: a mutant changes nothing outside the statements that it tags.
+// Safety tags in the source: `// safety: TAG` is directly above the statement, property or argument of a safety check, and a mutant names
+// the tag and how that statement changes. Invariant: a mutant changes nothing outside the statements that it tags.
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -8,9 +8,17 @@ import path from 'node:path';
 
 const TAG_LINE = /^[ \t]*\/\/ safety: (.+)\n/gm;
 
-/** The sources that mutants may change: src and the migrations. @param {string} root @returns {Sources} */
+const MUTATED = ['src', 'migrations', 'packages/cli/src'];
+
+/** The test file in a mutant's `notice`. @param {string} name @returns {string} */
+export function testFile(name) {
+  const [, pack, file] = /^packages\/([^/]+)\/(.+)$/.exec(name) ?? [];
+  return pack ? `packages/${pack}/test/${file}.test.ts` : `test/${name}.test.ts`;
+}
+
+/** The sources that mutants may change: those of the service, the migrations, and those of svc. @param {string} root @returns {Sources} */
 export function sourcesIn(root) {
-  const files = ['src', 'migrations'].flatMap((dir) =>
+  const files = MUTATED.flatMap((dir) =>
     fs.readdirSync(path.join(root, dir), { recursive: true, encoding: 'utf8' }).map((file) => path.posix.join(dir, file)),
   );
   return new Map(files.filter((file) => /\.(ts|sql)$/.test(file)).map((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]));
@@ -34,7 +42,7 @@ export function applied({ name, tag, file, change }, sources) {
     const found = tagsIn(current).filter((one) => one.tag === wanted);
     if (found.length !== 1) {
       const places = found.map((one) => one.file).join(', ') || 'nowhere';
-      throw new Error(`Mutant "${name}": the tag ${wanted} must stand in the source exactly once, and stands in: ${places}.`);
+      throw new Error(`Mutant "${name}": the tag ${wanted} must occur in the source exactly once, and occurs in: ${places}.`);
     }
     const [{ file, at }] = found;
     const source = /** @type {string} */ (current.get(file));
@@ -57,7 +65,7 @@ function changed(code, change, where) {
   return parts.join(change.to);
 }
 
-/** Where the condition of an `if`, or of `A ? B : C` that is returned or assigned, starts and ends. @param {string} code @param {string} where */
+/** The start and end of the condition of an `if`, or of a returned or assigned `A ? B : C`. @param {string} code @param {string} where */
 function condition(code, where) {
   const test = code.match(/^\s*if \(/)?.[0];
   const start = test ? test.length : (code.match(/^\s*(return |const \w+ = )?/)?.[0].length ?? 0);
@@ -68,7 +76,10 @@ function condition(code, where) {
   throw new Error(`${where} needs a condition, and the tagged statement has none.`);
 }
 
-/** How long the first statement, property or argument of a text is. Code is formatted: a comma ends it only at the end of a line. @param {string} code */
+/**
+ * The length of the first statement, property or argument of a text. Code is formatted, so a comma ends it only at the end of a line.
+ * @param {string} code
+ */
 function statementLength(code) {
   for (const { at, char, depth } of tokens(code)) {
     const isLast = /^[ \t]*(\n|$)/.test(code.slice(at + 1));
@@ -78,9 +89,9 @@ function statementLength(code) {
   return code.length;
 }
 
-/** The characters of code outside comments and literals, each with the number of brackets open before it. @param {string} code */
+/** The characters of code outside comments and literals, each with the number of open brackets before it. @param {string} code */
 function* tokens(code) {
-  // A comment, a string, or a regular expression, which stands where no division can.
+  // A comment, a string, or a regular expression where no division can be.
   const LITERAL =
     /\/\/.*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?<=[(,=:!&|?]\s*)\/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+\//y;
   let depth = 0;
@@ -98,7 +109,7 @@ function* tokens(code) {
   }
 }
 
-/** How long the template literal is that a text starts with. @param {string} code @returns {number} */
+/** The length of the template literal at the start of a text. @param {string} code @returns {number} */
 function templateLength(code) {
   for (let at = 1; at < code.length; at++) {
     if (code[at] === '`') return at + 1;

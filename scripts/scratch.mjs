@@ -1,5 +1,5 @@
-// Imported for its effect: this process and all that it starts keep temporary files in one directory of the run. Invariant: it is removed
-// when the process ends; where the process was killed, the next run removes it.
+// Imported for its effect: this process and its children keep temporary files in one directory per run. Invariant: it is removed when the
+// process ends; if the process was killed, the next run removes it.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -25,7 +25,7 @@ function isRunning(pid) {
   }
 }
 
-/** What is still written to, or belongs to somebody else, stays. @param {string} dir */
+/** A directory that is still in use or belongs to another user stays. @param {string} dir */
 function remove(dir) {
   try {
     fs.rmSync(dir, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });

@@ -1,12 +1,13 @@
-// The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants: no other process is between a
-// caller and the Worker, so that an answer is the Worker's own or the connection breaks; and if workerd ends, it is started again, or this
-// process ends too.
+// The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants: the port opens only after the
+// database is migrated; no other process is between a caller and the Worker, so a response is the Worker's own or the connection breaks; if
+// workerd ends, it is restarted, or this process ends too.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { assetsBinding } from './assets.mjs';
+import { applyMigrations } from './migrate.mjs';
 import { isLocalHost } from './settings.mjs';
 import { root } from './wrangler.mjs';
 
@@ -24,9 +25,9 @@ const [host, port, state, bundle] = [String(values.host), Number(values.port), S
 const isLocal = isLocalHost(host);
 
 /**
- * Gives every request the address of its caller, as the platform does. Where only this machine reaches the port, a caller may name another.
- * Where other machines do, the runtime does not know their addresses, and the header that they send is removed: the Worker takes a missing
- * address for one outside every `allowed_addresses`. A placeholder address would lie in a range such as 0.0.0.0/0.
+ * Gives every request the address of its caller, as the platform does. If only this machine can reach the port, a caller may name another
+ * address. Otherwise the runtime does not know callers' addresses, and the header is removed: the Worker treats a missing address as
+ * outside every `allowed_addresses`. A placeholder address would be inside a range such as 0.0.0.0/0.
  */
 const FRONT = `
 export default {
@@ -42,8 +43,12 @@ const require = createRequire(path.join(root, 'package.json'));
 const [{ Miniflare, convertV4MiniflareOptions, Log, LogLevel }, { unstable_getMiniflareWorkerOptions: workerOptions }] = await Promise.all(
   ['miniflare', 'wrangler'].map((name) => import(pathToFileURL(require.resolve(name)).href)),
 );
+await applyMigrations(state).catch((error) => {
+  process.stderr.write(`The migrations could not be applied: ${error.message}\n`);
+  process.exit(1);
+});
 const { workerOptions: declared } = workerOptions(path.join(root, 'wrangler.toml'));
-/** A failure of workerd itself is logged as an error: if it does not run again, this process ends. */
+/** A failure of workerd itself is logged as an error: if it does not restart, this process ends. */
 class Watch extends Log {
   /** @param {Error} error */
   error(error) {
@@ -73,7 +78,7 @@ const miniflare = new Miniflare(
         modulesRoot: bundle,
         modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
         ...assetsBinding(declared),
-        // This runtime's queue does one thing at a time: what is slow goes on in the background.
+        // This runtime's queue processes one message at a time, so slow jobs continue in the background.
         bindings: { ...Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])), LOCAL_QUEUE: 'true' },
       },
     ],
@@ -91,7 +96,7 @@ setInterval(async () => {
   running = false;
 }, 60_000);
 
-/** Runs the scheduled handler, which nothing fires here. */
+/** Runs the scheduled handler, which nothing triggers here. */
 async function scheduled() {
   try {
     await (await miniflare.getWorker(VAULT)).scheduled({ cron: '* * * * *' });

@@ -1,5 +1,5 @@
-// The settings of `npm start`: the variables of the shell and of .dev.vars, checked and completed. Pure: no file or process is touched here.
-// Invariant: a problem names its variable and says what to do, and never shows a value, because any value may be a secret.
+// The settings of `npm start`: the variables of the shell and of .dev.vars, validated and completed. Pure: no file or process is used.
+// Invariant: a problem names its variable and the next step, and never shows a value, because any value may be a secret.
 import net from 'node:net';
 import path from 'node:path';
 
@@ -22,7 +22,7 @@ export const PLATFORMS = [
 class Problem extends Error {}
 
 /**
- * The shell's value wins, even an empty one. An empty value is the default, but for the two secrets, which have none.
+ * The shell's value takes precedence, even an empty one. An empty value means the default, except for the two secrets, which have none.
  * @param {Variables} env the shell's variables
  * @param {Variables} devVars those of .dev.vars
  * @returns {{ settings: Settings, problem?: undefined } | { problem: string, settings?: undefined }}
@@ -41,7 +41,7 @@ export function readSettings(env, devVars) {
     };
     if (worker.ALLOW_PRIVATE_TARGETS === 'true' && !isLoopback(new URL(worker.PUBLIC_URL).hostname)) {
       throw new Problem(
-        'ALLOW_PRIVATE_TARGETS is for development alone: unset it, or set PUBLIC_URL to an address of this machine, such as http://localhost:8787',
+        'ALLOW_PRIVATE_TARGETS is only for development: unset it, or set PUBLIC_URL to an address of this machine, such as http://localhost:8787',
       );
     }
     return { settings: { host, port, stateDir: given('STATE_DIR') || path.join('.wrangler', 'state'), worker } };
@@ -58,7 +58,7 @@ function readPort(text) {
 }
 
 function readHost(text) {
-  // A zone (`fe80::1%eth0`) has no place in a URL.
+  // A zone (`fe80::1%eth0`) is not valid in a URL.
   if (net.isIP(text) === 0 || text.includes('%'))
     throw new Problem('HOST is not an IP address: set it to one of this machine, such as 0.0.0.0 for all, or unset it for 127.0.0.1');
   return text;
@@ -74,26 +74,26 @@ export function originAt(host, port) {
   return `http://${net.isIPv6(address) ? `[${address}]` : address}:${port}`;
 }
 
-/** Whether only this machine reaches an address. @param {string} host */
+/** Whether only this machine can reach an address. @param {string} host */
 export const isLocalHost = (host) => /^127\./.test(host) || host === '::1';
 
 function readMasterKeys(text) {
-  const make = 'MASTER_KEYS=k1:$(openssl rand -base64 32) makes one';
+  const make = "MASTER_KEYS=k1:$(openssl rand -base64 32) creates one';";
   if (text === '') {
     throw new Problem(
-      `MASTER_KEYS is missing: set it, or add it to .dev.vars, with the keys that this vault was made with; for a new vault, ${make}`,
+      `MASTER_KEYS is missing: set it, or add it to .dev.vars, with the keys that this vault was created with; for a new vault, ${make}`,
     );
   }
   const ids = new Set();
   text.split(',').forEach((entry, at) => {
     const [, id, key] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry) ?? [];
-    // Base64 of 32 bytes leaves two bits over: only the form with both at zero is accepted, so that a key has one form.
+    // Base64 of 32 bytes has two spare bits: only zero is accepted for them, so that a key has one form.
     if (!id || Buffer.from(key, 'base64').toString('base64') !== key) {
       throw new Problem(
         `MASTER_KEYS is malformed at key ${at + 1}: write comma-separated id:base64, each of exactly 32 bytes, the current one first; ${make}`,
       );
     }
-    if (ids.has(id)) throw new Problem(`MASTER_KEYS gives the id of key ${at + 1} twice: give each key an id of its own`);
+    if (ids.has(id)) throw new Problem(`MASTER_KEYS has the id of key ${at + 1} twice: give each key a unique id`);
     ids.add(id);
   });
   return text;
@@ -101,10 +101,10 @@ function readMasterKeys(text) {
 
 function readBootstrapToken(text) {
   if (text === '')
-    throw new Problem('BOOTSTRAP_TOKEN is missing: set it, or add it to .dev.vars; BOOTSTRAP_TOKEN=$(openssl rand -hex 32) makes one');
+    throw new Problem('BOOTSTRAP_TOKEN is missing: set it, or add it to .dev.vars; BOOTSTRAP_TOKEN=$(openssl rand -hex 32) creates one');
   if (!/^[\x21-\x7e]{32,}$/.test(text)) {
     throw new Problem(
-      'BOOTSTRAP_TOKEN is too weak or unusable in a header: set it to 32 or more printable ASCII characters without spaces; openssl rand -hex 32 makes one',
+      'BOOTSTRAP_TOKEN is too weak or unusable in a header: set it to 32 or more printable ASCII characters without spaces; openssl rand -hex 32 creates one',
     );
   }
   return text;
@@ -129,7 +129,7 @@ function readPlatformBaseUrls(text) {
     if (!PLATFORMS.includes(platform)) throw new Problem(`PLATFORM_BASE_URLS names an unknown platform: use only ${PLATFORMS.join(', ')}`);
     if (typeof url !== 'string' || !plainUrl(url)) {
       throw new Problem(
-        `PLATFORM_BASE_URLS has no usable URL for ${platform}: give an http or https URL without credentials, query or fragment`,
+        `PLATFORM_BASE_URLS has no usable URL for ${platform}: set it to an http or https URL without credentials, query or fragment`,
       );
     }
   }
@@ -140,13 +140,13 @@ function readPublicUrl(text) {
   const url = plainUrl(text);
   if (url?.pathname !== '/') {
     throw new Problem(
-      'PUBLIC_URL is not an origin: set it to scheme, host and port alone, such as https://vault.example.com, or unset it for the address that npm start listens on',
+      'PUBLIC_URL is not an origin: set it to only scheme, host and port, such as https://vault.example.com, or unset it for the address that npm start listens on',
     );
   }
   return url.origin;
 }
 
-/** The URL parser forgives much (spaces, backslashes, `http:host`, a bare `?`): what it would have to repair is refused. */
+/** The URL parser accepts too much (spaces, backslashes, `http:host`, a bare `?`): a URL that it would have to repair is refused. */
 function plainUrl(text) {
   const url = /^https?:\/\/[^\s\\?#]+$/i.test(text) ? URL.parse(text) : null;
   return url && !url.username && !url.password ? url : null;

@@ -1,5 +1,5 @@
 // The hostile callers of `npm run soak`: what holders of weak, narrow and ended credentials may send to stop, fill or slow an organisation.
-// Invariants: every answer has one of the statuses that its kind of call declares; and what is made is ended again or ends by itself.
+// Invariants: every response has one of the statuses declared for its kind of request; everything they create is revoked or expires.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, good, requestOf } from './measure.mjs';
@@ -35,13 +35,17 @@ export async function newAttacker(org, call) {
 const noise = (length) => randomBytes(length).toString('hex').slice(0, length);
 const pick = (list) => list[Math.floor(Math.random() * list.length)];
 
-/** As costly as patterns may be, within the 4 kB that a credential may hold of them; or past it. */
+/** The most expensive patterns within the 4 kB that a credential may have, or beyond. */
 function globs(times = 1) {
   return Array.from({ length: 15 * times }, (_, n) => `${['g', '', 'g0', '?'][n % 4]}*${'0?'.repeat(60)}*${'s/'.repeat(55)}*0*${n}*`);
 }
 
 /**
- * What one hostile connection does, one thing after the other.
+ * What one hostile connection does, one request after the other.
+ * @typedef {object} Attack
+ * @property {keyof Tokens} by
+ * @property {() => { method: string, target: string, body?: unknown, headers?: Record<string, string> }} make
+ * @property {number[]} expect besides 429
  * @typedef {object} Attack
  * @property {keyof Tokens} by
  * @property {() => { method: string, target: string, body?: unknown, headers?: Record<string, string> }} make
@@ -77,11 +81,14 @@ const attacks = [
   { by: 'minter', make: () => ({ method: 'POST', target: '/access-tokens', body: { ttlSeconds: 60 } }), expect: [201, 409] },
 ];
 
-/** Of the tokens that are minted, how many are left to end by themselves. */
+/** The share of minted tokens that are left to expire. */
 const LEFT_ALIVE = 0.5;
 
 /**
- * One hostile connection's life. `world.over` counts the answers of 429, which share an audit entry a credential and minute, `world.unsure`
+ * The requests of one hostile connection. `world.over` counts 429 responses, which share an audit entry per credential and minute,
+ * `world.unsure` the requests whose connection broke.
+ * @param {{ id: string, asked: number, over: number, unsure: number, attacker: Tokens }} world
+ * @param {{ port: number, end: number, blame: (what: string) => void, counts: Record<string, number> }} run
  * the requests whose connection broke.
  * @param {{ id: string, asked: number, over: number, unsure: number, attacker: Tokens }} world
  * @param {{ port: number, end: number, blame: (what: string) => void, counts: Record<string, number> }} run

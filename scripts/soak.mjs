@@ -1,8 +1,8 @@
-// `npm run soak`: minutes of mixed reads, writes, mints and revocations against the real service, among hostile callers, and then whether
-// all of it is true.
-// Invariants that it checks: no answer has a status but the expected one; a version holds for ever the value that was acknowledged under
-// it, and versions are consecutive; no read that starts after a change was answered sees what was before; a revoked token is refused by
-// every request that starts after the revoking answer; the audit chain verifies and holds an entry a request; memory and storage are flat.
+// `npm run soak`: minutes of mixed reads, writes, mints and revocations against the real service, among hostile callers, followed by a
+// check of the final state. Invariants that it checks: every response has an expected status; a version keeps the value that was
+// acknowledged for it, and versions are consecutive; a read that starts after a change was acknowledged does not see the earlier state; a
+// revoked token is refused by every request that starts after the revocation's response; the audit chain verifies and has one entry per
+// request; memory and storage stay flat.
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,17 +17,17 @@ const options = {
 const { values } = parseArgs({ options });
 const [minutes, connections] = [Number(values.minutes), Number(values.connections)];
 if (!(minutes > 0 && Number.isInteger(connections) && connections > 0)) {
-  process.stderr.write('Give --minutes above 0 and --connections as a whole number above 0, such as --minutes 5 --connections 64\n');
+  process.stderr.write('Pass --minutes above 0 and --connections as an integer above 0, such as --minutes 5 --connections 64\n');
   process.exit(1);
 }
 
-/** Organisations, so that no audit log overflows before its older entries move to D1, which they do after two minutes. */
+/** Enough organisations that no audit log overflows before its older entries move to D1, which happens after two minutes. */
 const ORGS = 4;
 const SECRETS = 50;
 const KEYS = 40;
-/** What a change may leave behind for good, in bytes of a gate: a version, a kept answer, a tombstone, with their index entries. */
+/** What a change may leave permanently, in bytes of a gate: a version, a stored response, a tombstone, with their index entries. */
 const LEFT_BY_A_CHANGE = 4096;
-/** Growth of the second half of a run that is still called flat, beside that. */
+/** The growth in the second half of a run that still counts as flat, in addition to that. */
 const FLAT = { memory: 96e6, storage: 16e6 };
 
 /** @type {string[]} */
@@ -87,7 +87,7 @@ try {
 }
 process.exit(wrong.length ? 1 : 0);
 
-/** An organisation, and what is known of it: by secret the acknowledged values by version, and the newest acknowledged version. */
+/** An organisation, and its known state: the acknowledged values of each secret by version, and the newest acknowledged version. */
 async function newWorld() {
   const org = await newOrg(vault, { secrets: SECRETS, keys: KEYS });
   const known = new Map(org.secrets.map(({ id }) => [id, { values: new Map(), newest: 1 }]));
@@ -96,7 +96,7 @@ async function newWorld() {
 }
 /** @typedef {Awaited<ReturnType<typeof newWorld>>} World */
 
-/** One connection's life: one thing after the other, chosen at random. @param {World} world @param {number} end */
+/** The requests of one connection, chosen at random. @param {World} world @param {number} end */
 async function work(world, end) {
   const connection = await connect(vault.port);
   const at = `/api/v1/orgs/${world.id}`;
@@ -157,7 +157,7 @@ async function work(world, end) {
       counts.refused++;
     },
   };
-  // Of a hundred things: reads mostly.
+  // Shares in percent: mostly reads.
   const shares = { read: 78, patch: 12, mint: 5, create: 3, bulk: 2 };
   const names = Object.entries(shares).flatMap(([name, share]) => Array(share).fill(name));
   while (Date.now() < end && wrong.length < 50) {
@@ -168,7 +168,7 @@ async function work(world, end) {
   connection.close();
 }
 
-/** What a version holds it holds for ever, and nobody sees less than what was acknowledged before they asked. */
+/** A version never changes its value, and no one sees less than what was acknowledged before their request. */
 function observe(world, id, { version, value }, before) {
   const { values: held } = world.known.get(id);
   if (version < before) blame(`${id} was seen at version ${version} after version ${before} was acknowledged`);
@@ -176,7 +176,7 @@ function observe(world, id, { version, value }, before) {
   held.set(version, value);
 }
 
-/** Looks at everything again, at the end. @param {World} world */
+/** Checks everything again at the end. @param {World} world */
 async function check(world) {
   const at = `/orgs/${world.id}`;
   const key = () => world.tokens[world.n++ % KEYS];
@@ -195,15 +195,14 @@ async function check(world) {
     const { values: held, newest } = world.known.get(id);
     const versions = (await all(`/secrets/${id}/versions`, 'data')).map(({ version }) => version);
     if (versions.some((version, n) => version !== newest - n)) blame(`The versions of ${id} are not consecutive up to ${newest}`);
-    // All that were acknowledged would be more calls than the budgets of a minute allow: the newest, and a sample of the rest.
+    // Reading all acknowledged versions would exceed the rate limits of a minute: read the newest, and a sample of the rest.
     const sample = versions.filter((version) => version === newest || Math.random() < 12 / versions.length);
     for (const version of sample.filter((version) => held.has(version))) {
       const { value } = good(await call('GET', `${at}/secrets/${id}?version=${version}`, key()));
       world.asked++;
-      if (value !== held.get(version)) blame(`Version ${version} of ${id} does not hold what was acknowledged under it`);
+      if (value !== held.get(version)) blame(`Version ${version} of ${id} does not have the value that was acknowledged for it`);
     }
-    for (let version = 2; version <= newest; version++)
-      if (!held.has(version)) blame(`Version ${version} of ${id} was acknowledged to nobody`);
+    for (let version = 2; version <= newest; version++) if (!held.has(version)) blame(`Version ${version} of ${id} was never acknowledged`);
   });
   for (let cursor = ''; cursor !== null; ) {
     const part = good(await call('GET', `${at}/audit-log/verify${cursor && `?cursor=${cursor}`}`, key()));
@@ -212,7 +211,8 @@ async function check(world) {
     cursor = part.next;
   }
   const [last] = good(await call('GET', `${at}/audit-log?limit=1`, key())).data;
-  // What was over a limit is one entry a credential and minute, once that is over; a request whose connection broke may have come through.
+  // Requests over a limit are one entry per credential and minute, once the minute is over; a request whose connection broke may have been
+  // processed.
   const [most, least] = [world.asked - world.over, world.asked - world.over - world.unsure];
   const minutes = Math.ceil((Date.now() - world.began) / 60_000) + 1;
   const limited = world.over ? minutes * Object.keys(world.attacker).length : 0;
@@ -233,7 +233,7 @@ function changes() {
   return counts.patch + counts.create + counts.delete + counts.mint + counts.revoke + counts.hostile_mint;
 }
 
-/** Least squares: how much of `field` comes to each minute, over the second half of the run, when caches and pools are full. */
+/** Least squares: the growth of `field` per minute, in the second half of the run, when caches and pools are full. */
 function slopeOf(samples, field) {
   const half = samples.slice(Math.floor(samples.length / 2));
   const mean = (of) => half.reduce((sum, one) => sum + of(one), 0) / half.length;
@@ -245,7 +245,7 @@ function slopeOf(samples, field) {
 function report(samples) {
   const [memory, storage] = ['memory', 'storage'].map((field) => slopeOf(samples, field));
   if (memory.grown > FLAT.memory) blame(`Memory is not flat: it grows by ${mega(memory.per_minute)} MB a minute`);
-  // Before audit entries have begun to move, after two minutes, storage can only grow.
+  // Until audit entries begin to move, after two minutes, storage can only grow.
   if (minutes >= 5 && storage.grown > FLAT.storage + storage.changes * LEFT_BY_A_CHANGE)
     blame(`Storage is not flat: it grows by ${mega(storage.per_minute)} MB a minute, beyond what ${storage.changes} changes leave`);
   const last = samples.at(-1);
@@ -264,7 +264,7 @@ function report(samples) {
       `${name.padEnd(10)} ${mega(samples[0][name])} MB, ${mega(last[name])} MB at the end; in the second half ${mega(per_minute)} MB a minute\n`,
     );
   for (const line of wrong) process.stdout.write(`${line}\n`);
-  process.stdout.write(wrong.length ? 'Something is wrong; see above.\n' : 'All of it holds.\n');
+  process.stdout.write(wrong.length ? 'Something is wrong; see above.\n' : 'All checks passed.\n');
 }
 
 function mega(bytes) {

@@ -1,6 +1,6 @@
-// `npm start`: the service on this machine, from a fresh clone to curl commands that work. Invariants: nothing is spawned before every
-// setting has been checked; a fault is one line that says what to do, without any value; nothing that was spawned outlives this process;
-// and a runtime that ends or stops answering is started again, or this process ends with exit code 1.
+// `npm start`: the service on this machine, from a fresh clone to working curl commands. Invariants: nothing is spawned before every
+// setting has been validated; a fault is one line that names the next step, without any value; no spawned process outlives this one; a
+// runtime that ends or stops responding is restarted, or this process ends with exit code 1.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -20,12 +20,12 @@ import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 const READY_WITHIN = 90_000;
 const BACK_WITHIN = 8_000;
 const STOP_WITHIN = 3_500;
-/** Restarts that are allowed within ten minutes. */
+/** Restarts allowed within ten minutes. */
 const RESTARTS = 5;
 
-/** The current child, leader of its own process group; one at a time. @type {import('node:child_process').ChildProcess | undefined} */
+/** The current child, leader of its own process group; only one at a time. @type {import('node:child_process').ChildProcess | undefined} */
 let child;
-/** When the runtime was started again, within the last ten minutes. @type {number[]} */
+/** When the runtime was restarted, within the last ten minutes. @type {number[]} */
 let restarts = [];
 /** When ending began. @type {number | undefined} */
 let endingSince;
@@ -37,29 +37,27 @@ endWithParent();
 
 const devVarsFile = path.join(root, '.dev.vars');
 const { host, port, stateDir, worker } = await prepare();
-// The state belongs to this process alone, and so does what an earlier one left here.
+// The state belongs only to this process, including what an earlier one left here.
 const scratch = path.join(stateDir, 'tmp');
 clearScratch();
 orFail(
   () => fs.mkdirSync(scratch, { mode: 0o700 }),
-  'STATE_DIR is not a directory that can be written to: set it to one that is, or unset it for .wrangler/state',
+  'STATE_DIR is not a writable directory: set it to one, or unset it for .wrangler/state',
 );
 process.on('exit', clearScratch);
 const childVariables = { ...process.env, ...worker, ...wranglerEnv, TMPDIR: scratch };
 delete childVariables.CLOUDFLARE_ENV;
 const bundle = path.join(scratch, 'bundle');
-progress('Preparing the database');
-await migrate();
 progress('Building the Worker');
 await build();
-progress('Starting the runtime');
+progress('Preparing the database and starting the runtime');
 await serve();
 
 // ---------------------------------------------------------------- before anything is spawned
 
-/** Every check, and the keys of a first start. */
+/** All checks, and the keys of a first start. */
 async function prepare() {
-  let devVars = orFail(() => readDevVars(devVarsFile), '.dev.vars cannot be read: make it a file that its owner may read, or move it away');
+  let devVars = orFail(() => readDevVars(devVarsFile), '.dev.vars cannot be read: make it a file that its owner can read, or move it away');
   const fresh = devVars ? {} : freshSecrets(process.env);
   const checked = (vars) => {
     const { settings, problem } = readSettings(process.env, vars);
@@ -72,7 +70,7 @@ async function prepare() {
   if (unusable) fail(unusable);
   const state = orFail(
     () => inspectState(settings.stateDir),
-    'STATE_DIR holds a database that cannot be read: restore it from a backup, or set STATE_DIR to another directory',
+    'STATE_DIR contains a database that cannot be read: restore it from a backup, or set STATE_DIR to another directory',
   );
   const known = knownMigrations(path.join(root, 'migrations'));
   const unknown = [...state.applied].find((name) => !known.includes(name));
@@ -80,7 +78,7 @@ async function prepare() {
     fail(`STATE_DIR was migrated by a newer checkout (${harmless(unknown)}): update this checkout, or set STATE_DIR to another directory`);
   if (fresh.MASTER_KEYS && state.hasVault) {
     fail(
-      'MASTER_KEYS is missing and STATE_DIR already holds a vault: set MASTER_KEYS, or put back .dev.vars, with the keys that it was made with; new ones could not decrypt it',
+      'MASTER_KEYS is missing, but STATE_DIR already contains a vault: set MASTER_KEYS, or restore .dev.vars, with the keys that it was created with; new keys could not decrypt it',
     );
   }
   if (Object.keys(fresh).length > 0) {
@@ -105,15 +103,20 @@ async function portProblem({ host, port }) {
   } catch (error) {
     if (error.code === 'EADDRNOTAVAIL') return 'HOST is not an address of this machine: set it to one, or to 0.0.0.0 for all of them';
     return error.code === 'EADDRINUSE'
-      ? 'PORT is taken: stop what listens there, or set PORT to a free one'
-      : 'PORT may not be listened on: set PORT to a free one above 1023';
+      ? 'PORT is in use: stop the process that listens there, or set PORT to a free one'
+      : 'PORT requires more privileges: set PORT to a free one above 1023';
   }
 }
 
-// ---------------------------------------------------------------- what is spawned
+// ---------------------------------------------------------------- child processes
 
 /**
- * A script as leader of a process group of its own, which ends with this process. It is given the settings as variables, so that what was
+ * A script as leader of its own process group, which is stopped with this process. It gets the settings as variables, so the Worker sees exactly
+ * the validated values: the shell takes precedence, and no `$` is expanded.
+ * @param {string[]} args
+ * @param {(line: string) => void} onLine
+ * @param {(message: unknown) => void} [onMessage]
+ * @returns {Promise<number | string>} its exit code, or the signal that ended it
  * checked is what the Worker sees: the shell wins, and no `$` is expanded.
  * @param {string[]} args
  * @param {(line: string) => void} onLine
@@ -137,7 +140,7 @@ function run(args, onLine, onMessage) {
       onLine(error.message);
       done(1);
     });
-    // What is left of the leader's group would keep the port and the pipes.
+    // The rest of the group would keep the port and the pipes open.
     started.once('exit', () => killGroup('SIGKILL', started));
     started.once('close', (code, signal) => {
       if (child === started) child = undefined;
@@ -146,21 +149,14 @@ function run(args, onLine, onMessage) {
   });
 }
 
-/** Runs wrangler to its end. @param {string[]} args @param {string} failure */
+/** Runs wrangler until it ends. @param {string[]} args @param {string} failure */
 async function wrangler(args, failure) {
   const lines = [];
   const code = await run(wranglerArgs(args), (line) => lines.push(line));
   if (!endingSince && code !== 0) giveUp(failure, lines);
 }
 
-async function migrate() {
-  const applied = inspectState(stateDir).applied;
-  if (knownMigrations(path.join(root, 'migrations')).every((name) => applied.has(name))) return;
-  const args = ['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', stateDir];
-  await wrangler(args, 'The migrations could not be applied');
-}
-
-/** What `wrangler deploy` would upload. */
+/** Builds what `wrangler deploy` would upload. */
 async function build() {
   await wrangler(['deploy', '--dry-run', '--outdir', bundle], 'The Worker could not be built');
 }
@@ -169,7 +165,7 @@ async function serve() {
   const args = [path.join(root, 'scripts', 'serve.mjs'), '--host', host, '--port', String(port), '--state', stateDir, '--bundle', bundle];
   const print = printer();
   for (let first = true; ; first = false) {
-    /** Until the service is ready its words are kept: they matter where it fails. @type {string[]} */
+    /** Output is buffered until the service is ready: it matters if the start fails. @type {string[]} */
     const early = [];
     const latest = [];
     let phase = 'starting';
@@ -211,19 +207,21 @@ function printer() {
   };
 }
 
-/** Whether the runtime may start once more; if not, this process ends. @param {string} why @param {string[]} [words] what was said before */
+/** Whether the runtime may be restarted; if not, this process ends. @param {string} why @param {string[]} [words] earlier output */
 function countRestart(why, words = []) {
   if (endingSince) return false;
   const now = Date.now();
   restarts = [...restarts.filter((at) => at > now - 600_000), now];
   const again = restarts.length <= RESTARTS;
-  if (again) process.stderr.write(`${why}: it is started again\n`);
+  if (again) process.stderr.write(`${why}: restarting it\n`);
   else giveUp(`${why}, for the ${restarts.length}th time within ten minutes: npm start ends`, words);
   return again;
 }
 
 /**
- * Resolves once the scheduled handler has run and /healthz is 200; or with what went wrong.
+ * Resolves once the scheduled handler has run and /healthz is 200, or with what went wrong.
+ * @param {number} within
+ * @param {() => boolean} isSettled
  * @param {number} within
  * @param {() => boolean} isSettled
  */
@@ -237,16 +235,17 @@ async function untilReady(within, isSettled) {
 }
 
 /**
- * Resolves once three calls in a row were without any answer. A service that is only busy answers well within the time that a call has.
+ * Resolves once three requests in a row got no response. A busy service still responds well within a request's timeout.
+ * @param {() => boolean} isOver
  * @param {() => boolean} isOver
  */
 async function untilSilent(isOver) {
   for (let failed = 0; failed < 3 && !isOver(); await sleep(1_000)) failed = (await ask('/healthz', 10_000)) ? 0 : failed + 1;
-  return 'The runtime does not answer';
+  return 'The runtime does not respond';
 }
 
 /**
- * GET on the service; undefined where it gave no answer in time. Not fetch(), which refuses some ports.
+ * GET on the service; undefined without a timely response. Not fetch(), which refuses some ports.
  * @param {string} target
  * @param {number} ms
  * @returns {Promise<{ status?: number, error?: { code?: string, message?: string } } | undefined>}
@@ -302,12 +301,14 @@ curl -sS -w '\\n' "${at}/api/v1/orgs/$ORG/secrets/by-name/DATABASE_URL" -H "Auth
 `);
 }
 
-/** What `npm start` is about to do, for whoever waits. @param {string} step */
+/** Prints the next step of `npm start`. @param {string} step */
 function progress(step) {
   if (!endingSince) process.stdout.write(`${step} …\n`);
 }
 
-/** One line, and the end: for faults found before anything runs, or that the Worker itself names. @param {string} line @returns {never} */
+/**
+ * Prints one line and ends: for faults found before anything runs, or reported by the Worker itself. @param {string} line @returns {never}
+ */
 function fail(line) {
   process.stderr.write(`${line}\n`);
   if (child) killGroup('SIGKILL');
@@ -323,7 +324,7 @@ function orFail(attempt, line) {
   }
 }
 
-/** @param {string} line @param {string[]} words what was said before */
+/** @param {string} line @param {string[]} words earlier output */
 function giveUp(line, words) {
   if (endingSince) return;
   const firstError = words.findIndex((word) => word.includes('[ERROR]'));
@@ -352,7 +353,7 @@ function clearScratch() {
   } catch {}
 }
 
-/** Ends the group in order, then by force; whatever of it outlives its leader is killed. @param {number} code */
+/** Ends the group gracefully, then by force; processes that outlive their leader are killed. @param {number} code */
 function end(code) {
   if (endingSince) return;
   endingSince = Date.now();
@@ -367,7 +368,7 @@ function end(code) {
 }
 
 function onSignal() {
-  // Ctrl-C reaches us twice at one moment, from the terminal and from npm, which passes it on: only a later one is a second Ctrl-C.
+  // Ctrl-C arrives twice at the same moment, from the terminal and from npm, which forwards it: only a later one is a second Ctrl-C.
   if (endingSince && Date.now() - endingSince > 500) {
     killGroup('SIGKILL');
     process.exit(130);
@@ -376,8 +377,8 @@ function onSignal() {
 }
 
 /**
- * Under npm, ends once npm is gone. The npm script says `exec node`, so that no shell is in between: it would keep npm's signals to itself
- * and outlive npm unseen.
+ * Under npm, ends once npm has ended. The npm script uses `exec node`, so no shell is in between: a shell would keep npm's signals and
+ * outlive npm unnoticed.
  */
 function endWithParent() {
   if (process.env.npm_lifecycle_event === undefined) return;

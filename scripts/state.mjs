@@ -1,5 +1,5 @@
-// The directory that holds a local vault. Invariant: one running service at a time owns it, and a checkout that is older than what it
-// holds never touches it.
+// The directory of a local vault. Invariant: only one running service owns it at a time, and a checkout that is older than its contents
+// never changes it.
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,8 +9,8 @@ import { DatabaseSync } from 'node:sqlite';
 const LOCKED = 5; // SQLITE_BUSY
 
 /**
- * Creates the directory if there is none, and locks it. The lock is SQLite's own on an empty file: the system drops it with the process,
- * however that ends, so no lock is ever left behind.
+ * Creates the directory if there is none, and locks it. The lock is SQLite's own, on an empty file: the system releases it when the process
+ * ends for any reason, so no lock is left behind.
  * @param {string} dir
  * @returns {string | undefined} what is wrong with it
  */
@@ -20,7 +20,7 @@ export function claimState(dir) {
     if (!fs.statSync(dir).isDirectory()) throw new Error();
     fs.accessSync(dir, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
   } catch {
-    return 'STATE_DIR is not a directory that can be written to: set it to one that is, or unset it for .wrangler/state';
+    return 'STATE_DIR is not a writable directory: set it to one, or unset it for .wrangler/state';
   }
   try {
     const lock = new DatabaseSync(path.join(dir, 'lock'), { timeout: 0 });
@@ -28,8 +28,8 @@ export function claimState(dir) {
     held.push(lock);
   } catch (error) {
     if (error.errcode === LOCKED)
-      return 'STATE_DIR is in use by another npm start: stop that one, or set STATE_DIR to a directory of its own';
-    return `STATE_DIR cannot be locked (${error.message}): set it to a directory on a local disk that can be written to`;
+      return 'STATE_DIR is in use by another npm start: stop that one, or set STATE_DIR to a different directory';
+    return `STATE_DIR cannot be locked (${error.message}): set it to a writable directory on a local disk`;
   }
 }
 
@@ -73,7 +73,7 @@ export function inspectState(dir) {
 }
 
 /**
- * The wrapped keys of the vault in it.
+ * The wrapped keys of its vault.
  * @param {string} dir
  * @returns {import('./master-keys.mjs').Wrap[]}
  */
@@ -98,7 +98,7 @@ export function wrapsIn(dir) {
   return /** @type {any} */ (wraps);
 }
 
-/** The file of the local D1, or undefined where there is none yet. @param {string} dir */
+/** The file of the local D1, or undefined if there is none yet. @param {string} dir */
 export function vaultFile(dir) {
   return databases(path.join(dir, 'v3', 'd1')).find((file) => {
     const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });

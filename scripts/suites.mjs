@@ -1,5 +1,6 @@
-// Suites for a run of all tests: the files of a folder as one, because each file that the runner starts costs a second. Invariants: a folder's
-// suite holds all of its files, and is made anew for each run; and a file's tests, with their hooks, are a group named by its path.
+// Suites for a run of all tests: the files of a folder as one, because each file that the runner starts costs a second. Invariants: a
+// folder's suite contains all of its files and is written again for each run; a file's tests, with their hooks, are a group named by its
+// path.
 import fs from 'node:fs';
 import path from 'node:path';
 import { root } from './wrangler.mjs';
@@ -7,7 +8,7 @@ import { root } from './wrangler.mjs';
 const dir = path.join(root, 'dist', 'suites');
 
 /**
- * Writes a suite for each of these folders, and answers which file holds how many bytes of tests.
+ * Writes a suite for each of these folders. Returns the size of the tests per file, in bytes.
  * @param {string[]} folders Relative to the project.
  */
 export function suitesOf(folders) {

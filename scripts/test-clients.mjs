@@ -1,5 +1,5 @@
-// `npm run test:runtimes` and `npm run test:generated-clients`: what is too large to be a dependency is installed into .sdks, once; then the
-// packages' tests run that need it. What cannot be installed is named, and its tests are skipped.
+// `npm run test:runtimes` and `npm run test:generated-clients`: tools too large to be dependencies are installed once into .sdks; then the
+// packages' tests that need them are run. Tools that cannot be installed are named, and their tests are skipped.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import './scratch.mjs';

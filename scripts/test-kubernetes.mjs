@@ -1,4 +1,4 @@
-// `npm run test:kubernetes`: syncs to a Kubernetes API server. kube-apiserver and etcd are built from their Go modules into .sdks, once.
+// `npm run test:kubernetes`: syncs to a Kubernetes API server. kube-apiserver and etcd are built once from their Go modules into .sdks.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import './scratch.mjs';

@@ -1,6 +1,6 @@
-// Every fault of test/faults/sweep.test.ts and test/faults/deliveries.test.ts, a long flood of test/api/limits/flood.test.ts, and many random histories of
-// test/model/histories.test.ts, in batches with seeds of their own; ends at the first that does not hold.
-//   npm run test:long -- [--flood 1000] [--histories 10000] [--batch 500] [--seed NUMBER] [--no-faults]
+// Every fault of test/faults/sweep.test.ts and test/faults/deliveries.test.ts, a long flood of test/api/limits/flood.test.ts, and many
+// random histories of test/model/histories.test.ts, in batches with their own seeds; ends at the first failure.
+// npm run test:long -- [--flood 1000] [--histories 10000] [--batch 500] [--seed NUMBER] [--no-faults]
 import { createHash, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import './scratch.mjs';
@@ -24,7 +24,7 @@ if (flood) {
   const { why } = await runTests(root, { files: ['test/api/limits/flood.test.ts'], named: 'a flood', env: { FLOOD: String(flood) } });
   if (why) {
     const again = `FLOOD=${flood} npx vitest run test/api/limits/flood.test.ts -t 'a flood'`;
-    process.stdout.write(`${why}\n\nThe flood passes a bound. Once more: ${again}\n`);
+    process.stdout.write(`${why}\n\nThe flood exceeds a bound. To repeat it: ${again}\n`);
     process.exit(1);
   }
 }
@@ -34,13 +34,13 @@ if (!options['no-faults']) {
   const { why } = await runTests(root, { files, named: '.', env: { FAULTS: 'all' } });
   if (why) {
     process.stdout.write(
-      `${why}\n\nA change is not made exactly once, or an event is lost. Once more: FAULTS=all npx vitest run ${files.join(' ')}\n`,
+      `${why}\n\nA change is not made exactly once, or an event is lost. To repeat it: FAULTS=all npx vitest run ${files.join(' ')}\n`,
     );
     process.exit(1);
   }
 }
 say(
-  `${histories} histories from seed ${seed}, ${batch} at a time; again with: npm run test:long -- --histories ${histories} --batch ${batch} --seed ${seed}`,
+  `${histories} histories from seed ${seed}, ${batch} at a time; to repeat: npm run test:long -- --histories ${histories} --batch ${batch} --seed ${seed}`,
 );
 const started = Date.now();
 for (let done = 0; done < histories; ) {
@@ -50,16 +50,16 @@ for (let done = 0; done < histories; ) {
   if (why) {
     process.stdout.write(`${why}\n\n`);
     const again = `HISTORIES=${env.HISTORIES} SEED=${env.SEED} npx vitest run test/model/histories.test.ts -t 'random histories'`;
-    process.stdout.write(`${failed ? 'A history does not hold' : 'The batch did not run'}. Once more: ${again}\n`);
+    process.stdout.write(`${failed ? 'A history failed' : 'The batch did not run'}. To repeat it: ${again}\n`);
     process.exit(1);
   }
   done += count;
   const rate = done / ((Date.now() - started) / 1000);
   say(
-    `${String(done).padStart(6)} of ${histories} hold, ${rate.toFixed(1)} a second, ${duration((histories - done) / rate)} left (seed ${env.SEED})`,
+    `${String(done).padStart(6)} of ${histories} passed, ${rate.toFixed(1)} a second, ${duration((histories - done) / rate)} left (seed ${env.SEED})`,
   );
 }
-process.stdout.write(`${histories} random histories hold.\n`);
+process.stdout.write(`${histories} random histories passed.\n`);
 
 /** The seed of the n-th batch: 32 bits. @param {number} master @param {number} n */
 function seedOf(master, n) {
@@ -70,7 +70,7 @@ function seedOf(master, n) {
 function number(name, least) {
   const value = Number(options[name]);
   if (Number.isSafeInteger(value) && value >= least) return value;
-  say(`--${name} must be a whole number from ${least} on.`);
+  say(`--${name} must be an integer of at least ${least}.`);
   process.exit(2);
 }
 

@@ -1,4 +1,5 @@
-// `npm run test:sdks`: reads with vendors' own clients what syncs wrote. They are too large to be dependencies: they are installed into .sdks, once.
+// `npm run test:sdks`: uses vendors' own clients to read what syncs wrote. They are too large to be dependencies, so they are installed
+// once into .sdks.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import './scratch.mjs';

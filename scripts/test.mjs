@@ -1,6 +1,6 @@
-// `npm test`: every check and every test. Checks go two at a time, and so do the tests that mostly wait for programs and browsers, each with its
-// output in one piece. The tests in the runtime follow alone, because they use both cores themselves. Invariants: the exit code is 0 only where
-// all passed; and the last line names what failed.
+// `npm test`: every check and every test. Checks run two at a time, and so do tests that mostly wait for programs and browsers, each with
+// its output in one piece. Tests in the runtime run on their own afterwards, because they use both cores. Invariants: the exit code is 0
+// only if everything passed; the last line names the failures.
 import { spawn } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { root } from './wrangler.mjs';
 
 /** @typedef {{ name: string, command: string }} Step */
 
-/** The slowest first. @type {Step[]} */
+/** Slowest first. @type {Step[]} */
 const checks = [
   { name: 'bundle', command: 'npm run --silent bundle' },
   { name: 'types', command: 'tsc' },
@@ -44,7 +44,9 @@ async function inPairs(steps) {
   await Promise.all(Array.from({ length: Math.min(2, os.availableParallelism()) }, work));
 }
 
-/** Runs a step to its end. @param {Step} step @param {boolean} isKept Whether its output waits until then. @returns {Promise<void>} */
+/**
+ * Runs a step until it ends. @param {Step} step @param {boolean} isKept Whether its output is buffered until then. @returns {Promise<void>}
+ */
 function run({ name, command }, isKept) {
   const started = Date.now();
   const binaries = path.join(root, 'node_modules', '.bin');

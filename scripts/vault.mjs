@@ -1,5 +1,5 @@
-// The vault that an operator's script works on: the local one, or with `--remote` the one of the deployment; and its service. Invariant:
-// no secret is ever on a command line, and no token is sent in plaintext to another machine.
+// The vault that an operator's script works on: the local one or, with `--remote`, the deployment's; and its service. Invariant: no secret
+// is ever on a command line, and no token is sent in plaintext to another machine.
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,29 +14,29 @@ import { root, runWrangler } from './wrangler.mjs';
 
 export const devVarsFile = path.join(root, '.dev.vars');
 
-/** The shell's variable, else that of .dev.vars. @param {string} name */
+/** The shell's variable, or that of .dev.vars. @param {string} name */
 export const variable = (name) => process.env[name] ?? readDevVars(devVarsFile)?.vars[name];
 
-/** Where `npm start` keeps the local vault. */
+/** Where `npm start` stores the local vault. */
 export const stateDir = () => path.resolve(root, variable('STATE_DIR') || path.join('.wrangler', 'state'));
 
 /**
- * Where `npm start` listens with these variables. By address, not as localhost, which may also lead to what another user of this machine has
- * put at [::1]: the bootstrap token is sent there.
+ * Where `npm start` listens with these variables. An IP address, not localhost, which may also resolve to [::1], where another user of this
+ * machine could listen: the bootstrap token is sent there.
  */
 export function localUrl() {
   const address = reachedAt(variable('HOST') || '127.0.0.1');
   return `http://${net.isIPv6(address) ? `[${address}]` : address}:${variable('PORT') || 8787}`;
 }
 
-/** Whether a host of a URL is this machine: what is sent there does not leave it. @param {string} hostname */
+/** Whether a host in a URL is this machine, so data sent there does not leave it. @param {string} hostname */
 function isThisMachine(hostname) {
   if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return true;
   const addresses = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []);
   return addresses.some(({ address }) => URL.parse(originAt(address, 80))?.hostname === hostname);
 }
 
-/** Runs a script to its end; a fault is one line and exit code 1. @param {() => Promise<void>} main */
+/** Runs a script until it ends; a fault is one line and exit code 1. @param {() => Promise<void>} main */
 export async function run(main) {
   try {
     await main();
@@ -51,9 +51,9 @@ export async function run(main) {
 let reached;
 
 /**
- * Runs wrangler on the local vault, or with `--remote` and for secrets on the deployment, and answers what it printed.
+ * Runs wrangler on the local vault or, with `--remote` and for secrets, on the deployment. Returns its output.
  * @param {string[]} args
- * @param {string} [input] what it reads
+ * @param {string} [input] its stdin
  * @returns {Promise<string>}
  */
 export async function wrangler(args, input = '') {
@@ -68,27 +68,27 @@ export async function wrangler(args, input = '') {
   return out;
 }
 
-/** The rows that a query gives in the deployment's database. @param {string} sql @returns {Promise<Record<string, any>[]>} */
+/** The rows that a query returns from the deployment's database. @param {string} sql @returns {Promise<Record<string, any>[]>} */
 export async function remoteRows(sql) {
   const out = await wrangler(['d1', 'execute', 'DB', '--remote', '--json', '--yes', '--command', sql]);
   return JSON.parse(out.slice(out.indexOf('[')))[0].results;
 }
 
-/** Calls on a running service with the bootstrap token; see `callerOf`. @param {string} url */
+/** Calls a running service with the bootstrap token; see `callerOf`. @param {string} url */
 export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN')) {
   if (!token) throw new Fault('BOOTSTRAP_TOKEN is missing: set it in the environment');
   return callerOf(url, token);
 }
 
 /**
- * Calls on a running service. What may be temporary (no answer, 429, 503 other than MISCONFIGURED) is tried again for a minute.
+ * Calls a running service. Possibly temporary failures (no response, 429, 503 other than MISCONFIGURED) are retried for a minute.
  * @param {string} url
  * @param {string} token
  */
 export function callerOf(url, token) {
   const base = URL.parse(url);
   if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && isThisMachine(base.hostname))))
-    throw new Fault('--url is not a URL that a token may be sent to: give an https one, or one of this machine');
+    throw new Fault('--url is not a URL that a token may be sent to: pass an https URL, or one of this machine');
   let isReported = false;
   return async (
     /** @type {string} */ method,
@@ -111,18 +111,18 @@ export function callerOf(url, token) {
         const json = /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : null;
         const isTemporary = (answer.status === 503 && json?.error?.code !== 'MISCONFIGURED') || answer.status === 429;
         if (!isTemporary) return { status: answer.status, json };
-        why = `it answered ${answer.status} ${json?.error?.code ?? ''}`;
+        why = `it returned ${answer.status} ${json?.error?.code ?? ''}`;
       } catch (error) {
         why = error.cause?.code ?? error.message;
         if (!isReported)
           process.stderr.write(
-            `The service at ${base.origin} does not answer (${why}); this tries for a minute. If it listens elsewhere, set PORT or give --url.\n`,
+            `The service at ${base.origin} does not respond (${why}); retrying for a minute. If it listens elsewhere, set PORT or pass --url.\n`,
           );
         isReported = true;
       }
       if (Date.now() > end)
         throw new Fault(
-          `The service at ${base.origin} does not answer (${why}): start it, or set PORT or give --url if it listens elsewhere, then run this again`,
+          `The service at ${base.origin} does not respond (${why}): start it, or set PORT or pass --url if it listens elsewhere, then run this again`,
         );
     }
   };
@@ -133,7 +133,8 @@ export async function orgsOf(call) {
   const orgs = [];
   for (let cursor = ''; ; ) {
     const { status, json } = await call('GET', `/orgs?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
-    if (status !== 200) throw new Fault(`The service refused (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
+    if (status !== 200)
+      throw new Fault(`The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
     orgs.push(...json.data.map(({ id }) => id));
     if (!json.has_more) return orgs;
     cursor = json.next_cursor;

@@ -1,4 +1,4 @@
-// Running tests from a script, and reading what came of them. Invariant: no process of a run outlives the script.
+// Runs tests from a script and reads their results. Invariant: no process of a run outlives the script.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -15,8 +15,8 @@ import path from 'node:path';
 /**
  * Runs the project in `dir` up to the first failure.
  * @param {string} dir
- * @param {{ files: string[], named: string, env: Record<string, string>, patience?: number, config?: string }} what `named`: a pattern
- *   of names; `patience`: milliseconds after which the run has hung; `config`: another one than vitest.config.ts.
+ * @param {{ files: string[], named: string, env: Record<string, string>, patience?: number, config?: string }} what `named`: a pattern of
+ * names; `patience`: milliseconds after which the run counts as hung; `config`: instead of vitest.config.ts.
  * @returns {Promise<Run>}
  */
 export async function runTests(dir, { files, named, env, patience, config }) {
@@ -26,8 +26,7 @@ export async function runTests(dir, { files, named, env, patience, config }) {
   const args = [
     'run',
     ...files,
-    '-t',
-    named,
+    `--testNamePattern=${named}`, // it may begin with a dash
     '--bail',
     '1',
     '--reporter',

@@ -4,28 +4,28 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
-/** The project: every path starts here, whatever directory the script was called from. */
+/** The project's root: all paths start here, regardless of the working directory. */
 export const root = path.dirname(import.meta.dirname);
 
 const { resolve } = createRequire(path.join(root, 'package.json'));
 
-/** Node's arguments; the CLI itself, since the package's bin only wraps it in one more process. @param {string[]} args */
+/** The arguments for Node, running the CLI itself, since the package's bin only adds another process. @param {string[]} args */
 export const wranglerArgs = (args) => ['--no-warnings', resolve('wrangler'), ...args];
 
 export const wranglerEnv = {
   CI: '1',
   NO_COLOR: '1',
   FORCE_COLOR: '0',
-  WRANGLER_HIDE_BANNER: 'true', // and with it the look-up of newer versions
+  WRANGLER_HIDE_BANNER: 'true', // also prevents the check for newer versions
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_WRITE_LOGS: 'false',
-  X_LOCAL_OBSERVABILITY: 'false', // else every URL and log line would be kept in the state
-  X_LOCAL_EXPLORER: 'false', // else whoever reaches the port could browse the databases
+  X_LOCAL_OBSERVABILITY: 'false', // otherwise every URL and log line would be stored in the state
+  X_LOCAL_EXPLORER: 'false', // otherwise anyone who can reach the port could browse the databases
   CLOUDFLARE_CF_FETCH_ENABLED: 'false', // request.cf is a placeholder, as it is offline
 };
 
 /**
- * Runs wrangler to its end. A secret goes in by `input`, its stdin, and never by an argument: those are in every process list.
+ * Runs wrangler until it ends. Secrets are passed only by `input`, its stdin, never by an argument: those appear in every process list.
  * @param {string[]} args
  * @param {{ input?: string, env?: Record<string, string | undefined> }} [options] `env` is added to this process's own
  * @returns {Promise<{ code: number, out: string, said: string }>} its stdout, and stdout and stderr together, without colours

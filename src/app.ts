@@ -1,5 +1,5 @@
-// HTTP: which path goes where, what every response owes, and one log line a request. Invariant: no response leaves without
-// Request-Id, no-store and nosniff (and HSTS where PUBLIC_URL is https), and no error in any shape but the catalogue's.
+// The HTTP application: routing, common response headers and one log line per request. Invariant: every response has Request-Id, no-store
+// and nosniff (and HSTS if PUBLIC_URL is https), and every error has the format of the error catalogue.
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { newId } from './db/ids';
 import { docsRoutes } from './docs/pages';
@@ -23,12 +23,12 @@ interface Variables {
 }
 type App = { Bindings: Env; Variables: Variables };
 
-/** OpenAPI's `{id}` as the router spells it; a secret's name may hold slashes. */
+/** Converts OpenAPI's `{id}` to the router's syntax; a secret's name may contain slashes. */
 const routed = (path: string) => path.replace('{name}', ':name{.+}').replace(/\{(\w+)\}/g, ':$1');
 
 export const app = new OpenAPIHono<App>({ strict: true });
 
-/** Where a request came in, in Cloudflare's words; null where there is no Cloudflare. */
+/** Where a request came from, according to Cloudflare; null outside Cloudflare. */
 function placeOf({ cf }: Request): string | null {
   if (!cf) return null;
   const { city, country, colo } = cf as Partial<IncomingRequestCfProperties>;
@@ -47,13 +47,13 @@ app.use(async (c, next) => {
   if ('problem' in settings) c.res = errorResponse(refuse('MISCONFIGURED', { message: settings.problem }), base, trace);
   else await next();
 
-  // Every response is made here, so its headers can be set: a copy would turn its body into a stream.
+  // Every response was created here, so its headers can be set: a copy would turn its body into a stream.
   const response = c.res;
   response.headers.set('Request-Id', c.get('requestId'));
-  // Files of the console alone say otherwise: their names hold a hash of their content.
+  // Only console files set their own: their names contain a hash of their content.
   if (!response.headers.has('Cache-Control')) response.headers.set('Cache-Control', 'no-store');
   response.headers.set('X-Content-Type-Options', 'nosniff');
-  // For this host alone: hosts below it may be others', and may not have https.
+  // Only for this host: subdomains may belong to others and may not support https.
   if (/^https:/i.test(c.env.PUBLIC_URL ?? '')) response.headers.set('Strict-Transport-Security', 'max-age=31536000');
   console.log(
     JSON.stringify({
@@ -88,7 +88,7 @@ pageRoutes(app);
 const methods = new Map<string, string[]>();
 for (const route of routes) methods.set(route.path, [...(methods.get(route.path) ?? []), route.method.toUpperCase()]);
 
-/** Paths in the order in which they are tried: a literal segment comes before a parameter in its place, whichever domain comes first. */
+/** Paths in matching order: a literal segment comes before a parameter in its place, regardless of the domain order. */
 const inOrder = (a: string, b: string): number => {
   const spelled = (path: string) => path.split('/').map((segment) => (segment.startsWith('{') ? '~' : `!${segment}`));
   return spelled(a).join('/') < spelled(b).join('/') ? -1 : 1;

@@ -1,18 +1,18 @@
-// One login of a terminal (RFC 8628), from its start to its end ten minutes later, before any organisation is known: one Durable Object a user
-// code, named by a keyed digest of it. Invariants: it holds the digest of the device code and no token; what was decided stays decided; it
+// A terminal login (RFC 8628), from its start until it expires ten minutes later, before the organisation is known: one Durable Object per
+// user code, named by a keyed digest of the code. Invariants: it stores the digest of the device code and no token; a decision is final; it
 // deletes itself.
 import { DurableObject } from 'cloudflare:workers';
 import type { Asking, Decision, Polled, Started } from './auth/device-login';
 import { equal } from './crypto/digest';
 import type { Env } from './env';
 
-/** How long a code serves, in milliseconds, and how long a terminal waits between two polls, in seconds. */
+/** How long a code is valid, in milliseconds, and the polling interval, in seconds. */
 export const CODE_LIVES = 600_000;
 export const INTERVAL = 5;
-/** What a poll too early adds (RFC 8628 §3.5), and the longest wait. */
+/** What an early poll adds to the interval (RFC 8628 §3.5), and the longest interval. */
 const SLOWER = 5;
 const LONGEST = 60;
-/** What a poll may come early: the network is not always equally fast. */
+/** How early a poll may be: network latency varies. */
 const EARLY = 1000;
 
 interface Kept extends Started {
@@ -23,7 +23,7 @@ interface Kept extends Started {
 }
 
 export class DeviceLogin extends DurableObject<Env> {
-  /** The time, which tests set. */
+  /** The current time; tests override it. */
   protected now(): number {
     return Date.now();
   }
@@ -34,7 +34,7 @@ export class DeviceLogin extends DurableObject<Env> {
     return kept && this.now() < kept.created_at + CODE_LIVES ? kept : null;
   }
 
-  /** Begins a login under this user code; false where another has it. */
+  /** Begins a login under this user code; false if another login has it. */
   async start(started: Started): Promise<boolean> {
     if (await this.live()) return false;
     const now = this.now();
@@ -44,7 +44,7 @@ export class DeviceLogin extends DurableObject<Env> {
     return true;
   }
 
-  /** The login, for whoever was told its user code. */
+  /** The login, for someone who knows its user code. */
   async asking(): Promise<Asking | null> {
     const kept = await this.live();
     if (!kept) return null;
@@ -52,7 +52,7 @@ export class DeviceLogin extends DurableObject<Env> {
     return { session, client_name, ip, place, created_at, ends_at: created_at + CODE_LIVES, decided };
   }
 
-  /** Decides it. Answers whether it is decided so: what was decided otherwise stays. */
+  /** Decides the login. Returns whether it now has this decision; an earlier decision stays. */
   async decide(session: string, decision: Decision): Promise<boolean> {
     const kept = await this.live();
     if (kept?.session !== session) return false;
@@ -62,7 +62,7 @@ export class DeviceLogin extends DurableObject<Env> {
     return true;
   }
 
-  /** What the terminal is told, by the digest of its device code. */
+  /** The result of a terminal's poll, by the digest of its device code. */
   async poll(hash: string): Promise<Polled> {
     const kept = await this.live();
     // safety: device-code-compared

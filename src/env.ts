@@ -1,4 +1,5 @@
-// Bindings and deployment variables. Every variable is checked before anything is served; a fault names the variable, never its value.
+// Bindings and deployment variables. Every variable is validated before any request is served; an error names the variable, never its
+// value.
 import { z } from 'zod';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
 import type { Asking, Decision, Polled, Started } from './auth/device-login';
@@ -7,12 +8,12 @@ import type { IssuerKey } from './db/trusts';
 import type { QueueMessage } from './delivery/messages';
 import type { GateCalls } from './gate/calls';
 
-/** What a throttle answers: see `throttle.ts`. */
+/** The calls of a throttle: see `throttle.ts`. */
 export interface ThrottleCalls extends Rpc.DurableObjectBranded {
   refused(now?: number): Promise<number>;
 }
 
-/** What keeps the login of a terminal: see `device-login.ts`. */
+/** The calls of a terminal login: see `device-login.ts`. */
 export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
   start(started: Started): Promise<boolean>;
   asking(): Promise<Asking | null>;
@@ -20,7 +21,7 @@ export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
   poll(hash: string): Promise<Polled>;
 }
 
-/** What the keys of an issuer are asked for: see `issuer-keys.ts`. */
+/** The calls of an issuer's keys: see `issuer-keys.ts`. */
 export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
   keys(issuer: string, kid: string | undefined, now?: number): Promise<IssuerKey[] | string>;
 }
@@ -48,14 +49,14 @@ export interface MasterKey {
 }
 
 export interface Settings {
-  /** Current first; the others still decrypt. */
+  /** The current key first; the others are only for decryption. */
   masterKeys: MasterKey[];
   bootstrapToken: string;
-  /** Origin of this deployment, or null: then that of each request. */
+  /** Origin of this deployment, or null to use the origin of each request. */
   publicUrl: string | null;
-  /** Whether what users choose as targets may be http, and private addresses. */
+  /** Whether user-chosen targets may be http or private addresses. */
   allowPrivate: boolean;
-  /** Base URLs in place of a platform's own, by its name. */
+  /** Overrides of platforms' base URLs, by platform. */
   platformBaseUrls: Record<string, string>;
 }
 
@@ -79,13 +80,13 @@ const isOrigin = (text: string) => {
 };
 const isLoopback = (text: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(text).hostname);
 
-/** What the parser would have to repair (spaces, backslashes, a bare `?`) is refused. */
+/** Rejects anything that the parser would have to repair (spaces, backslashes, a bare `?`). */
 const isBaseUrl = (value: unknown) => {
   const url = typeof value === 'string' && /^https?:\/\/[^\s\\?#]+$/i.test(value) ? URL.parse(value) : null;
   return url !== null && !url.username && !url.password;
 };
 
-/** The base URLs that a variable holds, by platform; null for what is malformed. */
+/** The base URLs in a variable, by platform; null if it is malformed. */
 function baseUrlsIn(text: string | undefined): Record<string, string> | null {
   if (!text) return {};
   try {
@@ -98,7 +99,7 @@ function baseUrlsIn(text: string | undefined): Record<string, string> | null {
   }
 }
 
-/** What each variable has to be, in the words of the message that names it. */
+/** What each variable must be, as worded in the error message. */
 const checks: [keyof Env, string, (env: Env) => boolean][] = [
   ['MASTER_KEYS', 'a comma-separated list of id:key, each key 32 bytes in base64', (env) => masterKeys.safeParse(env.MASTER_KEYS).success],
   ['BOOTSTRAP_TOKEN', 'at least 32 printable characters without spaces', (env) => /^[\x21-\x7e]{32,}$/.test(env.BOOTSTRAP_TOKEN ?? '')],
@@ -111,14 +112,14 @@ const checks: [keyof Env, string, (env: Env) => boolean][] = [
   ],
   [
     'PLATFORM_BASE_URLS',
-    'a JSON object that maps names of platforms to base URLs without credentials, query or fragment',
+    'a JSON object that maps platform names to base URLs without credentials, query or fragment',
     (env) => baseUrlsIn(env.PLATFORM_BASE_URLS) !== null,
   ],
 ];
 
 const known = new WeakMap<Env, Settings | { problem: string }>();
 
-/** Checks the deployment's variables, once an isolate. */
+/** Validates the deployment's variables, once per isolate. */
 export function settingsOf(env: Env): Settings | { problem: string } {
   const before = known.get(env);
   if (before) return before;

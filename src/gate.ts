@@ -1,6 +1,6 @@
-// The gate: one Durable Object an org, through which every request of the org passes. Thin: RPC and alarm, over `gate/` and what
-// the domains can do. Also, under names of their own: the gate that health is tried on, and the one that remembers which org a
-// repeated POST /orgs belongs to.
+// The gate: one Durable Object per organisation, through which every request of the organisation passes. Only RPC and alarm; the rest is in
+// `gate/` and the domains. Two more objects with their own names: the gate used by the health check, and the one that remembers the
+// organisation of a repeated POST /orgs.
 
 import { DurableObject } from 'cloudflare:workers';
 import { DAY } from './db/rows';
@@ -24,7 +24,7 @@ const newerStorage = () =>
     retry_after: 60,
   });
 
-/** Storage that resets the gate where a transaction fails: what is in memory would no longer be what is stored. */
+/** Storage that resets the gate if a transaction fails, because memory would no longer match storage. */
 function resetting(ctx: DurableObjectState): DurableObjectStorage {
   const { storage } = ctx;
   const transactionSync = <T>(turn: () => T): T => {
@@ -47,7 +47,7 @@ function resetting(ctx: DurableObjectState): DurableObjectStorage {
 export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rpc.DurableObjectBranded> {
   readonly core!: Core;
 
-  /** Its storage was written by a newer release: it is not touched. */
+  /** Its storage was written by a newer release and must not be touched. */
   private readonly isNewer: boolean;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -62,23 +62,24 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     return this.core.meta.get('org');
   }
 
-  /** Answers one request; see `answer`. */
+  /** Handles one request; see `answer`. */
   async call(asked: Ask): Promise<Reply> {
     const ask = readAsk(asked);
     if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     if (this.org === null) await this.begin(ask);
     const reply = answer(this.core, { operations, actions }, ask);
-    // A change is seen through even if whoever asked goes away.
+    // A change is completed even if the client disconnects.
     if (operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     return writeReply(await reply);
   }
 
-  /** A gate without state is new, or has lost it: then D1 has the org. */
+  /** A gate without state is new or has lost it; in the latter case D1 has the organisation. */
   private async begin(ask: Ask): Promise<void> {
     await this.core.locks.hold(['begin'], async () => {
       if (this.org !== null) return;
       const isThere = ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.org, ask.keys.row, ask.request)));
-      // A token of an org that D1 does not know was made for one that it has lost: nothing is begun that would hide it once it is back.
+      // A token of an organisation that D1 does not know belongs to one that D1 has lost: beginning a new one would hide it once it is
+      // restored.
       // safety: org-known-to-database
       if (!isThere) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 60 }));
       this.core.meta.set('org', ask.org);
@@ -87,21 +88,21 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   }
 
   override async alarm(): Promise<void> {
-    // Tried again by the platform: the newer release may be back by then.
+    // The platform retries: the newer release may be back by then.
     if (this.isNewer) throw new Error('storage of a newer release');
     if (this.org) await runTasks(this.core, this.org);
   }
 
-  /** For health: a write and a read of the gate's own storage. `sent`: a probe went out on the queue; `came`: one arrived. */
+  /** For the health check: a write and a read of the gate's storage. `sent`: a probe was sent to the queue; `came`: one arrived. */
   async pulse(event?: 'sent' | 'came', at = Date.now()): Promise<{ sent: number | null; came: number | null }> {
     if (event) this.core.meta.set(`probe:${event}`, String(at));
     this.core.meta.set('pulse', String(at));
-    if (this.core.meta.get('pulse') !== String(at)) throw new Error('storage does not keep what was written');
+    if (this.core.meta.get('pulse') !== String(at)) throw new Error('storage does not return what was written');
     const time = (key: string) => (this.core.meta.get(key) === null ? null : Number(this.core.meta.get(key)));
     return { sent: time('probe:sent'), came: time('probe:came') };
   }
 
-  /** The org id that belongs to an Idempotency-Key of POST /orgs: the proposed one, or the one of the first such request within a day. */
+  /** The organisation id for an Idempotency-Key of POST /orgs: the proposed one, or that of the first such request within a day. */
   async reserve(key: string, proposed: string, now = Date.now()): Promise<string> {
     const kept = JSON.parse(this.core.meta.get(`found:${key}`) ?? 'null') as { org: string; at: number } | null;
     if (kept && now - kept.at < DAY) return kept.org;

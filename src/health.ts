@@ -1,9 +1,9 @@
-// Health: is the database there, does a gate write and read, does the queue deliver? Each is really tried, at most once in 10 s an
-// isolate, on a gate of its own; the queue by the message that each scheduled run sends.
+// The health check: is the database available, can a gate write and read, does the queue deliver? Each is actually tested, at most once in
+// 10 s per isolate, on a separate gate; the queue by the message that each scheduled run sends.
 import type { Env } from './env';
 
 const TRIED_EVERY = 10_000;
-/** A probe may be on its way this long after a scheduled run. */
+/** How long after a scheduled run its probe may still be in transit. */
 const ON_ITS_WAY = 50_000;
 
 export interface Health {
@@ -16,7 +16,7 @@ const gateOf = (env: Env) => env.GATE.getByName('health');
 
 let last: { at: number; health: Promise<Health> } | null = null;
 
-/** The health of this deployment; what was found less than 10 s ago is told again, unless it was failing. */
+/** The health of this deployment; a result less than 10 s old is reused, unless it was failing. */
 export async function health(env: Env, version: string, now = Date.now()): Promise<Health> {
   if (!last || now - last.at >= TRIED_EVERY) last = { at: now, health: tryAll(env, version) };
   const found = await last.health;
@@ -30,7 +30,7 @@ async function tryAll(env: Env, version: string): Promise<Health> {
     .then((row) => row !== null);
   const pulse = gateOf(env).pulse() as Promise<{ sent: number | null; came: number | null }>;
   const queue = pulse.then(async ({ sent, came }) => {
-    // Before the first scheduled run nobody has sent a probe yet.
+    // Before the first scheduled run no probe has been sent.
     if (sent === null) await sendProbe(env);
     return came !== null && sent !== null && (came >= sent || Date.now() - sent < ON_ITS_WAY);
   });
@@ -45,13 +45,13 @@ const holds = (check: Promise<boolean>) =>
     () => 'failing' as const,
   );
 
-/** Sends the message that proves the queue; each scheduled run does. */
+/** Sends the message that tests the queue; called by each scheduled run. */
 export async function sendProbe(env: Env): Promise<void> {
   await gateOf(env).pulse('sent');
   await env.QUEUE.send({ kind: 'probe', id: crypto.randomUUID() });
 }
 
-/** A probe has come through. */
+/** A probe has arrived. */
 export async function probeCame(env: Env): Promise<void> {
   await gateOf(env).pulse('came');
 }

@@ -1,4 +1,4 @@
-// The Worker: HTTP, queue and schedule, and the Durable Objects that it exports.
+// The Worker: HTTP, queue and schedule handlers, and the Durable Object classes it exports.
 import { app } from './app';
 import { runJob } from './delivery/jobs';
 import type { JobName, QueueMessage } from './delivery/messages';
@@ -16,19 +16,22 @@ const failed = (error: unknown) =>
     JSON.stringify({ level: 'error', event: 'delivery_job_failed', why: error instanceof ApiError ? error.refusal.code : 'unexpected' }),
   );
 
-/** A sync may take longer than the 30 seconds of `waitUntil`: the queue waits for it, but for that of the local runtime, which does one thing at a time. */
+/**
+ * A sync may take longer than the 30 seconds of `waitUntil`, so the queue waits for it, except the local runtime's queue, which processes
+ * one message at a time.
+ */
 const isInBackground = ({ job }: { job: JobName }, { LOCAL_QUEUE }: Env): boolean =>
   job === 'deliver' || job === 'notify' || (job === 'sync' && LOCAL_QUEUE === 'true');
 
 export default {
   fetch: app.fetch,
   async queue(batch, env, ctx) {
-    // At the same time, each alone: one that fails is tried again, one that is slow holds up no other.
+    // Concurrently and independently: a failed message is retried, and a slow one does not delay the others.
     await Promise.all(
       batch.messages.map(async (message) => {
         const { body } = message;
         try {
-          // The gate asks again for a job that came to nothing: the queue need not wait for slow receivers.
+          // The gate requests a failed job again, so the queue need not wait for slow receivers.
           if (body.kind === 'job' && isInBackground(body, env)) ctx.waitUntil(runJob(env, body).catch(failed));
           else await (body.kind === 'probe' ? probeCame(env) : runJob(env, body));
           message.ack();

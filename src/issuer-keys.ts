@@ -1,17 +1,17 @@
-// The keys that an issuer publishes: one Durable Object an issuer. Invariants: an issuer is asked once a minute at most, however many want to
-// know; keys that are known serve for a day while it does not answer; what it publishes replaces them as a whole.
+// The published keys of an issuer: one Durable Object per issuer. Invariants: an issuer is asked at most once a minute, regardless of
+// demand; known keys are used for up to a day while it does not respond; newly published keys replace them as a whole.
 import { DurableObject } from 'cloudflare:workers';
 import type { IssuerKey } from './db/trusts';
 import { type Egress, guardedFetch, type Unreachable } from './delivery/egress';
 import { readIssuerKey } from './domains/trusts/keys';
 import { type Env, settingsOf } from './env';
 
-/** For how long keys are good without asking again, for how long they serve while the issuer does not answer, and how often it is asked at most. */
+/** How long keys are fresh, how long they are used while the issuer does not respond, and how often it is asked at most. */
 const FRESH = 600_000;
 const SERVES = 86_400_000;
 const ASKED_EVERY = 60_000;
 
-/** Bytes of the discovery document and of the keys that are read, keys that are looked at, and milliseconds that each may take. */
+/** The most bytes of the discovery document and the key set, the most keys, and the timeout of each request in milliseconds. */
 const MOST_DISCOVERY = 65_536;
 const MOST_JWKS = 262_144;
 const MOST_KEYS = 100;
@@ -27,16 +27,16 @@ const why: Record<Unreachable, string> = {
   name_not_found: 'its name is not found',
   private_address: 'its address is private',
   connection_failed: 'no connection',
-  timeout: 'no answer in time',
+  timeout: 'no response in time',
 };
 
 const noKeys = (of: string, reason: string) => `the ${of} of the issuer cannot be read: ${reason}`;
 
-/** A JSON object that an address answers with, or why there is none. */
+/** A JSON object from an address, or why there is none. */
 async function readJson(egress: Egress, of: string, url: string, most: number): Promise<Record<string, unknown> | string> {
   const got = await guardedFetch(egress, url, { method: 'GET', headers: { Accept: 'application/json' }, read: most, timeout: TIMEOUT });
   if ('unreachable' in got) return noKeys(of, why[got.unreachable]);
-  // A redirect is one of these: it is not followed.
+  // Redirects are not followed.
   if (got.status !== 200) return noKeys(of, `status ${got.status}`);
   try {
     const value: unknown = JSON.parse(got.text);
@@ -45,14 +45,14 @@ async function readJson(egress: Egress, of: string, url: string, most: number): 
   return noKeys(of, `no JSON object of at most ${most} bytes`);
 }
 
-/** Fetches the keys of an issuer by its discovery document (OpenID Connect Discovery). Keys that cannot be used are left out. */
+/** Fetches the keys of an issuer through its discovery document (OpenID Connect Discovery). Unusable keys are left out. */
 export async function fetchKeys(egress: Egress, issuer: string): Promise<IssuerKey[] | string> {
   const discovery = 'discovery document';
   const document = await readJson(egress, discovery, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, MOST_DISCOVERY);
   if (typeof document === 'string') return document;
   // safety: discovery-of-this-issuer
-  if (document.issuer !== issuer) return noKeys(discovery, 'it names another issuer');
-  if (typeof document.jwks_uri !== 'string') return noKeys(discovery, 'it names no jwks_uri');
+  if (document.issuer !== issuer) return noKeys(discovery, 'it names a different issuer');
+  if (typeof document.jwks_uri !== 'string') return noKeys(discovery, 'it has no jwks_uri');
   const jwks = await readJson(egress, 'key set', document.jwks_uri, MOST_JWKS);
   if (typeof jwks === 'string') return jwks;
   // safety: issuer-keys-bounded
@@ -62,10 +62,10 @@ export async function fetchKeys(egress: Egress, issuer: string): Promise<IssuerK
 }
 
 export class IssuerKeys extends DurableObject<Env> {
-  /** The fetch that is under way: whoever comes meanwhile waits for it. */
+  /** The running fetch, shared by concurrent callers. */
   private fetching: Promise<void> | null = null;
 
-  /** The keys of the issuer, with that of the `kid` if the issuer publishes it; or why there are none. */
+  /** The keys of the issuer, including the one with this `kid` if the issuer publishes it; or why there are none. */
   async keys(issuer: string, kid: string | undefined, now = Date.now()): Promise<IssuerKey[] | string> {
     const { storage } = this.ctx;
     const known = await storage.get<Known>('known');
@@ -78,10 +78,10 @@ export class IssuerKeys extends DurableObject<Env> {
     const after = await storage.get<Known>('known');
     // safety: issuer-keys-served-for-a-day
     if (after && Math.abs(now - after.at) < SERVES) return after.keys;
-    return (await storage.get<string>('failure')) ?? noKeys('key set', 'it was asked within the last minute');
+    return (await storage.get<string>('failure')) ?? noKeys('key set', 'it was requested within the last minute');
   }
 
-  /** Asks the issuer, and keeps what it publishes. */
+  /** Asks the issuer and stores the keys it publishes. */
   private async renew(issuer: string, now: number): Promise<void> {
     const { storage } = this.ctx;
     try {
@@ -96,7 +96,7 @@ export class IssuerKeys extends DurableObject<Env> {
     }
   }
 
-  /** Nobody has asked for longer than keys serve. */
+  /** No one has asked for longer than keys are used. */
   override async alarm(): Promise<void> {
     await this.ctx.storage.deleteAll();
   }

@@ -1,7 +1,7 @@
-// What text may hold that people write, and that logs and pages show later. Invariant: no character of it is invisible, ends a line or
-// changes the direction of what follows.
+// Valid user text that logs and pages show later. Invariant: it has no character that is invisible, ends a line or changes the direction of
+// the following text.
 
-/** Control, format (bidi too), unassigned and private characters and lone surrogates; line and paragraph separators. */
+/** Control, format (including bidi), unassigned and private characters and lone surrogates; line and paragraph separators. */
 const unprintable = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 export const isPrintable = (text: string): boolean => !unprintable.test(text);

@@ -1,5 +1,6 @@
-// Refused attempts by one client address, where there is no credential to count by: 20 in any minute, then 429. One Durable Object
-// an address (an IPv6 network counts as one). Invariant: what succeeds is never counted nor held up.
+// Refused attempts by one client address, for requests without a credential to count by: 20 in any minute, then 429. One Durable Object per
+// address (an IPv6 network counts as one). Invariant: successful requests are never counted or delayed, except those of `countAttempt`, which
+// have their own Durable Objects.
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from './env';
 
@@ -7,10 +8,10 @@ const MOST = 20;
 const WINDOW = 60_000;
 
 export class Throttle extends DurableObject<Env> {
-  /** Counts one refused attempt. Answers 0, or after how many seconds the next one is taken. */
-  async refused(now = Date.now()): Promise<number> {
+  /** Counts one attempt, of at most `most` per minute. Returns 0, or how many seconds to wait before the next one. */
+  async refused(most = MOST, now = Date.now()): Promise<number> {
     const times = ((await this.ctx.storage.get<number[]>('times')) ?? []).filter((time) => time > now - WINDOW);
-    if (times.length >= MOST) return Math.ceil(((times[0] as number) + WINDOW - now) / 1000);
+    if (times.length >= most) return Math.ceil(((times[0] as number) + WINDOW - now) / 1000);
     await this.ctx.storage.put('times', [...times, now]);
     await this.ctx.storage.setAlarm(now + WINDOW);
     return 0;

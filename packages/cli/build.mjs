@@ -1,11 +1,22 @@
-// Bundles svc into dist: one small entry, and a chunk for each command that is loaded when it is called. The client is bundled from its
-// source, so the package has no dependency but the optional keychain.
+// Bundles svc into dist: one small entry, and a chunk for each command that is loaded when the command runs. The client is bundled from its
+// source, so the only dependency of the package is the optional keychain.
 import fs from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 
 const here = import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname);
 const { version } = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'));
+
+/** commander can start programs as subcommands. svc has none, and loading node:child_process would slow down every start. */
+const withoutChildProcess = {
+  name: 'without-child-process',
+  setup(/** @type {import('esbuild').PluginBuild} */ { onResolve, onLoad }) {
+    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+      /[/\\]commander[/\\]/.test(importer) ? { path: 'child_process', namespace: 'absent' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'module.exports = {};', loader: 'js' }));
+  },
+};
 
 fs.rmSync(path.join(here, 'dist'), { recursive: true, force: true });
 const { metafile } = await build({
@@ -23,13 +34,14 @@ const { metafile } = await build({
   metafile: true,
   define: { SVC_VERSION: JSON.stringify(version) },
   external: ['@napi-rs/keyring'],
+  plugins: [withoutChildProcess],
   alias: { '@secrets-vault/client': path.join(here, '..', 'client', 'src', 'index.ts') },
-  // Bundled CommonJS modules ask for Node's own modules with require().
+  // Bundled CommonJS modules load Node.js modules with require().
   banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
   logLevel: 'warning',
 });
 
-// What is bundled is distributed: its licences come along.
+// The licences of bundled libraries must be distributed with them.
 const inputs = Object.keys(metafile.inputs).map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]);
 const notices = [...new Set(inputs)].filter(Boolean).map((at) => {
   const dir = path.join(here, at);

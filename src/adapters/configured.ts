@@ -1,4 +1,4 @@
-// What stored connections need to know of a platform, of either kind: its config, its credentials and where it leads.
+// What stored connections need to know about a platform of either kind: its config, its credentials and its target address.
 import type { z } from '@hono/zod-openapi';
 import { adapters } from './notify';
 import type { Message } from './notify/adapter';
@@ -10,18 +10,18 @@ export interface Configured {
   config: z.ZodType<Record<string, unknown>>;
   /** Fields that are encrypted and never shown. */
   credentials: readonly string[];
-  /** Groups of fields of which exactly one is given. */
+  /** Groups of fields of which exactly one must be set. */
   oneOf: readonly (readonly string[])[];
-  /** The vendor's URLs that the config chooses, with the field that does. */
+  /** The vendor URLs that the config determines, each with its field. */
   urls(config: Record<string, unknown>): { field: string; url: string }[];
-  /** Ports that its targets may have although they are of a known service. */
+  /** Well-known ports that its targets may use. */
   ports: readonly number[];
 }
 
 /** Any message: the address does not depend on it. */
 const SAMPLE: Message = { severity: 'info', title: '', text: '', event: null, link: null, key: '', time: 0 };
 
-/** Fields of notify configs that are URLs, and credentials themselves: their host is shown. */
+/** Notify config fields that are URLs and also credentials: only their host is shown. */
 export const SECRET_URLS: readonly string[] = ['webhookUrl', 'url'];
 
 function notify(platform: NotifyPlatform): Configured {

@@ -1,21 +1,21 @@
-// Names of secrets as other programs and platforms spell them. Pure. Invariant: a mapping is not undone by chance: names that become one after
-// mapping are told, all of them, and none is used.
+// Names of secrets in other programs and platforms. Pure. Invariant: if several names map to the same key, all of them are reported and
+// none is used.
 import type { Detail } from '../errors';
 
-/** How names are mapped, and what is wrong with a name after it: a sentence that goes on from the name, or null. */
+/** How names are mapped, and what is wrong with a mapped name, worded to follow the name; null if nothing is. */
 export interface NameRule {
   map(name: string): string;
   problem(key: string): string | null;
 }
 
-/** What a mapping comes to. Without details of either kind each name has a key of its own. */
+/** The result of mapping names. Without details, each name has a unique key. */
 export interface Mapped {
   keys: Map<string, string>;
   refused: Detail[];
   collisions: Detail[];
 }
 
-/** Environment style: letters, digits and _, and no digit first. */
+/** Environment variable style: letters, digits and _, not starting with a digit. */
 export const environmentStyle: NameRule = {
   map: (name) => name.replace(/[^A-Za-z0-9_]/g, '_'),
   problem: (key) => (/^[A-Za-z_]/.test(key) ? null : 'begins with a digit'),
@@ -30,16 +30,16 @@ export const kubernetesStyle: NameRule = {
   problem: (key) => (key.length <= MOST_KEY ? null : `is longer than ${MOST_KEY} characters`),
 };
 
-/** Names as they are. */
+/** Names unchanged. */
 export const verbatim: NameRule = { map: (name) => name, problem: () => null };
 
-/** A rule with further names that it refuses. */
+/** A rule that refuses further names. */
 export const without = (rule: NameRule, refused: (key: string) => string | null): NameRule => ({
   ...rule,
   problem: (key) => rule.problem(key) ?? refused(key),
 });
 
-/** Maps names. `fold` says which keys are the same to whoever reads them: by default those that are equal. */
+/** Maps names. `fold` normalises keys that the target treats as the same; by default only equal ones. */
 export function mapNames(names: readonly string[], rule: NameRule, fold: (key: string) => string = (key) => key): Mapped {
   const keys = new Map(names.map((name) => [name, rule.map(name)]));
   const refused: Detail[] = [];
@@ -50,7 +50,7 @@ export function mapNames(names: readonly string[], rule: NameRule, fold: (key: s
     byKey.set(fold(key), [...(byKey.get(fold(key)) ?? []), name]);
   }
   const collisions = [...byKey].flatMap(([key, same]) =>
-    same.length > 1 ? same.map((name) => ({ path: name, message: `becomes ${key}, as another name does` })) : [],
+    same.length > 1 ? same.map((name) => ({ path: name, message: `becomes ${key}, the same as another name` })) : [],
   );
   return { keys, refused, collisions };
 }

@@ -1,13 +1,13 @@
-// Names of the platforms that this service knows, and the override of their addresses (PLATFORM_BASE_URLS).
+// Names of the supported platforms, and the override of their addresses (PLATFORM_BASE_URLS).
 
-/** Platforms that secrets are written to. */
+/** Platforms that secrets can be written to. */
 export const syncPlatforms = [
   ...(['vercel', 'netlify', 'heroku', 'fly', 'render', 'railway', 'cloudflare-workers', 'cloudflare-pages', 'digitalocean'] as const),
   ...(['supabase', 'github-actions', 'gitlab-ci', 'circleci', 'bitbucket-pipelines', 'buildkite', 'hcp-terraform'] as const),
   ...(['aws-secrets-manager', 'aws-ssm', 'gcp-secret-manager', 'azure-key-vault', 'kubernetes'] as const),
 ];
 
-/** Platforms that messages are sent to. */
+/** Platforms that messages can be sent to. */
 export const notifyPlatforms = [
   ...(['slack', 'microsoft-teams', 'discord', 'google-chat', 'mattermost', 'telegram'] as const),
   ...(['pagerduty', 'opsgenie', 'webhook', 'email'] as const),
@@ -16,7 +16,7 @@ export const notifyPlatforms = [
 export type SyncPlatform = (typeof syncPlatforms)[number];
 export type NotifyPlatform = (typeof notifyPlatforms)[number];
 
-/** Puts another address in front of a URL's path and query; without one the URL stays as it is. */
+/** Replaces the origin of a URL by the override; without one the URL stays unchanged. */
 export function rebased(url: string, base: string | undefined): string {
   if (base === undefined) return url;
   const [from, to] = [new URL(url), new URL(base)];

@@ -1,10 +1,10 @@
-// Client addresses and the ranges that a credential may be limited to. Parsing is ipaddr.js's; an IPv4 address in IPv6 clothes is
-// the IPv4 address.
+// Client addresses and the ranges that a credential can be limited to, parsed by ipaddr.js. An IPv4-mapped IPv6 address counts as the IPv4
+// address.
 import ipaddr from 'ipaddr.js';
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Null for what is no range, in any spelling that two readers could take for two ranges: short and octal ones, mapped IPv4. */
+/** A range; null if the text is not one or is ambiguous: short and octal forms, IPv4-mapped addresses. */
 function parseRange(text: string): Range | null {
   const [address = '', ...length] = text.split('/');
   if (!/^[0-9A-Fa-f:.]+$/.test(address) || !isAddress(address) || length.length > 1 || !/^(\d{1,3})?$/.test(length[0] ?? '')) return null;
@@ -19,14 +19,14 @@ function parseRange(text: string): Range | null {
 
 const isAddress = (text: string) => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
 
-/** The client's address as a header gives it: an IPv4 or IPv6 address, and of at most 45 characters; else `unknown`. */
+/** The client's address from a header: an IPv4 or IPv6 address of at most 45 characters, otherwise `unknown`. */
 export const addressOf = (header: string | null): string =>
   header !== null && /^[0-9A-Fa-f:.]{1,45}$/.test(header) && isAddress(header) ? header : 'unknown';
 
 /** Whether the text is an IPv4 or IPv6 address or range (CIDR). */
 export const isRange = (text: string): boolean => parseRange(text) !== null;
 
-/** Whether an address lies in one of the ranges. What is no address lies in none. */
+/** Whether an address is in one of the ranges. An invalid address is in none. */
 export function isWithin(address: string, ranges: readonly string[]): boolean {
   if (!isAddress(address)) return false;
   const at = ipaddr.process(address);
@@ -36,7 +36,7 @@ export function isWithin(address: string, ranges: readonly string[]): boolean {
   });
 }
 
-/** Whether every address of `inner` lies in one range of `outer`. */
+/** Whether every address of `inner` is within one range of `outer`. */
 export const rangesContain = (outer: readonly string[], inner: readonly string[]): boolean =>
   inner.every((text) => {
     const small = parseRange(text);
@@ -48,7 +48,7 @@ export const rangesContain = (outer: readonly string[], inner: readonly string[]
     });
   });
 
-/** What one client is counted by: its IPv4 address, or the /64 that its IPv6 address lies in. */
+/** The key for counting a client: its IPv4 address, or the /64 of its IPv6 address. */
 export function clientOf(address: string): string {
   if (!isAddress(address)) return 'unknown';
   const at = ipaddr.process(address);

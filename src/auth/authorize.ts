@@ -1,5 +1,5 @@
-// The decision: may this caller do that, here, from there, now? Pure: data and `now` in, a refusal or null out. The same functions
-// decide in the gate and explain to people why something is allowed.
+// The authorisation decision: may this caller do this, to this target, from this address, now? Pure: returns a refusal or null. The same
+// functions decide in the gate and explain access to people.
 import { forms } from '../db/names';
 import type { Grantee } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
@@ -9,54 +9,54 @@ import { contains, matches, widthOf } from './globs';
 import { covers, type ProviderScope, providerScopes } from './scopes';
 import type { Kind } from './token';
 
-/** Scopes, and where and until when they hold. Null means unbounded; times are milliseconds. */
+/** Scopes, and where and until when they apply. Null means no limit; times are in milliseconds. */
 export interface PermissionSet {
   scopes: readonly string[];
   environments: readonly string[] | null;
   secrets: readonly string[] | null;
   expires_at: number | null;
-  /** The grant that gives it, where it is not what the credential or the role gives. */
+  /** The grant that gives it; absent if the credential itself or the role does. */
   grant?: { id: string; grantee: { type: Grantee; id: string } };
 }
 
-/** Who asks, with all that bounds them. */
+/** The caller, with all its limits. */
 export interface Caller {
   kind: Kind | 'member' | 'trust' | 'system';
   id: string;
   name: string | null;
   parent_id: string | null;
-  /** The credential that admits it: its own id, or a member's browser session. */
+  /** The credential that was presented: the caller's own id, or a member's browser session. */
   credential: string;
-  /** Whose idempotency keys it shares: the API key at the top, for a session token; the member, for a browser session. */
+  /** Who shares its idempotency keys: for a session token the API key at the top, for a browser session the member. */
   root: string;
-  /** What it holds, all together: one for a credential; for a member the role first, and one for each grant. */
+  /** Everything it holds: one set for a credential; for a member first the role, then one set per grant. */
   permissions: readonly [PermissionSet, ...PermissionSet[]];
-  /** Every link of the lineage that is limited by address. */
+  /** The address limits of every credential in the lineage. */
   addresses: readonly (readonly string[])[];
-  /** Where the org lets its members act from; null: anywhere. It does not bind what they make. */
+  /** The organisation's address limits for members; null means any address. They do not limit credentials created by members. */
   member_addresses: readonly string[] | null;
   expires_at: number | null;
-  /** The device whose key must sign each request; null: none. */
+  /** The device whose key must sign each request; null for none. */
   device: string | null;
-  /** What it makes ends with it: a session token, an agent, and whatever they made. */
+  /** Credentials that it creates are revoked together with it: session tokens, agents and their descendants. */
   isDependent: boolean;
-  /** A member who has confirmed the session with a passkey in the last five minutes. */
+  /** A member who confirmed the session with a passkey in the last five minutes. */
   confirmed: boolean;
   /** A member in a terminal session, which is never confirmed. */
   isTerminal: boolean;
-  /** A member who is an owner, or an API key that holds everything without limits and was made by such a one. */
+  /** A member who is an owner, or an API key with all permissions and no limits that was created by an owner. */
   isOwner: boolean;
-  /** Requests a minute. */
+  /** Requests per minute. */
   rate_limit: number;
 }
 
-/** What ends a credential: its own end, or that of one it descends from. */
+/** What ends a credential: its own expiry or revocation, or that of an ancestor. */
 export interface Lifetime {
   expires_at: number | null;
   revoked_at: number | null;
 }
 
-/** 401 if any link of a lineage (itself first) has ended, else null. */
+/** 401 if any credential of a lineage (the caller's first) has ended, else null. */
 export function ended(lineage: readonly Lifetime[], now: number): Refusal | null {
   for (const { expires_at, revoked_at } of lineage) {
     if (revoked_at !== null && revoked_at <= now) return refuse('TOKEN_REVOKED');
@@ -67,8 +67,8 @@ export function ended(lineage: readonly Lifetime[], now: number): Refusal | null
 }
 
 /**
- * 403 if the caller may not do the action at all: by address, kind, scope or missing confirmation. `exempt`: needs no scope, for it concerns
- * the caller alone.
+ * 403 if the caller may not perform the action at all: address, kind, scope or missing confirmation. `exempt`: needs no scope, because it
+ * concerns only the caller.
  */
 export function mayAct(caller: Caller, need: FullNeed, ip: string, exempt = false): Refusal | null {
   const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
@@ -76,38 +76,40 @@ export function mayAct(caller: Caller, need: FullNeed, ip: string, exempt = fals
   if (!ranges.every((allowed) => isWithin(ip, allowed))) return refuse('ADDRESS_NOT_ALLOWED');
   // safety: credential-kind
   if (!need.kinds.includes(caller.kind))
-    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This call needs ${need.kinds.map((kind) => kindNames[kind]).join(' or ')}.` });
+    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
+      message: `This request needs ${need.kinds.map((kind) => kindNames[kind]).join(' or ')}.`,
+    });
   // safety: browser-required
   if (need.inBrowser && caller.isTerminal) return notInBrowser;
   const lacking = exempt ? null : lacks(caller, need);
   return lacking ?? (need.fresh ? mustBeConfirmed(caller) : null);
 }
 
-/** 403 if the caller does not hold what an action needs. */
+/** 403 if the caller lacks the permissions of an action. */
 function lacks(caller: Caller, need: FullNeed): Refusal | null {
   // safety: owner-required
   if (need.owner && !caller.isOwner)
-    return refuse('INSUFFICIENT_SCOPE', { message: 'This call needs an owner, or an API key that holds the scope * without limits.' });
+    return refuse('INSUFFICIENT_SCOPE', { message: 'This request needs an owner, or an API key with the scope * and no limits.' });
   if (need.scopes.length === 0 || reasons(caller.permissions, need.scopes, null).length) return null;
   const isOfSecrets = need.scopes.some((scope) => scope.startsWith('secrets:'));
   if (caller.kind === 'agent' && need.reveals && isOfSecrets)
     return denied(`This agent does not hold the scope ${need.scopes.join(' or ')}`);
   return refuse('INSUFFICIENT_SCOPE', {
-    message: `This credential does not hold the scope ${need.scopes.join(' or ')}, which this call needs.`,
+    message: `This credential does not hold the scope ${need.scopes.join(' or ')}, which this request needs.`,
   });
 }
 
 const notInBrowser = refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
-  message: 'This call needs a browser session. A terminal session cannot be confirmed with a passkey.',
+  message: 'This request needs a browser session. A terminal session cannot be confirmed with a passkey.',
 });
 
-/** 403 for a member whose session is not confirmed. Where only some calls of an action need it, the operation asks this itself. */
+/** 403 for a member whose session is not confirmed. Operations that need it only in some cases check it themselves. */
 export function mustBeConfirmed(caller: Caller): Refusal | null {
   if (caller.kind !== 'member' || caller.confirmed) return null;
   return caller.isTerminal ? notInBrowser : refuse('REAUTHENTICATION_REQUIRED');
 }
 
-/** What each kind of caller is called. */
+/** The name of each kind of caller. */
 export const kindNames: Record<Caller['kind'], string> = {
   api_key: 'an API key',
   session: 'a session token',
@@ -128,16 +130,19 @@ const gives = ({ scopes }: PermissionSet, wanted: readonly string[]) => wanted.s
 const enters = ({ environments }: PermissionSet, environment: string) => environments === null || environments.includes(environment);
 const names = ({ secrets }: PermissionSet, name: string) => secrets === null || secrets.some((pattern) => matches(pattern, name));
 
-/** What a request is aimed at: an environment and, where it is about a secret, its name. `shown` is how a refusal names the environment; null where it names neither, for the request gave an id. */
+/**
+ * The target of a request: an environment and, for a secret, its name. `shown` is how a refusal names the environment; null if it must name
+ * neither, because the request contained an id.
+ */
 export interface Target {
   environment: string;
   shown: string | null;
   name?: string;
 }
 
-/** 403 if what the caller holds for an action does not reach its target. What is outside and what does not exist look alike. */
+/** 403 if the caller's permissions do not include the target. A target outside them looks the same as a non-existent one. */
 export function mayReach(caller: Caller, { scopes, reveals }: FullNeed, target: Target): Refusal | null {
-  // What needs no scope is bounded by environments and names all the same.
+  // An action that needs no scope is still limited to the caller's environments and names.
   const needed = scopes.length ? scopes : caller.permissions.flatMap((permissionSet) => permissionSet.scopes);
   if (reasons(caller.permissions, needed, target).length) return null;
   const isEnvironment = reasons(caller.permissions, needed, { environment: target.environment }).length === 0;
@@ -148,17 +153,17 @@ export function mayReach(caller: Caller, { scopes, reveals }: FullNeed, target: 
   return refuse('INSUFFICIENT_SCOPE', { message: `This credential may not access ${place}.` });
 }
 
-/** What a body names an environment by may be any text, and is shown only if it has the form of an id or a slug. */
+/** A body can contain any text as an environment. It is shown only if it has the form of an id or a slug. */
 const environmentPlace = (shown: string) => (forms.environment(shown) ? `the environment ${shown}` : 'this environment');
 
-/** Where a scope would be used; null: anywhere. */
+/** Where a scope would be used; null means anywhere. */
 type Place = Omit<Target, 'shown'> | null;
 
 const holds = (permissionSet: PermissionSet, scopes: readonly string[], place: Place): boolean =>
   gives(permissionSet, scopes) &&
   (place === null || (enters(permissionSet, place.environment) && (place.name === undefined || names(permissionSet, place.name))));
 
-/** Why any of these scopes may be used there: the permission sets that give one. */
+/** The permission sets that give one of these scopes at a place. */
 export const reasons = (permissionSets: readonly PermissionSet[], scopes: readonly string[], place: Place): readonly PermissionSet[] =>
   // safety: scopes-and-limits-of-one-permission-set
   permissionSets.filter((permissionSet) => holds(permissionSet, scopes, place));
@@ -167,15 +172,15 @@ export const reasons = (permissionSets: readonly PermissionSet[], scopes: readon
 export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>
   caller.permissions.some((permissionSet) => holds(permissionSet, scopes, { environment, name }));
 
-/** What is left of the steps of comparing names with patterns that one request may take. */
+/** The remaining matching steps of a request. */
 export interface Steps {
-  /** Takes what `reaches` costs at most for a name in an environment; false once the steps are spent. */
+  /** Subtracts the most that `reaches` can cost for a name in an environment; false once the steps are spent. */
   take(environment: string, name: string): boolean;
 }
 
-/** Counts the steps of one request that asks `reaches` about many names. */
+/** Counts the matching steps of a request that calls `reaches` for many names. */
 export function stepsFor(caller: Caller, scopes: readonly string[], most: number): Steps {
-  // Of the patterns that are looked at, by environment. None is looked at after a permission set that reaches all names.
+  // The total pattern width by environment. No pattern after a permission set that reaches all names is evaluated.
   const widths = new Map<string, number>();
   const widthIn = (environment: string): number => {
     let sum = 0;
@@ -196,23 +201,26 @@ export function stepsFor(caller: Caller, scopes: readonly string[], most: number
   };
 }
 
-/** Whether the caller holds any of these scopes in an environment, for whatever names. */
+/** Whether the caller holds any of these scopes for at least some names in an environment. */
 export const reachesEnvironment = (caller: Caller, scopes: readonly string[], environment: string): boolean =>
   caller.permissions.some((permissionSet) => holds(permissionSet, scopes, { environment }));
 
-/** Whether the caller holds any of these scopes for the org as a whole: in all environments, for all names. */
+/** Whether the caller holds any of these scopes for the whole organisation: all environments, all names. */
 export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =>
   caller.permissions.some(
     (permissionSet) => gives(permissionSet, scopes) && permissionSet.environments === null && permissionSet.secrets === null,
   );
 
-/** The patterns of names to which a caller is limited in an environment, or null if some permission set reaches all of them. */
+/** The name patterns that limit a caller in an environment; null if some permission set reaches all names. */
 export function namesHeld(caller: Caller, scopes: readonly string[], environment: string): readonly string[] | null {
   const here = caller.permissions.filter((permissionSet) => gives(permissionSet, scopes) && enters(permissionSet, environment));
   return here.some(({ secrets }) => secrets === null) ? null : [...new Set(here.flatMap(({ secrets }) => secrets ?? []))];
 }
 
-/** What two permission sets have in common. Of names, the patterns of either that lie within one of the other: less, where two merely cross. */
+/**
+ * The intersection of two permission sets. For names: the patterns of either that are contained in one of the other, which is less than the
+ * true intersection if two only overlap.
+ */
 export function overlap(one: PermissionSet, other: PermissionSet): PermissionSet {
   const both = (a: readonly string[], b: readonly string[], isWithin: (inner: string, outer: readonly string[]) => boolean) => [
     ...new Set([...a.filter((each) => isWithin(each, b)), ...b.filter((each) => isWithin(each, a))]),
@@ -230,15 +238,15 @@ export function overlap(one: PermissionSet, other: PermissionSet): PermissionSet
 /** What a credential would hold. */
 export interface Wanted extends PermissionSet {
   allowed_addresses: readonly string[] | null;
-  /** The device that it is bound to; a grant or a role is bound to none. */
+  /** The device that it is bound to; a grant or a role has none. */
   device_id?: string | null;
 }
 
-/** 403 if a credential would hold more than the caller does, in any respect; the message names the first. */
+/** 403 if a credential would hold more than the caller in any respect; the message names the first. */
 export function withinPermissions(caller: Caller, wanted: Wanted): Refusal | null {
   const exceeds = (what: string) => refuse('SCOPE_EXCEEDS_PARENT', { message: `The calling credential ${what}.` });
   for (const scope of wanted.scopes) {
-    // Each scope has to come from one permission set, with all that the new one would reach.
+    // A single permission set must give the scope for everything that the new credential would reach.
     let held = caller.permissions.filter(({ scopes }) => covers(scopes, scope));
     if (held.length === 0) return exceeds(`does not hold the scope ${scope}`);
     held = held.filter(({ environments }) => environments === null || wanted.environments?.every((id) => environments.includes(id)));
@@ -248,24 +256,24 @@ export function withinPermissions(caller: Caller, wanted: Wanted): Refusal | nul
     );
     if (held.length === 0) return exceeds('does not reach all of these names');
     if (!held.some(({ expires_at }) => lasts(expires_at, wanted.expires_at)))
-      return exceeds('ends earlier than the lifetime in the request');
+      return exceeds('expires before the lifetime in the request ends');
   }
   if (!caller.addresses.every((ranges) => wanted.allowed_addresses && rangesContain(ranges, wanted.allowed_addresses)))
-    return exceeds('may not be used from all of these addresses');
+    return exceeds('cannot be used from all of these addresses');
   // safety: permissions-bound-to-device
   if (caller.device !== null && wanted.device_id !== caller.device)
-    return exceeds('is bound to a device, and gives nothing that is not bound to the same device');
-  return lasts(caller.expires_at, wanted.expires_at) ? null : exceeds('ends earlier than the lifetime in the request');
+    return exceeds('is bound to a device, so what it creates must be bound to the same device');
+  return lasts(caller.expires_at, wanted.expires_at) ? null : exceeds('expires before the lifetime in the request ends');
 }
 
 const lasts = (outer: number | null, inner: number | null) => outer === null || (inner !== null && inner <= outer);
 
-/** Whether nothing that a credential would hold goes beyond what it holds already, so that anyone who may change it may do this. */
+/** Whether the new permissions do not exceed the existing ones, so that anyone allowed to change the credential can apply them. */
 export const isNarrower = (before: Wanted, after: Wanted): boolean =>
   withinPermissions({ ...nobody, permissions: [before], addresses: before.allowed_addresses ? [before.allowed_addresses] : [] }, after) ===
     null && lasts(before.expires_at, after.expires_at);
 
-/** Nothing bounds the caller in environments, names, time or address, and nothing that it makes ends with it. */
+/** The caller has no limits to environments, names, time or address, and credentials it creates do not depend on it. */
 export const standsAlone = (caller: Caller): boolean =>
   !caller.isDependent &&
   caller.expires_at === null &&
@@ -273,7 +281,7 @@ export const standsAlone = (caller: Caller): boolean =>
   caller.permissions[0].environments === null &&
   caller.permissions[0].secrets === null;
 
-/** A caller that may do nothing. */
+/** A caller without permissions. */
 export const nobody: Caller = {
   kind: 'system',
   id: '',

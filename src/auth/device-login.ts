@@ -1,6 +1,6 @@
-// What the login of a terminal (RFC 8628) is asked and answers: see `../device-login.ts`.
+// Types of the calls to a terminal login (RFC 8628): see `../device-login.ts`.
 
-/** Who asks to be signed in, as the service saw it. */
+/** The requesting client, as the service saw it. */
 export interface Started {
   /** SHA-256 of the device code. */
   hash: string;
@@ -11,17 +11,17 @@ export interface Started {
   place: string | null;
 }
 
-/** What a member is shown, and confirms. */
+/** What a member sees and confirms. */
 export interface Asking extends Omit<Started, 'hash'> {
   created_at: number;
   ends_at: number;
   decided: Decision | null;
 }
 
-/** The organisation whose member confirmed the login; false once it is denied. */
+/** The organisation whose member confirmed the login; false if it was denied. */
 export type Decision = string | false;
 
-/** What a poll is told: `approved` says whose gate to ask. */
+/** The result of a poll: `approved` names the organisation whose gate to ask. */
 export type Polled =
   | { state: 'pending' | 'denied' | 'ended' }
   | { state: 'early'; interval: number }

@@ -1,30 +1,30 @@
-// DPoP proofs (RFC 9449): a JWT in the header DPoP by which a request shows that it holds the private key of a device. Here a proof is judged
-// by itself and by its request; whether its key is that of the device, whether it is recent, and whether it was used before, the gate decides.
-// Invariant: a proof that is not invalid was signed by the key that it names, for this method, this URL and this token.
+// DPoP proofs (RFC 9449): a JWT in the DPoP header with which a request proves possession of a device's private key. Here a proof is
+// checked on its own and against its request; the gate checks whether the key is the device's, and whether the proof is recent and unused.
+// Invariant: a proof that is not invalid was signed by the key that it names, for this method, URL and token.
 import { decodeProtectedHeader, errors, importJWK, type JWTPayload, jwtVerify, type ProtectedHeaderParameters } from 'jose';
 import { sha256Url } from '../crypto/digest';
 import { algorithmOf, formOf, type PublicKey, thumbprintOf } from './jwk';
 
-/** What a proof says; or what is wrong with it, in the words of the refusal. */
+/** The contents of a proof, or what is wrong with it, as worded in the refusal. */
 export type Proof = { thumbprint: string; jti: string /** In milliseconds. */; iat: number } | { invalid: string };
 
-/** What a proof has to be made for. */
+/** What a proof must be for. */
 export interface Proven {
   method: string;
-  /** The URL of the request, with the origin under which the deployment is known. */
+  /** The URL of the request, with the deployment's public origin. */
   url: string;
   /** The token as it was sent. */
   token: string;
 }
 
-/** Characters of a proof: a JWT of two keys' size and a long URL. */
+/** The most characters of a proof: two keys and a long URL fit. */
 const MOST_PROOF = 8192;
 
 const invalid = (why: string): Proof => ({ invalid: why });
 
-/** Reads and verifies the header DPoP. `now` is for `exp` and `nbf` alone, which a proof need not have. */
+/** Reads and verifies the DPoP header. `now` is only for `exp` and `nbf`, which are optional. */
 export async function readProof(header: string, request: Proven, now: number): Promise<Proof> {
-  // Headers of one name arrive joined by commas, which no JWT contains.
+  // Headers with the same name are joined by commas, which no JWT contains.
   // safety: proof-single-header
   if (header.includes(',')) return invalid('the request has more than one DPoP header');
   if (header.length > MOST_PROOF) return invalid(`it has more than ${MOST_PROOF} characters`);
@@ -59,7 +59,7 @@ function keyOf(header: ProtectedHeaderParameters | null): PublicKey | string {
   return header.alg === algorithmOf(key) ? key : `alg must be ${algorithmOf(key)} for this key`;
 }
 
-/** The claims of a proof whose signature is right, or what is wrong. */
+/** The claims of a proof with a valid signature, or what is wrong. */
 async function verified(proof: string, key: PublicKey, now: number): Promise<JWTPayload | string> {
   try {
     const algorithm = algorithmOf(key);
@@ -72,32 +72,32 @@ async function verified(proof: string, key: PublicKey, now: number): Promise<JWT
     if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature is wrong';
     if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed) return `${error.claim} is wrong`;
     if (error instanceof errors.JOSEError) return MALFORMED;
-    // The runtime does not take the point for a key.
+    // The runtime rejects the point as a key.
     return 'jwk must be a valid point of its curve';
   }
 }
 
-/** What in the claims is not of this request. */
+/** The first claim that does not match this request. */
 function mismatch({ htm, htu, ath, jti, iat }: JWTPayload, { method, url, token }: Proven): string | null {
   // safety: proof-method
   if (htm !== method) return `htm must be ${method}`;
   // safety: proof-url
   if (typeof htu !== 'string' || targetOf(htu) !== targetOf(url))
-    return `htu must be the URL of the request without its query, which begins with ${new URL(url).origin}`;
+    return `htu must be the URL of the request without its query, which starts with ${new URL(url).origin}`;
   // safety: proof-token
   if (ath !== sha256Url(token)) return 'ath must be the SHA-256 of the token that is sent, in base64url';
   if (typeof jti !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(jti)) return 'jti must be 1 to 128 printable ASCII characters without spaces';
   return typeof iat === 'number' && Number.isFinite(iat) ? null : 'iat must be a time in seconds';
 }
 
-/** A URL without query and fragment, in one spelling (RFC 3986 §6.2.2 and §6.2.3); null for what is none, or names a user. */
+/** A URL without query and fragment, in a normalised form (RFC 3986 §6.2.2 and §6.2.3); null if it is not a URL or contains a user name. */
 export function targetOf(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const { protocol, username, password, origin, pathname } = new URL(text);
   return /^https?:$/.test(protocol) && !username && !password ? origin + spelled(pathname) : null;
 }
 
-/** A path with its escapes in capitals, and without those that are not needed. */
+/** A path with upper-case escapes and without unnecessary ones. */
 const spelled = (path: string): string =>
   path.replace(/%([0-9A-Fa-f]{2})/g, (found, hex: string) => {
     const char = String.fromCharCode(Number.parseInt(hex, 16));

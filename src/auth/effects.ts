@@ -1,5 +1,5 @@
-// Effects: what a request would do, in the terms of approval policies. Pure. An effect follows from the rows that a change writes or removes, or
-// from the secret that a read reveals, and never from the route: so no path to the same effect can be forgotten.
+// The effects of a request in terms of approval policies. Pure. An effect follows from the rows that a change writes or removes, or from
+// the secret that a read reveals, never from the route, so no route to the same effect can be missed.
 import type { RowKind, RowTypes } from '../db/rows';
 import type {
   ApprovalConfig,
@@ -16,30 +16,30 @@ import type {
 import { intersects } from './globs';
 import { covers, roleScopes } from './scopes';
 
-/** What an effect reaches: a secret as it is and as it would be, whatever lies in an area, or all that a policy can apply to. */
+/** What an effect reaches: a secret before and after, everything in an area, or everything that a policy can apply to. */
 export type Reach = { secrets: readonly SecretRow[] } | { area: Area } | 'all';
 
-/** Environments and patterns of names; null where unbounded. */
+/** Environments and name patterns; null means no limit. */
 export interface Area {
   environments: readonly string[] | null;
   names: readonly string[] | null;
 }
 
-/** What a policy applies to; see `policiesOf`. */
+/** A policy with a function that checks whether it applies; see `policiesOf`. */
 interface Applying {
   row: PolicyRow;
   applies(target: { environment_id: string; type: SecretRow['type']; name: string }): boolean;
 }
 
 export interface Effect {
-  /** The operations by which a policy may hold it. The first is how it is called. */
+  /** The operations for which a policy can hold it. The first one names it. */
   operations: readonly [HeldOperation, ...HeldOperation[]];
   reach: Reach;
-  /** The rows that it concerns, as they are now: an approval is void once one of them has changed. */
+  /** The current rows that it concerns: an approval is void once one of them has changed. */
   targets: readonly { id: string; revision: number }[];
-  /** Whether a policy holds it whatever operations it names: what weakens a policy, or chooses its approvers. */
+  /** Whether a policy holds it regardless of the policy's operations: effects that weaken the policy or choose its approvers. */
   isGuarded?(policy: Applying): boolean;
-  /** It adds somebody who may approve: an owner may do that for a policy that has too few approvers. */
+  /** It adds a possible approver: an owner may do this for a policy that has too few. */
   adds?: boolean;
 }
 
@@ -49,7 +49,7 @@ export type Change = { [K in RowKind]: { kind: K; before: RowTypes[K] | null; af
 /** The effect of revealing a secret's value. */
 export const readEffect = (row: SecretRow): Effect => ({ operations: ['secret.read'], reach: { secrets: [row] }, targets: [row] });
 
-/** The effects of a change, one at most for each row. `by` is who makes it; `secretOf` finds the secret that a link shows. */
+/** The effects of a change, at most one per row. `by` is the caller; `secretOf` finds the secret that a link shows. */
 export function effectsOf(changes: readonly Change[], by: string, secretOf: (id: string) => SecretRow | null = () => null): Effect[] {
   const removed = new Set(changes.flatMap(({ kind, before, after }) => (kind === 'member' && before && !after ? [before.id] : [])));
   return changes.flatMap((change): Effect[] => {
@@ -66,7 +66,7 @@ export function effectsOf(changes: readonly Change[], by: string, secretOf: (id:
         return change.after ? [] : [ofTeam(change.before?.id as string, change.before ? [change.before] : [])];
       case 'team_member': {
         const row = (change.after ?? change.before) as TeamMemberRow;
-        // Who leaves the organisation leaves its teams.
+        // A member who leaves the organisation also leaves its teams.
         return removed.has(row.member_id)
           ? []
           : [{ ...ofTeam(row.team_id, change.before ? [change.before] : []), adds: change.after !== null }];
@@ -83,22 +83,23 @@ export function effectsOf(changes: readonly Change[], by: string, secretOf: (id:
   });
 }
 
-/** Of a secret that is changed, deleted or restored. A new name holds nothing yet that could need approval. */
+/** The effect of changing, deleting or restoring a secret. A new secret has nothing yet that needs approval. */
 function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
   if (!before) return [];
   const targets = [before];
   if (!after || (after.deleted_at !== null && before.deleted_at === null))
     return [{ operations: ['secret.delete'], reach: { secrets: [before] }, targets }];
   const reach = { secrets: [before, after] };
-  // A new value is an update and a rotation, by whichever call it comes: else either policy could be passed by the other call.
+  // A new value counts as an update and a rotation, whichever route is used. Otherwise one policy could be bypassed through the other
+  // route.
   // safety: new-value-held-either-way
   const operations = after.version > before.version ? (['secret.update', 'secret.rotate'] as const) : (['secret.update'] as const);
-  // Another name or type would take the secret out of the reach of a policy, and so pass it.
+  // A new name or type could take the secret out of a policy's scope and so bypass it.
   // safety: leaving-a-policy-held
   return [{ operations, reach, targets, isGuarded: (policy) => policy.applies(before) && !policy.applies(after) }];
 }
 
-/** The end of an organisation deletes its secrets and its policies. */
+/** Deleting an organisation deletes its secrets and policies. */
 const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>
   before && after && after.deleted_at !== null && before.deleted_at === null
     ? [{ operations: ['secret.delete', 'policy.change'], reach: 'all', targets: [], isGuarded: () => true }]
@@ -112,7 +113,7 @@ const ofPolicy = (before: PolicyRow | null, after: PolicyRow | null): Effect => 
   isGuarded: ({ row }) => before !== null && row.id === before.id && weakens(before, after),
 });
 
-/** Whether a changed approval policy holds less than before, or has other approvers. */
+/** Whether a changed approval policy holds less than before or has other approvers. */
 export function weakens(before: PolicyRow, after: PolicyRow | null): boolean {
   if (before.kind !== 'approval' || !before.enabled) return false;
   if (!after?.enabled) return true;
@@ -133,13 +134,13 @@ export function weakens(before: PolicyRow, after: PolicyRow | null): boolean {
 /** Whether a role can decide approvals. */
 export const decides = (role: MemberRow['role']): boolean => covers(roleScopes[role], 'approvals:decide');
 
-/** Of a member who is invited, given another role, given a new enrolment link by somebody else, or removed. */
+/** The effect of inviting a member, changing a role, creating an enrolment link for someone else, or removing a member. */
 function ofMember(before: MemberRow | null, after: MemberRow | null, by: string): Effect[] {
   const isRole = before?.role !== after?.role;
   const isEnrolment = before && after && after.enrolment_hash !== null && after.enrolment_hash !== before.enrolment_hash && by !== after.id;
   if (!isRole && !isEnrolment) return [];
   const targets = before ? [before] : [];
-  // Removing somebody opens no door, and may be urgent: it needs approval only where a policy says so.
+  // Removing a member gives no access and may be urgent: it needs approval only if a policy requires it.
   if (!after || !isRole) return [{ operations: ['member.change'], reach: 'all', targets }];
   return [
     {
@@ -158,7 +159,7 @@ const isApproving = ({ row: { config } }: Applying, ...roles: (string | undefine
   return 'role' in approvers && roles.includes(approvers.role);
 };
 
-/** Of a team whose membership changes, or that goes. */
+/** The effect of changing a team's membership or deleting the team. */
 const ofTeam = (team: string, targets: Effect['targets']): Effect => ({
   operations: ['team.change'],
   reach: 'all',
@@ -170,14 +171,14 @@ const ofTeam = (team: string, targets: Effect['targets']): Effect => ({
   },
 });
 
-/** A new link shows a value to whoever has it. */
+/** A new link shows a value to anyone who has it. */
 function ofShare({ secret_id }: ShareRow, secretOf: (id: string) => SecretRow | null): Effect {
   const secret = secretOf(secret_id);
   // safety: link-held-as-read
   return { operations: ['secret.share', 'secret.read'], reach: secret ? { secrets: [secret] } : 'all', targets: secret ? [secret] : [] };
 }
 
-/** A grant shares whatever lies in its area, by whichever call it is made. */
+/** A grant shares everything in its area, whichever route creates it. */
 const ofGrant = ({ permission, environments, secrets }: GrantRow): Effect => ({
   // safety: grant-held-as-share
   operations: permission === 'read' ? ['secret.read', 'secret.share'] : ['secret.read', 'secret.update', 'secret.rotate', 'secret.share'],
@@ -185,7 +186,7 @@ const ofGrant = ({ permission, environments, secrets }: GrantRow): Effect => ({
   targets: [],
 });
 
-/** What calls with a provider token do, which no policy holds. */
+/** The effects of requests with a provider token; policies do not hold these requests. */
 const PROVIDED = {
   issue: ['secret.update', 'secret.rotate'],
   rotate: ['secret.update', 'secret.rotate'],
@@ -210,10 +211,10 @@ export function holds(policy: Applying, { operations, reach, isGuarded }: Effect
   return overlaps(policy.row, reach.area);
 }
 
-/** Steps that one comparison of two lists of patterns may take. Longer lists count as overlapping. */
+/** The most steps for comparing two lists of patterns. Longer lists count as overlapping. */
 const MOST_STEPS = 200_000;
 
-/** Whether some secret may lie both in an area and in what a policy applies to, whatever its type. */
+/** Whether a secret of any type could be both in an area and in a policy's scope. */
 function overlaps({ environments, names }: PolicyRow, area: Area): boolean {
   if (environments && area.environments && !environments.some((id) => area.environments?.includes(id))) return false;
   if (!names || !area.names) return true;

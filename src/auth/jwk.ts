@@ -1,5 +1,5 @@
-// Public keys of devices, as JWKs (RFC 7517): P-256 and Ed25519. Invariant: a key holds the required public members alone, in one spelling,
-// so that equal keys have equal thumbprints; and nobody can sign for it without its private half.
+// Public keys of devices as JWKs (RFC 7517): P-256 and Ed25519. Invariant: a key has only the required public members in one encoding, so
+// equal keys have equal thumbprints; no one can sign for it without its private key.
 import { importJWK } from 'jose';
 import { fromBase64Url } from '../crypto/bytes';
 import { sha256Url } from '../crypto/digest';
@@ -11,12 +11,12 @@ export type PublicKey = { kty: 'EC'; crv: 'P-256'; x: string; y: string } | { kt
 /** Members of private and symmetric keys. */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
-/** The algorithm that a key signs with. */
+/** The signature algorithm of a key. */
 export const algorithmOf = ({ crv }: PublicKey) => (crv === 'P-256' ? 'ES256' : 'EdDSA');
 
 const isCoordinate = (value: unknown): value is string => typeof value === 'string' && fromBase64Url(value)?.length === 32;
 
-/** A public key by its form, without the members that it does not need; or what is wrong with it. */
+/** A public key with a valid form, reduced to its required members; or what is wrong with it. */
 export function formOf(jwk: unknown): PublicKey | string {
   if (typeof jwk !== 'object' || jwk === null) return 'must be a JWK';
   // safety: device-key-public
@@ -27,11 +27,11 @@ export function formOf(jwk: unknown): PublicKey | string {
   return 'must be a P-256 key (kty EC, crv P-256, x, y) or an Ed25519 key (kty OKP, crv Ed25519, x)';
 }
 
-/** The same, and whether it is a point of its curve. */
+/** The same, also checking that it is a point of its curve. */
 export async function readPublicKey(jwk: unknown): Promise<PublicKey | string> {
   const key = formOf(jwk);
   if (typeof key === 'string') return key;
-  // The runtime refuses a point that is not on P-256, but takes any 32 bytes for an Ed25519 key.
+  // The runtime rejects points that are not on P-256, but accepts any 32 bytes as an Ed25519 key.
   const isPoint = await importJWK({ ...key }, algorithmOf(key)).then(
     // safety: device-key-strong
     () => key.crv === 'P-256' || isStrongPoint(fromBase64Url(key.x) as Uint8Array),

@@ -1,18 +1,18 @@
-// Patterns of naming policies, in RE2 syntax, without backtracking: a match takes time linear in the name, whatever the pattern says.
-// Invariants: what a pattern costs to compile, to keep and to run is bounded before it is stored; a pattern is searched for in the name,
-// so who means the whole name anchors it.
+// Patterns of naming policies, in RE2 syntax without backtracking: matching takes time linear in the name, regardless of the pattern.
+// Invariants: the cost of compiling, storing and running a pattern is bounded before it is stored; a pattern can match anywhere in a name,
+// unless it is anchored.
 import QuickLRU from 'quick-lru';
 import { RE2JS, RE2Set } from 're2js';
 
 export const MOST_PATTERN = 256;
-/** Instructions of the compiled program. */
+/** The most instructions of the compiled program. */
 const MOST_INSTRUCTIONS = 600;
-/** What counted repetitions of groups, as in `(…){8}`, multiply to at most: they would make a program large before it can be measured. */
+/** The highest product of counted group repetitions, as in `(…){8}`: more could make a program large before it can be measured. */
 const MOST_REPEATED = 64;
-/** Bytes that the states of one pattern may take: past them they are made anew. */
+/** The most bytes for a pattern's cached states; beyond that, they are built again. */
 const STATES = 65_536;
 
-/** Names are ASCII: classes of Unicode (`\pL`) would only make programs large. */
+/** Names are ASCII, so Unicode classes (`\pL`) would only make programs large. */
 function compile(pattern: string): RE2Set {
   const set = new RE2Set(RE2Set.UNANCHORED, RE2JS.DISABLE_UNICODE_GROUPS, STATES);
   set.add(pattern);
@@ -20,7 +20,7 @@ function compile(pattern: string): RE2Set {
   return set;
 }
 
-/** What counted repetitions of groups multiply to. */
+/** The product of counted group repetitions. */
 const repeated = (pattern: string): number =>
   [...pattern.matchAll(/\)\{(\d+),?(\d*)\}/g)].reduce((product, [, least, most]) => product * Math.max(1, Number(most || least)), 1);
 
@@ -38,10 +38,10 @@ export function patternProblem(pattern: string): string | null {
   return set.prog.numInst() > MOST_INSTRUCTIONS ? 'is too large: use fewer or smaller counted repetitions' : null;
 }
 
-/** Compiled patterns that are kept, of all organisations of an isolate. */
+/** Cached compiled patterns of all organisations in an isolate. */
 const compiled = new QuickLRU<string, RE2Set>({ maxSize: 100 });
 
-/** Whether a pattern is found in a name. */
+/** Whether a pattern matches in a name. */
 export function isFound(pattern: string, name: string): boolean {
   let set = compiled.get(pattern);
   if (!set) {

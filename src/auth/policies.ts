@@ -1,16 +1,16 @@
-// Which policies apply to a secret. Pure: a policy and a target in, an answer out. Invariant: what bounds a policy only narrows it, so a
-// policy without bounds applies to every secret of its organisation.
+// Which policies apply to a secret. Pure. Invariant: limits only narrow a policy, so a policy without limits applies to every secret of its
+// organisation.
 import type { PolicyRow, SecretType } from '../db/schema';
 import { matches } from './globs';
 
-/** What a policy is asked about: a secret as it is, or as it would be. */
+/** A secret before or after a change. */
 export interface PolicyTarget {
   environment_id: string;
   type: SecretType;
   name: string;
 }
 
-/** Whether a policy that is bounded so applies to a target. The patterns of names come last, for they cost most. */
+/** Whether a policy with these limits applies to a target. Name patterns are compared last because they cost most. */
 export const appliesTo = (
   { environments, types, names }: Pick<PolicyRow, 'environments' | 'types' | 'names'>,
   { environment_id, type, name }: PolicyTarget,

@@ -1,5 +1,6 @@
-// What this deployment gives to browsers and terminals and knows again without having stored it: challenges, user handles, refresh cookies,
-// refresh tokens and device codes, each with a MAC over what it says and what it is for. Invariant: nobody is asked; what is altered, or made for another end, is null.
+// Tokens that the deployment issues to browsers and terminals and verifies without storing them: challenges, user handles, refresh cookies,
+// refresh tokens and device codes. Each has a MAC over its contents and purpose. Invariant: verification needs no I/O; a token that was
+// altered or issued for another purpose is null.
 import { concat, fromBase64Url, randomBytes, toBase64Url, tuple } from '../crypto/bytes';
 import { equal, hmac } from '../crypto/digest';
 import { idBytes, idOf, type Prefix } from '../db/ids';
@@ -8,13 +9,13 @@ const macOf = (key: Uint8Array, what: string, ...parts: (string | Uint8Array)[])
 
 // ---------------------------------------------------------------- challenges
 
-/** How long a challenge serves, in milliseconds. */
+/** How long a challenge is valid, in milliseconds. */
 export const CHALLENGE_LIVES = 300_000;
 const STAMP = 6;
 const RANDOM = 16;
 const TAG = 16;
 
-/** A challenge for one purpose: 6 bytes of the time, 16 random ones, a tag. */
+/** A challenge for one purpose: 6 bytes of time, 16 random bytes and a tag. */
 export function newChallenge(key: Uint8Array, purpose: string[], now = Date.now(), random = randomBytes(RANDOM)): Uint8Array {
   const stamp = new DataView(new ArrayBuffer(STAMP));
   stamp.setUint16(0, Math.floor(now / 2 ** 32));
@@ -24,8 +25,8 @@ export function newChallenge(key: Uint8Array, purpose: string[], now = Date.now(
 }
 
 /**
- * Whether the text is a challenge that was given for that purpose in the last five minutes: then the id of what it may begin, which is
- * always the same, so that whoever keeps ids sees it used twice. Else null.
+ * If the text is a challenge issued for that purpose in the last five minutes: the id of what it may begin. The id is always the same, so a
+ * reused challenge is detected by its id. Otherwise null.
  */
 export function readChallenge(key: Uint8Array, purpose: string[], text: string, prefix: Prefix, now = Date.now()): string | null {
   const bytes = fromBase64Url(text);
@@ -40,10 +41,10 @@ export function readChallenge(key: Uint8Array, purpose: string[], text: string, 
 
 // ---------------------------------------------------------------- user handles
 
-/** What an authenticator keeps of a member, and tells when they sign in: org, member, and a tag. 48 bytes, of at most 64 (WebAuthn). */
+/** What an authenticator stores for a member and returns at sign-in: organisation, member and a tag. 48 bytes, of at most 64 (WebAuthn). */
 export function userHandle(key: Uint8Array, org: string, member: string): Uint8Array {
   const [first, second] = [idBytes('org', org), idBytes('mem', member)];
-  if (!first || !second) throw new Error('ids of an org and a member are expected');
+  if (!first || !second) throw new Error('an org id and a member id are required');
   return concat(first, second, macOf(key, 'handle', first, second).subarray(0, TAG));
 }
 
@@ -57,7 +58,10 @@ export function readHandle(key: Uint8Array, text: string): { org: string; member
 
 // ---------------------------------------------------------------- refresh cookies and tokens
 
-/** The n-th refresh cookie of a browser session, or refresh token of a terminal session. A genuine one that is not good any more has been used. */
+/**
+ * The n-th refresh cookie of a browser session, or refresh token of a terminal session. A genuine one that is no longer valid has been
+ * used.
+ */
 export interface RefreshCookie {
   org: string;
   session: string;
@@ -85,11 +89,11 @@ export const readRefreshToken = (key: Uint8Array, text: string): RefreshCookie |
 
 // ---------------------------------------------------------------- device codes
 
-/** Letters of user codes: no vowels, which would make words, and no two that look alike (RFC 8628 §6.1). */
+/** The letters of user codes: no vowels, which could form words, and no look-alikes (RFC 8628 §6.1). */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const USER_CODE = 8;
 
-/** A user code, as it is kept: eight letters, each equally likely. */
+/** A user code in its stored form: eight letters, each equally likely. */
 export function newUserCode(): string {
   let code = '';
   while (code.length < USER_CODE) {
@@ -99,21 +103,21 @@ export function newUserCode(): string {
   return code;
 }
 
-/** A user code as people see it. */
+/** A user code in its displayed form. */
 export const shownUserCode = (code: string): string => `${code.slice(0, USER_CODE / 2)}-${code.slice(USER_CODE / 2)}`;
 
-/** What somebody typed, as it is kept; null for what is no user code. Case, spaces and hyphens do not count. */
+/** User input as a stored user code; null if it is not one. Case, spaces and hyphens are ignored. */
 export function readUserCode(text: string): string | null {
   const code = text.toUpperCase().replace(/[\s-]/g, '');
   return new RegExp(`^[${LETTERS}]{${USER_CODE}}$`).test(code) ? code : null;
 }
 
-/** Where the login of a user code is kept: nobody finds it without the key. */
+/** Where the login of a user code is stored; it cannot be found without the key. */
 export const placeOfUserCode = (key: Uint8Array, code: string): string => toBase64Url(macOf(key, 'user-code', code));
 
 const DEVICE_CODE = 'svcdc_';
 
-/** A device code: what tells its user code, 32 random bytes, a tag. */
+/** A device code: its user code, 32 random bytes and a tag. */
 export function newDeviceCode(key: Uint8Array, code: string): string {
   const random = toBase64Url(randomBytes(32));
   return `${DEVICE_CODE}${code}.${random}.${toBase64Url(macOf(key, 'device-code', code, random))}`;

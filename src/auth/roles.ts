@@ -1,11 +1,11 @@
-// Roles among people: who may give one, and who may change whom. Pure. Invariants: nobody gives a role that holds more than they do; only
-// owners make owners; nobody changes a member whose role holds more than they do, and an owner ranks above all who are none.
+// Roles of members: who may give a role, and who may change whom. Pure. Invariants: no one gives a role that holds more than they do; only
+// owners create owners; no one changes a member whose role holds more than they do, and an owner ranks above everyone who is not one.
 import type { Role } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
 import { type Caller, nobody, standsAlone, type Wanted, withinPermissions } from './authorize';
 import { roleScopes } from './scopes';
 
-/** What a role gives: everywhere, and without an end. */
+/** The permissions of a role: no limits and no expiry. */
 const permissionsOfRole = (role: Role): Wanted => ({
   scopes: roleScopes[role],
   environments: null,
@@ -14,13 +14,13 @@ const permissionsOfRole = (role: Role): Wanted => ({
   expires_at: null,
 });
 
-/** 403 unless the caller may give somebody this role. */
+/** 403 unless the caller may give a member this role. */
 export function mayGiveRole(caller: Caller, role: Role): Refusal | null {
   // safety: role-given-without-limits
   if (!standsAlone(caller))
     return refuse('SCOPE_EXCEEDS_PARENT', {
       message:
-        'A credential that is limited to environments, names, addresses or a lifetime, or that ends with another, cannot invite members or change roles.',
+        'A credential that is limited to environments, names, addresses or a lifetime, or that is revoked together with another, cannot invite members or change roles.',
     });
   // safety: owner-made-by-owner
   if (role === 'owner' && !caller.isOwner) return refuse('SCOPE_EXCEEDS_PARENT', { message: 'Only an owner can make a member an owner.' });
@@ -28,7 +28,7 @@ export function mayGiveRole(caller: Caller, role: Role): Refusal | null {
   return withinPermissions(caller, permissionsOfRole(role));
 }
 
-/** Whether a role covers all that the caller holds, and something more. */
+/** Whether a role includes everything that the caller holds, and more. */
 function outranks(role: Role, caller: Caller): boolean {
   // safety: owner-outranks-others
   if (role === 'owner') return !caller.isOwner;

@@ -1,10 +1,13 @@
-// When secrets are due for rotation. Pure: rules, the time at which the current value was made, and `now` in, a period out. Invariant: a period
-// is named by the time at which it began, so whoever remembers that time raises or rotates once a period, however late or often it runs.
+// When secrets are due for rotation. Pure. Invariant: a period is identified by its start, so a task that remembers the start raises an
+// event or rotates once per period, however late or often it runs.
 import { Cron } from 'croner';
 import QuickLRU from 'quick-lru';
 import type { RotationConfig } from '../db/schema';
 
-/** A cron expression of five fields, names of months and days left out. The minute is a number: nothing is due more often than once an hour. */
+/**
+ * A cron expression with five fields, with month and weekday names replaced. The minute is a number, so nothing is due more often than once
+ * an hour.
+ */
 const FIELDS = /^\d{1,2}( [0-9*,/-]{1,40}){4}$/;
 const NAMES = /\b(JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|SUN|MON|TUE|WED|THU|FRI|SAT)\b/g;
 export const MOST_CRON = 100;
@@ -16,13 +19,13 @@ export function cronProblem(cron: string): string | null {
   const shape = 'must have five fields: minute (one number), hour, day of month, month and day of week, such as 0 3 1 * *';
   if (!FIELDS.test(cron.replaceAll(NAMES, '1'))) return shape;
   try {
-    return parsed(cron).nextRun(new Date(0)) === null ? 'never comes true' : null;
+    return parsed(cron).nextRun(new Date(0)) === null ? 'never matches' : null;
   } catch {
     return shape;
   }
 }
 
-/** The last time of a cron expression up to a time, and its next times after it. They are the same for all of a minute. */
+/** The last time of a cron expression up to a time, and its next times after it. They are the same within a minute. */
 interface Around {
   last: number | null;
   next: number[];
@@ -47,17 +50,17 @@ function timesAround(cron: string, now: number): Around {
 /** The next five times of a cron expression. */
 export const nextTimes = (cron: string, now: number): number[] => timesAround(cron, now).next;
 
-/** A rule by which a value, made at some time, becomes due. */
+/** A rule by which a value becomes due. */
 export type RotationRule = Pick<RotationConfig, 'cron'> & { every?: number };
 
-/** How long a period of a rule is, in milliseconds; of a cron expression, the one around `now`. */
+/** The length of a rule's period in milliseconds; for a cron expression, of the period around `now`. */
 function lengthOf({ cron, every = Number.POSITIVE_INFINITY }: RotationRule, now: number): number {
   if (cron === undefined) return every;
   const { last, next } = timesAround(cron, now);
   return last === null || next[0] === undefined ? Number.POSITIVE_INFINITY : next[0] - last;
 }
 
-/** When the current period of a rule began, for a value that was made at `since`; null while it is not due. */
+/** When the current period of a rule began, for a value created at `since`; null while it is not due. */
 function begunAt({ cron, every = Number.POSITIVE_INFINITY }: RotationRule, since: number, now: number): number | null {
   if (cron === undefined) return now - since < every ? null : since + Math.floor((now - since) / every) * every;
   const { last } = timesAround(cron, now);
@@ -65,8 +68,8 @@ function begunAt({ cron, every = Number.POSITIVE_INFINITY }: RotationRule, since
 }
 
 /**
- * Since when a value that was made at `since` is due, in the current period; null while no rule makes it due. Where several do, the shortest
- * counts: its periods are those in which the secret is called due again.
+ * Since when a value created at `since` has been due, in the current period; null while no rule makes it due. If several rules do, the one
+ * with the shortest period counts: the secret is reported as due once in each of its periods.
  */
 export function dueSince(rules: readonly RotationRule[], since: number, now: number): number | null {
   let [begun, shortest]: [number | null, number] = [null, Number.POSITIVE_INFINITY];

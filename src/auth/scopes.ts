@@ -1,4 +1,4 @@
-// Scopes: `resource:action`, `resource:*` and `*`. Pure: what exists, what covers what, what each role holds.
+// Scopes: `resource:action`, `resource:*` and `*`. Pure: which exist, which include which, and which each role holds.
 import type { Role } from '../db/schema';
 
 const actions = {
@@ -22,24 +22,24 @@ const actions = {
 type Actions = typeof actions;
 export type Scope = { [R in keyof Actions]: `${R}:${Actions[R][number]}` }[keyof Actions];
 
-/** What a provider token may do, and what its maker has to hold for it. */
+/** The scopes of provider tokens, and the scope that the creator of a token must hold for each. */
 export const providerScopes = { issue: 'secrets:write', rotate: 'secrets:rotate', revoke: 'secrets:delete' } as const satisfies Record<
   string,
   Scope
 >;
 export type ProviderScope = keyof typeof providerScopes;
 
-/** Every scope that a credential may be given, wildcards included. */
+/** Every scope that a credential can have, including wildcards. */
 export const allScopes: readonly string[] = [
   '*',
   ...Object.entries(actions).flatMap(([resource, verbs]) => [`${resource}:*`, ...verbs.map((verb) => `${resource}:${verb}`)]),
 ];
 
-/** Whether `held` gives `wanted`; a wildcard is covered by itself and by `*` alone. */
+/** Whether `held` includes `wanted`; a wildcard is included only in itself and in `*`. */
 export const covers = (held: readonly string[], wanted: string): boolean =>
   held.includes('*') || held.includes(wanted) || (!wanted.endsWith(':*') && held.includes(`${wanted.split(':')[0]}:*`));
 
-/** What each role holds. */
+/** The scopes of each role. */
 export const roleScopes = {
   owner: ['*'],
   admin: ['*'],

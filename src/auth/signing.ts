@@ -1,5 +1,6 @@
-// The deployment's own keys for JWTs: ES256 pairs in D1, the whole pair encrypted, a new one every thirty days. Invariants: a key counts only
-// as far as its ciphertext decrypts, so what somebody wrote into the database signs nothing; an id has a tag, so made-up ones cost no look.
+// The deployment's keys for JWTs: ES256 key pairs in D1, encrypted as a whole, a new one every thirty days. Invariants: a key is used only
+// if its ciphertext decrypts, so a key written directly to the database signs nothing; key ids have a tag, so an invented id causes no
+// query.
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import QuickLRU from 'quick-lru';
 import { fromUtf8, toBase62, utf8 } from '../crypto/bytes';
@@ -11,12 +12,12 @@ import { ApiError, refuse } from '../errors';
 import type { TokenRef } from './token';
 
 const DAY = 86_400_000;
-/** How long a key signs, and for how much longer what it signed is believed: more than a JWT lives. */
+/** How long a key signs, and how long its signatures are accepted, which is longer by more than a JWT's lifetime. */
 const SIGNS = 30 * DAY;
 const STAYS = SIGNS + 3_600_000;
-/** How long what was published stays so, in milliseconds: another isolate's new key is shown after this time. */
+/** How long published keys are cached, in milliseconds; another isolate's new key appears after this time. */
 const PUBLISHED = 60_000;
-/** How often an isolate asks D1 about one key that it does not know, in milliseconds. */
+/** How often an isolate looks up an unknown key in D1, in milliseconds. */
 const ASKS_EVERY = 10_000;
 
 export interface SigningKey {
@@ -28,11 +29,11 @@ export interface SigningKey {
 }
 
 export interface SigningKeys {
-  /** The key to sign with; makes one if the newest is too old. */
+  /** The key to sign with; creates one if the newest is too old. */
   current(now?: number): Promise<SigningKey>;
-  /** The key of that id, if it is one of this deployment's whose JWTs may live. */
+  /** The key with this id, if it belongs to this deployment and its JWTs may still be valid. */
   find(id: string, now?: number): Promise<SigningKey | null>;
-  /** The public keys whose JWTs may live, newest first, as D1 had them at most a minute ago. */
+  /** The public keys whose JWTs may still be valid, newest first, at most a minute old. */
   published(now?: number): Promise<JWK[]>;
   /** JWTs that this isolate has verified, by their digest. */
   verified: QuickLRU<string, { ref: TokenRef; until: number }>;
@@ -40,7 +41,7 @@ export interface SigningKeys {
 
 const isolate = new WeakMap<D1Database, SigningKeys>();
 
-/** The signing keys as this isolate knows them. */
+/** The signing keys, cached in this isolate. */
 export function signingKeysOf(db: D1Database, deployment: DeploymentKeys): SigningKeys {
   const known = isolate.get(db) ?? createSigningKeys(db, deployment.signing);
   isolate.set(db, known);
@@ -53,7 +54,7 @@ interface Stored {
   created_at: number;
 }
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share what is known of the keys.
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share the cached keys.
 export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
   let held: SigningKey[] = [];
   let looked = Number.NEGATIVE_INFINITY;
@@ -74,7 +75,7 @@ export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys
     const jwk = { ...pair, kid: id, alg: 'ES256', use: 'sig' };
     return { id, created_at, privateKey: privateKey as CryptoKey, publicKey: publicKey as CryptoKey, jwk };
   }
-  /** Reads what D1 has; answers the ids of what does not open. */
+  /** Reads the keys in D1. Returns the ids of those that do not decrypt. */
   async function look(now: number): Promise<string[]> {
     const { results } = await db
       .prepare('select id, key_sealed, created_at from signing_keys where created_at > ? order by created_at desc, id desc limit 20')
@@ -89,7 +90,7 @@ export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys
   const fresh = (now: number) => held.find(({ created_at }) => created_at > now - SIGNS);
   const isAlive = ({ created_at }: SigningKey, now: number) => created_at > now - STAYS;
 
-  /** Stores a new key, unless another isolate was first. */
+  /** Stores a new key, unless another isolate did first. */
   async function make(now: number, unreadable: string[]): Promise<void> {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const pair = await exportJWK(privateKey);

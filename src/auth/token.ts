@@ -1,6 +1,6 @@
-// Tokens: prefix + base62 of (format byte, 16 bytes of org id, 24 random bytes, 8-byte tag). The tag is HMAC-SHA256 over the
-// prefix and all before it, keyed by the deployment: what is forged, truncated, mistyped or re-prefixed is refused without asking
-// anyone, and a genuine token says by itself whose gate to ask. Invariant: only the SHA-256 of a token is ever stored.
+// Tokens: prefix + base62 of (format byte, 16 bytes of org id, 24 random bytes, 8-byte tag). The tag is HMAC-SHA256 over the prefix and
+// everything before it, keyed by the deployment. A token that was forged, truncated, mistyped or given another prefix is refused without
+// I/O, and a genuine token names its organisation. Invariant: only the SHA-256 of a token is stored.
 import QuickLRU from 'quick-lru';
 import { concat, fromBase62, randomBytes, toBase62, utf8 } from '../crypto/bytes';
 import { equal, hmac, sha256 } from '../crypto/digest';
@@ -17,7 +17,7 @@ export const prefixes = {
 
 export type Kind = keyof typeof prefixes;
 
-/** Tokens that admit to one page and no call: they are no credentials, and made alike. */
+/** Tokens that give access to one page and no API request. They are not credentials, but have the same format. */
 const pagePrefixes = { enrolment: 'svcenrol_', share: 'svcshare_' } as const;
 export type PageKind = keyof typeof pagePrefixes;
 
@@ -30,11 +30,11 @@ const LENGTH = 1 + 16 + 24 + 8;
 export interface TokenRef {
   kind: Kind | 'browser';
   org: string;
-  /** SHA-256 of the canonical token, hex; the id of a browser session. */
+  /** SHA-256 of the canonical token in hex; for a browser session, its id. */
   hash: string;
-  /** Of a browser session: the number of the JWT that asks; absent where the refresh cookie does. */
+  /** For a browser session: the number of the requesting JWT; absent for a refresh cookie. */
   jwt?: number;
-  /** Of a JWT: when it ends, in milliseconds. */
+  /** For a JWT: when it expires, in milliseconds. */
   until?: number;
 }
 
@@ -47,33 +47,33 @@ export interface NewToken {
 
 const tagOf = (key: Uint8Array, prefix: string, body: Uint8Array) => hmac(key, concat(utf8(prefix), body)).subarray(0, 8);
 
-/** Makes a token of that kind for an org. `key` is the deployment's token-tag key; `random` is given by known-answer tests alone. */
+/** Creates a token of this kind for an organisation. `key` is the deployment's token-tag key; only known-answer tests pass `random`. */
 export function newToken(kind: Kind | PageKind, org: string, key: Uint8Array, random = randomBytes(24)): NewToken {
   const bytes = idBytes('org', org);
-  if (!bytes) throw new Error('an org id is expected');
+  if (!bytes) throw new Error('an org id is required');
   const prefix = allPrefixes[kind];
   const body = concat(Uint8Array.of(FORMAT), bytes, random);
   const token = prefix + toBase62(concat(body, tagOf(key, prefix, body)));
   return { token, hash: sha256(token), hint: `${prefix}…${token.slice(-4)}` };
 }
 
-/** A token as it is spelled, not yet known to be genuine. */
+/** A parsed token, not yet verified. */
 export interface ReadToken<K = Kind> extends Omit<TokenRef, 'kind'> {
   kind: K;
-  /** Whether this deployment made it. `key` is the token-tag key. */
+  /** Whether this deployment created it. `key` is the token-tag key. */
   isGenuine(key: Uint8Array): boolean;
 }
 
-/** Tokens that this isolate has verified lately: whose they are and under which key, by hash. The tokens themselves are not kept. */
+/** Tokens recently verified by this isolate: organisation and key by hash. The tokens themselves are not stored. */
 const verified = new QuickLRU<string, { org: string; key: Uint8Array }>({ maxSize: 2500 });
 
-/** The one spelling of a token: that of an agent is also accepted under the prefix svc_agent_. */
+/** The canonical form of a token: agent tokens are also accepted with the prefix svc_agent_. */
 export const canonical = (text: string): string => text.replace(/^svc_agent_/, prefixes.agent);
 
-/** Reads the spelling of a credential's token; null for any other text. Does no I/O. */
+/** Parses a credential's token; null for any other text. Does no I/O. */
 export const readToken = (text: string): ReadToken | null => readAny(prefixes, canonical(text));
 
-/** The same for a token of a page: of that page, and of no other. */
+/** The same for a token of one kind of page. */
 export const readPageToken = (kind: PageKind, text: string): ReadToken<PageKind> | null => {
   const { [kind]: prefix } = pagePrefixes;
   return readAny({ [kind]: prefix } as Record<PageKind, string>, text);

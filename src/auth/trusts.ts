@@ -1,20 +1,23 @@
-// Workload identity: which tokens of which issuer a trust accepts. Pure: the gate decides by it when a token is exchanged, and again in each
-// request of a session token that it gave. Invariant: what a trust does not name is not accepted; text is compared exactly, case included,
-// without normalisation.
+// Workload identity: which tokens of which issuer a trust accepts. Pure. The gate evaluates it when a token is exchanged, and again in each
+// request of the resulting session token. Invariant: only what a trust names is accepted; text is compared exactly, including case, without
+// normalisation.
 import type { CredentialRow } from '../db/schema';
 import type { Trust, Workload } from '../db/trusts';
 import { contains, matches } from './globs';
 
-/** Characters of a claim's value, and values of a claim that is a list: what is longer matches nothing. */
+/** The most characters of a claim's value and the most values of a list claim: anything longer does not match. */
 const MOST_CHARACTERS = 1024;
 const MOST_VALUES = 100;
 
-/** The texts that a claim is compared by: a text, number or boolean is one, a list of texts is each of them. Anything else is none. */
+/**
+ * The values of a claim for comparison: a text, number or boolean is one value, a list of texts gives one value each. Anything else has
+ * none.
+ */
 export function valuesOf(payload: object, claim: string): string[] {
   const value: unknown = Object.hasOwn(payload, claim) ? payload[claim as keyof typeof payload] : undefined;
   const isText = (one: unknown): one is string => typeof one === 'string' && one.length <= MOST_CHARACTERS;
   if (isText(value)) return [value];
-  // Whose token it is, one text says.
+  // The subject must be a single text.
   // safety: subject-is-one-text
   if (claim === 'sub') return [];
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return [String(value)];
@@ -23,18 +26,19 @@ export function valuesOf(payload: object, claim: string): string[] {
 
 const listOf = (globs: string | string[]): string[] => (typeof globs === 'string' ? [globs] : globs);
 
-/** The values of a claim that one of its globs matches. */
+/** The values of a claim that match one of its globs. */
 const matching = (globs: string | string[], values: readonly string[]): string[] =>
   values.filter((value) => listOf(globs).some((glob) => matches(glob, value)));
 
-/** Why a trust does not accept what a token says; null if it does. The reason names nothing that the token says. */
+/** Why a trust does not accept a token; null if it does. The reason contains no data from the token. */
 export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: Workload): string | null {
   // safety: trust-issuer
   if (workload.issuer !== issuer) return 'the issuer does not match';
   // safety: trust-audience
   if (!workload.audiences.some((audience) => audiences.includes(audience))) return 'the audience does not match';
   // safety: trust-key
-  if (keys ? workload.key === null || !Object.hasOwn(keys, workload.key) : workload.key !== null) return 'the key is not one of the trust';
+  if (keys ? workload.key === null || !Object.hasOwn(keys, workload.key) : workload.key !== null)
+    return 'the key does not belong to the trust';
   for (const [claim, globs] of Object.entries(claims)) {
     const values = Object.hasOwn(workload.claims, claim) ? (workload.claims[claim] as string[]) : [];
     // safety: trust-claims
@@ -43,14 +47,14 @@ export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: 
   return null;
 }
 
-/** The same of a workload that is accepted, without what nothing depends on: to keep with its session token. */
+/** The parts of an accepted workload that the decision depends on, to store with its session token. */
 export const essential = ({ audiences, claims }: Trust, workload: Workload): Workload => ({
   ...workload,
   audiences: workload.audiences.filter((audience) => audiences.includes(audience)),
   claims: Object.fromEntries(Object.entries(claims).map(([claim, globs]) => [claim, matching(globs, workload.claims[claim] ?? [])])),
 });
 
-/** Whether a trust accepts, after a change, nothing that it did not accept before, and for no longer. */
+/** Whether a changed trust accepts nothing that it did not accept before, and for no longer. */
 export function isNarrowerTrust(before: Trust, after: Trust): boolean {
   const isWithin = (inner: string | string[], outer: string | string[]) =>
     listOf(inner).every((glob) => listOf(outer).some((other) => contains(other, glob)));
@@ -65,10 +69,10 @@ export function isNarrowerTrust(before: Trust, after: Trust): boolean {
   );
 }
 
-/** What was judged of session tokens lately. A row object is never changed: another state of a row is another object. */
+/** Recent decisions on session tokens. Row objects are immutable: a changed row is a new object. */
 const judged = new WeakMap<CredentialRow, { trust: CredentialRow; holds: boolean }>();
 
-/** Whether a trust, as it stands now, still accepts the workload of a session token. */
+/** Whether a trust, in its current state, still accepts the workload of a session token. */
 export function stillAccepts(trust: CredentialRow, session: CredentialRow): boolean {
   const before = judged.get(session);
   if (before?.trust === trust) return before.holds;

@@ -1,12 +1,12 @@
-// Bytes and their spellings: UTF-8, base64, base64url, base62, and the length-prefixed tuple that every MAC and AAD is made of.
-// Invariant: each decoder refuses (null) every spelling but the one that its encoder gives.
+// Bytes and their encodings: UTF-8, base64, base64url, base62, and the length-prefixed tuple used in every MAC and AAD. Invariant: each
+// decoder rejects (null) every encoding except the canonical one.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export const utf8 = (text: string): Uint8Array => encoder.encode(text);
 
-/** Decodes UTF-8 byte for byte (a BOM stays); null for what is not UTF-8. */
+/** Decodes UTF-8 byte for byte (a BOM stays); null if it is not UTF-8. */
 export function fromUtf8(bytes: Uint8Array): string | null {
   try {
     return decoder.decode(bytes);
@@ -27,7 +27,7 @@ export function concat(...parts: Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Joins parts so that no two different lists give the same bytes: each part behind its length, 4 bytes, big-endian. */
+/** Joins parts so that different lists never give the same bytes: each part is preceded by its length, 4 bytes, big-endian. */
 export function tuple(...parts: (string | Uint8Array)[]): Uint8Array {
   const pieces = parts.map((part) => (typeof part === 'string' ? utf8(part) : part));
   const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + 4 + piece.length, 0));
@@ -61,15 +61,15 @@ export function fromBase64Url(text: string): Uint8Array | null {
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const CODES = [...ALPHABET].map((char) => char.charCodeAt(0));
 const DIGIT = new Map(CODES.map((code, value) => [code, value]));
-/** Characters that `length` bytes take in base62. */
+/** The number of base62 characters for `length` bytes. */
 const width = (length: number) => Math.ceil((length * 8) / Math.log2(62));
 
-// Long division and multiplication by hand, in words of 16 bits and steps of three digits, since ids and tokens are spelled on
-// every request, and BigInt takes ten times as long.
+// Long division and multiplication in 16-bit words and steps of three digits: ids and tokens are encoded on every request, and BigInt takes
+// ten times as long.
 const WORD = 65_536;
 const STEP = 62 ** 3;
 
-/** Fixed-width big-endian base62, in ASCII order, so that the texts sort as the bytes do. */
+/** Fixed-width big-endian base62 in ASCII order, so texts sort like their bytes. */
 export function toBase62(bytes: Uint8Array): string {
   const odd = bytes.length % 2;
   const words: number[] = odd ? [bytes[0] as number] : [];
@@ -90,7 +90,7 @@ export function toBase62(bytes: Uint8Array): string {
   return String.fromCharCode(...codes);
 }
 
-/** Decodes fixed-width base62 of `length` bytes; null for another width, another character, or a number that does not fit. */
+/** Decodes fixed-width base62 of `length` bytes; null for a wrong width or character, or a number that does not fit. */
 export function fromBase62(text: string, length: number): Uint8Array | null {
   if (text.length !== width(length)) return null;
   const words = new Array<number>(Math.ceil(length / 2)).fill(0);

@@ -1,5 +1,5 @@
-// Hashes and MACs. Synchronous (node:crypto), because the gate decides and writes within one turn: an await between would let
-// another call run in the middle of a decision.
+// Hashes and MACs. Synchronous (node:crypto), because the gate decides and writes within one turn: an await in between would let another
+// call interleave.
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { utf8 } from './bytes';
 
@@ -19,13 +19,13 @@ export const hmacHex = (key: Uint8Array, data: Uint8Array): string => createHmac
 export const hkdf = (key: Uint8Array, salt: Uint8Array, info: string, length = 32): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', key, salt, utf8(info), length));
 
-/** Compares in time that depends on the lengths alone. */
+/** Compares in time that depends only on the lengths. */
 export function equal(a: string | Uint8Array, b: string | Uint8Array): boolean {
   const [x, y] = [a, b].map((side) => (typeof side === 'string' ? utf8(side) : side)) as [Uint8Array, Uint8Array];
   return x.length === y.length && timingSafeEqual(x, y);
 }
 
-/** Compares a secret with a guess of any length in time that does not tell the secret's length either. */
+/** Compares a secret with a guess of any length, without revealing the secret's length through timing. */
 export function equalSecret(secret: string, guess: string): boolean {
   return equal(sha256(secret), sha256(guess));
 }

@@ -1,7 +1,6 @@
-// Encryption: AES-256-GCM (NIST SP 800-38D) under a key that serves for one message alone.
-// Each message draws 24 random bytes of salt; HKDF turns root key, salt and purpose into a fresh data key and nonce, so that no
-// nonce is ever used twice under one key, whatever the number of messages. The context (who and what the plaintext belongs to) is
-// authenticated, length-prefixed: a ciphertext moved elsewhere does not decrypt.
+// Encryption: AES-256-GCM (NIST SP 800-38D) with a separate key for each message. Each message draws 24 random bytes of salt; HKDF derives
+// a data key and nonce from root key, salt and purpose, so a nonce is never reused under a key, regardless of the number of messages. The
+// context (what the plaintext belongs to) is authenticated, length-prefixed: a ciphertext moved elsewhere does not decrypt.
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
 import { hkdf } from './digest';
@@ -10,7 +9,7 @@ const FORMAT = 1;
 const SALT = 24;
 const TAG = 16;
 
-/** What a key is used for; part of key derivation and of the authenticated data. */
+/** The purpose of a key; part of key derivation and of the authenticated data. */
 export type Purpose =
   | 'org key'
   | 'deployment key'
@@ -32,7 +31,7 @@ function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
 
 const authenticated = (purpose: Purpose, context: string[]) => tuple(Uint8Array.of(FORMAT), purpose, ...context);
 
-/** Encrypts `plaintext` to base64 of format byte, salt, ciphertext and tag. `salt` is given by known-answer tests alone. */
+/** Encrypts `plaintext` to base64 of format byte, salt, ciphertext and tag. Only known-answer tests pass `salt`. */
 export function encrypt(root: Uint8Array, purpose: Purpose, context: string[], plaintext: Uint8Array, salt = randomBytes(SALT)): string {
   const { key, iv } = derive(root, salt, purpose);
   const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG });
@@ -41,14 +40,14 @@ export function encrypt(root: Uint8Array, purpose: Purpose, context: string[], p
   return toBase64(concat(Uint8Array.of(FORMAT), salt, body, cipher.getAuthTag()));
 }
 
-/** Salt, and ciphertext with tag, of what `encrypt` gave; null for what has another form. */
+/** The salt and the ciphertext with tag from an `encrypt` result; null if the format differs. */
 function parse(sealed: string) {
   const bytes = fromBase64(sealed);
   if (!bytes || bytes.length < 1 + SALT + TAG || bytes[0] !== FORMAT) return null;
   return { salt: bytes.subarray(1, 1 + SALT), body: bytes.subarray(1 + SALT) };
 }
 
-/** Decrypts what `encrypt` gave; null if a single bit of it, the key, the purpose or the context is another. */
+/** Decrypts an `encrypt` result; null if any bit of it, the key, the purpose or the context differs. */
 export function decrypt(root: Uint8Array, purpose: Purpose, context: string[], sealed: string): Uint8Array | null {
   const parsed = parse(sealed);
   if (!parsed) return null;
@@ -63,12 +62,12 @@ export function decrypt(root: Uint8Array, purpose: Purpose, context: string[], s
   }
 }
 
-/** Decrypts one secret value; null if what `encrypt` gave, the key or the context is another. */
+/** Decrypts one secret value; null if the ciphertext, the key or the context differs. */
 export type Decrypter = () => Promise<Uint8Array | null>;
 
 /**
- * The same for a secret value, which is read often: what can be done once is done here. Web Crypto takes a third of the time of a decipher
- * stream; the data key cannot be extracted, and no plaintext is kept.
+ * The same for a secret value that is read often: one-time work is done here. Web Crypto takes a third of the time of a decipher stream;
+ * the data key cannot be extracted, and no plaintext is cached.
  */
 export async function decrypterOf(root: Uint8Array, context: string[], sealed: string): Promise<Decrypter> {
   const parsed = parse(sealed);

@@ -1,20 +1,20 @@
-// New values for secrets that are rotated without one: characters for the types that are plain text, keys for those that are keys.
-// Every value comes from the platform's cryptographic generator, and every character of a text is equally likely.
-// A type of which only a third party can make a valid value (a database, a CA, an OAuth provider) has no generator.
+// Generates values for secrets: characters for plain text types, keys for key types. Every value comes from the platform's cryptographic
+// generator, and every character of a text is equally likely. Types whose values only a third party can issue (a database, a CA, an OAuth
+// provider) have no generator.
 
 import { randomBytes, toBase64 } from './bytes';
 import { encodeOpenSsh } from './openssh';
 import { pem } from './pem';
 
-/** length: characters, 8 to 4096; charset: a name in `CHARSETS`, or the characters themselves. Only plain text types take them. */
+/** length: characters, 8 to 4096; charset: a name in `CHARSETS`, or the characters themselves. Only for plain text types. */
 export type GenerateOptions = { length?: number; charset?: string };
-/** public_key is set for key pairs, in the form their users hand out: an authorized_keys line, or SPKI PEM. It is no secret. */
+/** public_key is set for key pairs, in the form their users distribute: an authorized_keys line or SPKI PEM. It is not secret. */
 export type Generated = { value: string; public_key?: string };
 
 const MIN_LENGTH = 8;
 const MAX_LENGTH = 4096;
 
-/** The plain text types and how many characters they get by default. */
+/** The plain text types and their default lengths. */
 const TEXT_LENGTHS = new Map([
   ['password', 32],
   ['api_key', 40],
@@ -22,7 +22,7 @@ const TEXT_LENGTHS = new Map([
   ['env_var', 32],
 ]);
 
-/** The types with a form of their own, which leaves nothing to choose. */
+/** The types with a fixed form, without options. */
 const FIXED_FORMS = new Map([
   ['webhook_secret', webhookSecret],
   ['ssh_key', sshKey],
@@ -35,8 +35,8 @@ const DIGITS = '0123456789';
 const SYMBOLS = '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~';
 
 /**
- * Names win over literals. Some are here because they are also made of distinct letters: without its entry, `base64` would be
- * taken as the six characters b, a, s, e, 6 and 4, and give a weak value without a word.
+ * Names take precedence over literals. Some names are included because they consist of distinct letters: without its entry, `base64` would
+ * be read as the six characters b, a, s, e, 6 and 4 and silently give a weak value.
  */
 const CHARSETS = new Map([
   ['alphanumeric', UPPER + LOWER + DIGITS],
@@ -56,19 +56,19 @@ const CHARSETS = new Map([
   ['ascii', UPPER + LOWER + DIGITS + SYMBOLS],
 ]);
 
-/** Letters, digits and the other unreserved characters of RFC 3986: they stand for themselves in URLs, shells and .env files. */
+/** Letters, digits and the other unreserved characters of RFC 3986: they need no escaping in URLs, shells and .env files. */
 const PASSWORD_CHARSET = `${UPPER + LOWER + DIGITS}-_.~`;
-/** What the usual password policies ask for, and a first character that no shell takes for an option (-) or a home directory (~). */
+/** The usual password rules, and a first character that shells do not treat as an option (-) or a home directory (~). */
 const PASSWORD_RULES = [/[a-z]/, /[A-Z]/, /[0-9]/, /^[a-zA-Z0-9]/];
 
-/** Whether a value can be generated for a secret of that type; false for unknown types. */
+/** Whether a value can be generated for a secret of this type; false for unknown types. */
 export function canGenerate(type: string): boolean {
   return TEXT_LENGTHS.has(type) || FIXED_FORMS.has(type);
 }
 
 /**
- * What is wrong with these options for that type, as a validation detail (path such as `generate.length`), or null.
- * Absent options are never wrong, even for a type without a generator: ask `canGenerate` for that.
+ * What is wrong with these options for this type, as a validation detail (path such as `generate.length`), or null. Absent options are
+ * always valid, even for a type without a generator: use `canGenerate` for that.
  */
 export function optionsProblem(type: string, options: GenerateOptions | undefined): { path: string; message: string } | null {
   if (!options) return null;
@@ -112,12 +112,12 @@ export async function generate(type: string, options: GenerateOptions = {}): Pro
   return { value: randomText(CHARSETS.get(charset) ?? charset, length) };
 }
 
-/** At most one of each character: a repeated one would be drawn more often than the others. */
+/** No repeated characters: they would be drawn more often than the others. */
 function isLiteralCharset(charset: string): boolean {
   return /^[\x20-\x7e]{2,256}$/.test(charset) && new Set(charset).size === charset.length;
 }
 
-/** Draws whole passwords until one obeys the rules: to patch one up would make some of the passwords likelier than others. */
+/** Draws whole passwords until one satisfies the rules: patching one would make some passwords likelier than others. */
 function password(length: number): string {
   for (;;) {
     const value = randomText(PASSWORD_CHARSET, length);
@@ -127,7 +127,7 @@ function password(length: number): string {
 
 /** `length` characters, each drawn uniformly from `charset` (at most 256 characters). */
 function randomText(charset: string, length: number): string {
-  // Bytes past the last whole multiple are dropped: a bare `byte % charset.length` would favour the first characters.
+  // Bytes past the last whole multiple are dropped: a plain `byte % charset.length` would favour the first characters.
   const limit = 256 - (256 % charset.length);
   let text = '';
   while (text.length < length) {

@@ -1,4 +1,4 @@
-// Gzip (RFC 1952), by the platform's streams.
+// Gzip (RFC 1952) with the platform's streams.
 
 const pipe = async (bytes: Uint8Array, through: TransformStream): Promise<Uint8Array> =>
   new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(through)).arrayBuffer());

@@ -1,6 +1,6 @@
-// Keys: master keys wrap the deployment's key and one key an org, and nothing else; every other key comes from those two by HKDF.
-// They live in the memory of the Worker alone. Invariant: a wrapped key opens only as what it is: its purpose, its owner and the
-// master key's id are authenticated.
+// Keys: master keys wrap only the deployment's key and one key per organisation; every other key is derived from those by HKDF. Plaintext
+// keys exist only in the Worker's memory. Invariant: a wrapped key decrypts only as what it is: its purpose, its owner and the master key's
+// id are authenticated.
 import { asc, eq, gt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { deploymentKeys, orgKeys } from '../db/schema';
@@ -29,9 +29,9 @@ export interface OrgKeys {
   fingerprint: Uint8Array;
   /** Keyed digests of requests. */
   digest: Uint8Array;
-  /** MACs of rows: lent to the gate. */
+  /** MACs of rows: shared with the gate. */
   row: Uint8Array;
-  /** Kept answers: lent to the gate. */
+  /** Stored responses: shared with the gate. */
   answer: Uint8Array;
   /** Seed of the key that signs checkpoints of the audit log. */
   checkpoint: Uint8Array;
@@ -54,7 +54,7 @@ export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key:
   return { master_id: id, key_sealed: encrypt(master, purpose, [owner, id], key) };
 }
 
-/** Unwraps a key; refuses as MISCONFIGURED if no configured master key decrypts it. */
+/** Unwraps a key; throws MISCONFIGURED if no configured master key decrypts it. */
 export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, { master_id, key_sealed }: WrappedKey): Uint8Array {
   const master = masters.find(({ id }) => id === master_id);
   const key = master && decrypt(master.key, purpose, [owner, master_id], key_sealed);
@@ -69,7 +69,7 @@ export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, { 
   return key;
 }
 
-/** How long an isolate holds an org's key before it looks whether it still exists. */
+/** How long an isolate caches an organisation's key before it checks that it still exists. */
 const HELD_FOR = 600_000;
 const MOST_HELD = 1000;
 
@@ -81,15 +81,15 @@ const isolate = new WeakMap<D1Database, Held>();
 const keyrings = new WeakMap<D1Database, { masters: MasterKey[]; keyring: Keyring }>();
 
 export interface Keyring {
-  /** The deployment's keys; with `org`, that org's come along in the same query. */
+  /** The deployment's keys; with `org`, the same query also reads that organisation's. */
   deployment(org?: string): Promise<DeploymentKeys>;
-  /** An org's keys; null if it has none: it does not exist, or has been ended. */
+  /** An organisation's keys; null if it has none: it does not exist or was deleted. */
   org(id: string): Promise<OrgKeys | null>;
-  /** Makes keys for a new org; the wrapped one is to be stored with it. */
+  /** Creates keys for a new organisation; the wrapped key must be stored with it. */
   create(id: string): { keys: OrgKeys; wrapped: WrappedKey };
 }
 
-/** The keys of this isolate, read from D1 when first needed. */
+/** The keyring of this isolate, read from D1 on first use. */
 export function keyringOf(db: D1Database, masters: MasterKey[]): Keyring {
   const known = keyrings.get(db);
   if (known?.masters === masters) return known.keyring;
@@ -109,7 +109,7 @@ function createKeyring(db: D1Database, masters: MasterKey[]): Keyring {
     held.orgs.set(id, { keys, until: Date.now() + HELD_FOR });
     return keys;
   };
-  /** The key rows of the deployment and, where named, of one org: one query. */
+  /** The key rows of the deployment and, if given, of one organisation, in one query. */
   const read = (org: string) =>
     orm
       .select({ owner: deploymentKeys.id, master_id: deploymentKeys.master_id, key_sealed: deploymentKeys.key_sealed })
@@ -129,7 +129,7 @@ function createKeyring(db: D1Database, masters: MasterKey[]): Keyring {
       .values({ id: 'deployment', ...wrap(masters, 'deployment key', 'deployment', key), created_at: Date.now() })
       .onConflictDoNothing()
       .catch(unavailable);
-    // Another isolate may have been first: what is stored counts.
+    // Another isolate may have been first: the stored key counts.
     const rows = await read('');
     return rows[0] as WrappedKey;
   };
@@ -166,30 +166,30 @@ function createKeyring(db: D1Database, masters: MasterKey[]): Keyring {
   };
 }
 
-/** Keys that one call of `rewrap` looks at. */
+/** Keys that one call of `rewrap` processes. */
 const REWRAPPED_AT_ONCE = 100;
 
 export interface Rewrapped {
-  /** Wrapped keys under the current master key, now; and all of them. */
+  /** Wrapped keys under the current master key, and all wrapped keys. */
   done: number;
   total: number;
-  /** The owner that this call came to, or null: it came to the last one. */
+  /** The last owner that this call processed, or null if it processed the last one. */
   next: string | null;
-  /** How many this call re-wrapped. */
+  /** How many keys this call re-wrapped. */
   changed: number;
 }
 
 /**
- * Puts the wrapped keys whose owners come after `after` under the current master key, at most 100 a call. What was wrapped stays the
- * same, so nobody needs to hear of it. Each is replaced only where it still is what was opened: calls may race and be cut off. Those
- * that are under it already are opened too, so that a whole walk proves each. Where one does not open, it stays, the others are
- * re-wrapped, and the call is refused as MISCONFIGURED.
+ * Re-wraps the keys of owners after `after` with the current master key, at most 100 per call. The keys themselves do not change, so
+ * nothing else is affected. Each is replaced only if it is unchanged since it was read, so calls may race or be interrupted. Keys already
+ * under the current master key are decrypted too, so a full walk verifies each. If one does not decrypt, it stays, the others are
+ * re-wrapped, and the call throws MISCONFIGURED.
  */
 export async function rewrap(db: D1Database, masters: MasterKey[], after: string): Promise<Rewrapped> {
   const orm = drizzle(db);
   const current = (masters[0] as MasterKey).id;
   const columns = { master_id: deploymentKeys.master_id, key_sealed: deploymentKeys.key_sealed };
-  // 'deployment' comes before every 'org_…'.
+  // 'deployment' sorts before every 'org_…'.
   const rows = await orm
     .select({ owner: sql<string>`${deploymentKeys.id}`.as('owner'), ...columns })
     .from(deploymentKeys)

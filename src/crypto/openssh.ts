@@ -1,13 +1,14 @@
-// The container in which OpenSSH keeps an Ed25519 private key, unencrypted: a pure encoder, no randomness and no key derivation.
-// For the same seed, public key, checkint and comment its output equals the file of ssh-keygen, byte for byte.
+// The container format of OpenSSH for an unencrypted Ed25519 private key: a pure encoder without randomness or key derivation. For the same
+// seed, public key, checkint and comment, its output equals the file of ssh-keygen byte for byte.
 
 import { concat, tuple as strings, toBase64, utf8 } from './bytes';
 import { pem } from './pem';
 
-// `strings` is a row of RFC 4251 `string`s (section 5): a tuple happens to spell them, each part behind its uint32 length in bytes.
+// `strings` is a sequence of RFC 4251 `string`s (section 5). `tuple` has the same encoding: each part is preceded by its uint32 length in
+// bytes.
 
 const KEY_TYPE = 'ssh-ed25519';
-/** The block size of cipher `none`, to which the private section is padded. */
+/** The block size of the cipher `none`, to which the private section is padded. */
 const BLOCK = 8;
 
 /**
@@ -28,12 +29,12 @@ export function encodeOpenSsh(
 ): { privateKey: string; publicKey: string } {
   if (seed.length !== 32 || publicKey.length !== 32) throw new RangeError('an Ed25519 seed and public key have 32 bytes each');
   if (checkint !== checkint >>> 0) throw new RangeError('the checkint is an unsigned 32-bit integer');
-  // A line end would let a comment add a second line, that is a second key, to an authorized_keys file.
+  // A line break would let a comment add a second line, that is a second key, to an authorized_keys file.
   if (/[\r\n\0]/.test(comment)) throw new RangeError('the comment of a key is a single line');
 
   const publicBlob = strings(KEY_TYPE, publicKey);
   const check = uint32(checkint);
-  // The number stands there twice: a reader that deciphers with a wrong passphrase sees two that differ.
+  // The number is repeated: after decryption with a wrong passphrase, the two differ.
   const secret = concat(check, check, publicBlob, strings(concat(seed, publicKey), comment));
   const padding = Uint8Array.from({ length: -secret.length & (BLOCK - 1) }, (_, i) => i + 1);
   const file = concat(

@@ -1,11 +1,10 @@
-// The PEM armour (RFC 7468) around the bytes of keys.
-// Every PEM made here has lines of one width, LF line ends, and ends with a line end: readers of OpenSSH keys insist on it.
+// PEM encoding (RFC 7468) of keys. Lines have one width and end with LF, and so does the last line, which readers of OpenSSH keys require.
 
 import { toBase64 } from './bytes';
 
 /**
  * Wraps bytes as one PEM block.
- * @param label what stands after BEGIN and END, such as `PRIVATE KEY`
+ * @param label the text after BEGIN and END, such as `PRIVATE KEY`
  * @param columns characters per line: 64 in RFC 7468, 70 in OpenSSH
  */
 export function pem(label: string, bytes: Uint8Array, columns: number): string {

@@ -1,9 +1,8 @@
-// Ids: a type prefix and 16 bytes in base62: 6 of the time in milliseconds, 10 random. They sort by time of creation, and nobody
-// can guess one.
+// Ids: a type prefix and 16 bytes in base62, 6 of the time in milliseconds and 10 random. They sort by creation time and cannot be guessed.
 import { fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
 import type { CredentialKind } from './schema';
 
-/** The prefix of the ids of each kind: the one table. `value` is a ciphertext, which is bound to an id of its own. */
+/** The id prefix of each kind, defined only here. `value` is a ciphertext, which is bound to an id of its own. */
 export const idPrefixes = {
   org: 'org',
   environment: 'env',
@@ -40,19 +39,19 @@ export type Prefix = (typeof idPrefixes)[IdKind];
 
 const { api_key, session, agent, provider, break_glass, browser, trust } = idPrefixes;
 
-/** The prefix of the id of each kind of credential. */
+/** The id prefix of each kind of credential. */
 export const credentialPrefixes = { api_key, session, agent, provider, break_glass, browser, trust } as const satisfies Record<
   CredentialKind,
   Prefix
 >;
 
-/** What ids of a kind begin with. */
+/** The start of ids of a kind. */
 export const idStart = (kind: IdKind): string => `${idPrefixes[kind]}_`;
 
-/** An id of that kind, for documents. */
+/** An example id of a kind, for documentation. */
 export const exampleId = (kind: IdKind): string => `${idStart(kind)}01M9xQeKcX3vTz6nWJfQ4b`;
 
-/** The kind of credential that an id is of, by its prefix; null for the id of anything else. */
+/** The kind of credential that an id belongs to, by its prefix; null for any other id. */
 export function credentialKindOf(id: string): CredentialKind | null {
   const prefix = id.slice(0, id.indexOf('_'));
   const found = Object.entries(credentialPrefixes).find(([, one]) => one === prefix);
@@ -64,7 +63,7 @@ let time = 0;
 const newest = new DataView(new ArrayBuffer(16));
 const bytes = new Uint8Array(newest.buffer);
 
-/** A new id. Within one isolate later ids sort after earlier ones, also within a millisecond. */
+/** A new id. Within one isolate, later ids sort after earlier ones, even within a millisecond. */
 export function newId(prefix: Prefix, now = Date.now()): string {
   if (now > time) {
     time = now;
@@ -72,14 +71,14 @@ export function newId(prefix: Prefix, now = Date.now()): string {
     newest.setUint32(2, time % 2 ** 32);
     bytes.set(drawn(10), 6);
   } else {
-    // The first 5 random bytes count up, the last 5 are fresh, so that an id does not tell its neighbours.
+    // The first 5 random bytes count up and the last 5 are fresh, so an id does not reveal its neighbours.
     increment(bytes.subarray(6, 11));
     bytes.set(drawn(5), 11);
   }
   return `${prefix}_${toBase62(bytes)}`;
 }
 
-/** Random bytes for ids, drawn many at a time. Each is given out once. */
+/** Random bytes for ids, drawn in bulk and each used once. */
 const POOL = 4096;
 let pool: Uint8Array = new Uint8Array();
 
@@ -90,11 +89,11 @@ function drawn(length: number): Uint8Array {
   return given;
 }
 
-/** The 16 bytes of an id, or null if the text is no id of that type. */
+/** The 16 bytes of an id, or null if the text is not an id of that type. */
 export const idBytes = (prefix: Prefix, id: string): Uint8Array | null =>
   id.startsWith(`${prefix}_`) ? fromBase62(id.slice(prefix.length + 1), 16) : null;
 
-/** The id of that type with those 16 bytes. */
+/** The id of that type with these 16 bytes. */
 export const idOf = (prefix: Prefix, bytes: Uint8Array): string => `${prefix}_${toBase62(bytes)}`;
 
 /** Adds one to a big-endian number. */

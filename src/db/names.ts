@@ -1,5 +1,5 @@
-// The forms of what a path names: ids, slugs and secret names. Invariant: what has none of these forms names nothing, and reaches neither
-// rows nor the audit log.
+// The forms of ids, slugs and secret names in paths. Invariant: a text in none of these forms names nothing and reaches neither rows nor
+// the audit log.
 import { credentialPrefixes, idBytes, type Prefix } from './ids';
 
 const isId =
@@ -7,14 +7,14 @@ const isId =
   (text: string): boolean =>
     prefixes.some((prefix) => idBytes(prefix, text) !== null);
 
-/** A slug of an environment: 1 to 63 of a-z, 0-9 and -, not at an end. */
+/** A slug of an environment: 1 to 63 of a-z, 0-9 and -, not starting or ending with -. */
 export const isSlug = (text: string): boolean => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
 
-/** A secret's name: 1 to 255 characters, segments between slashes, none of them empty, `.` or `..`. */
+/** A secret's name: 1 to 255 characters; segments between slashes must not be empty, `.` or `..`. */
 export const isSecretName = (text: string): boolean =>
   /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/.test(text) && text.split('/').every((part) => !['', '.', '..'].includes(part));
 
-/** Whether a text has the form of what it is to name. */
+/** Whether a text has the form of a reference to each kind of resource. */
 export const forms = {
   environment: (text: string) => isSlug(text) || isId('env')(text),
   name: isSecretName,

@@ -1,6 +1,6 @@
-// Pages: opaque cursors, encrypted and bound to an organisation and a list. A cursor holds the position of the last item of its page, so
-// that items inserted or deleted meanwhile make no other appear twice or vanish. Invariant: it tells nobody what that item is, which may
-// be one that its reader is not shown.
+// Pages: opaque cursors, encrypted and bound to an organisation and a list. A cursor contains the position of the last item of its page, so
+// concurrent inserts and deletes cause no duplicates or gaps. Invariant: a cursor does not reveal that item, which its reader may not be
+// allowed to see.
 import { fromBase64, fromBase64Url, fromUtf8, toBase64, toBase64Url, utf8 } from '../crypto/bytes';
 import { decrypt, encrypt } from '../crypto/envelope';
 
@@ -10,7 +10,7 @@ export interface Page<T> {
   has_more: boolean;
 }
 
-/** What a list gives: its items and where it stopped, or null at its end. */
+/** A page of a list: its items and where it stopped, or null at the end. */
 export interface Slice<T> {
   items: T[];
   next: string | null;
@@ -24,7 +24,7 @@ export function toCursor(key: Uint8Array, org: string, list: string, position: s
   return toBase64Url(fromBase64(encrypt(key, 'cursor', [org, list], utf8(position))) as Uint8Array);
 }
 
-/** The position that a cursor holds, or null if it is not this list's, or not exactly as it was given. */
+/** The position in a cursor; null if it belongs to another list or was altered. */
 export function fromCursor(key: Uint8Array, org: string, list: string, cursor: string): string | null {
   const bytes = fromBase64Url(cursor);
   const opened = bytes && decrypt(key, 'cursor', [org, list], toBase64(bytes));

@@ -1,5 +1,5 @@
-// The rows that decide: which kinds there are, where they lie in D1, how they are found, what authenticates them, and when they may be purged.
-// Invariant: a row keeps its MAC while a later release adds columns.
+// The rows that authorisation decisions depend on: their kinds, D1 tables, unique keys, MACs and purge times. Invariant: a row keeps its
+// MAC when a later release adds columns.
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
@@ -44,7 +44,7 @@ export interface RowTypes {
 }
 export type RowKind = keyof RowTypes;
 
-/** Where rows of a kind live in D1, and under which unique key within which space they are found. A deleted secret has none. */
+/** The D1 table of each kind, and the unique key that finds a row within a space. A deleted secret has no key. */
 export const places: {
   [K in RowKind]: { table: (typeof tables)[K]; space(row: RowTypes[K]): string; key(row: RowTypes[K]): string | null };
 } = {
@@ -58,7 +58,7 @@ export const places: {
   credential: { table: schema.credentials, space: (row) => row.kind, key: (row) => row.token_hash },
   secret: { table: schema.secrets, space: (row) => row.environment_id, key: (row) => (row.deleted_at === null ? row.name : null) },
   policy: { table: schema.policies, space: () => '', key: (row) => row.id },
-  // One request is held once: asking again finds what has not ended.
+  // A request is held once: a repeat finds the approval that has not ended.
   approval: { table: schema.approvals, space: (row) => row.root, key: (row) => (row.ended_at === null ? row.digest : null) },
   device: { table: schema.devices, space: (row) => row.member_id ?? '', key: (row) => row.id },
   webhook: { table: schema.webhooks, space: () => '', key: (row) => row.id },
@@ -85,7 +85,7 @@ const tables = {
   sync: schema.syncs,
 };
 
-/** Columns that the first release did not have, by kind. */
+/** Columns added after the first release, by kind. */
 const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
   org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at', 'audit_retention_days']),
   member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at', 'connections']),
@@ -109,7 +109,7 @@ const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
   version: new Set(['generated']),
 };
 
-/** A row as it is stored here. A release before may have written it, without the columns that came later. */
+/** A stored row. An earlier release may have written it without columns that were added later. */
 export const rowOf = <K extends RowKind>(kind: K, body: string): RowTypes[K] => {
   const row = JSON.parse(body);
   for (const column of ADDED[kind] ?? []) row[column] ??= null;
@@ -117,22 +117,25 @@ export const rowOf = <K extends RowKind>(kind: K, body: string): RowTypes[K] => 
 };
 
 export const DAY = 86_400_000;
-/** How long a deleted secret can be restored, and how long an ended credential is remembered as such. */
+/** How long a deleted secret can be restored, and how long an ended credential is remembered. */
 export const RESTORABLE = 7 * DAY;
 export const REMEMBERED = 90 * DAY;
-/** How long an approval is kept after its end: a compliance report looks back a year. */
+/** How long an approval is kept after it ends: a compliance report looks back a year. */
 const APPROVALS_KEPT = 400 * DAY;
 
 /** How long a sync is kept. */
 const SYNCS_KEPT = 30 * DAY;
 
-/** Credentials that come and go: they are bounded in time, and not among the 10,000. */
+/** Short-lived credentials: they do not count towards the limit of 10,000. */
 export const isBrief = (kind: CredentialKind): boolean => kind === 'session' || kind === 'browser';
 
-/** How long a revoked session stays in the gate: longer than a challenge serves, so that none begins a session twice. D1 remembers it. */
+/**
+ * How long a revoked session stays in the gate: longer than a challenge is valid, so no challenge begins a session twice. D1 keeps it
+ * longer.
+ */
 const STAYS_REVOKED = 600_000;
 
-/** When a row may be cleared away, or null if it stays. A session token that is over leaves the gate early: D1 remembers it. */
+/** When a row may be swept, or null if it stays. An ended session token leaves the gate early; D1 keeps it. */
 export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | null {
   if (kind === 'secret') {
     const { deleted_at } = row as SecretRow;
@@ -151,8 +154,8 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
 }
 
 /**
- * The MAC of a row: over its kind and every column but the MAC itself and ciphertext, which authenticates itself. A column that a later
- * release has added is as absent while it is null: rows of the release before keep their MACs.
+ * The MAC of a row: over its kind and every column except the MAC itself and ciphertext, which is authenticated on its own. A column added
+ * by a later release is left out while it is null, so rows of earlier releases keep their MACs.
  */
 export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): string {
   const values = row as Record<string, unknown>;
@@ -163,7 +166,7 @@ export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): 
   return hmacHex(key, tuple('svc/v1/row', kind, JSON.stringify(columns)));
 }
 
-/** A row as D1 gives it to a raw query, with its JSON columns parsed. */
+/** A row from a raw D1 query, with its JSON columns parsed. */
 export function fromD1<T>(table: (typeof tables)[RowKind] | typeof schema.secretVersions, raw: Record<string, unknown>): T {
   const row: Record<string, unknown> = {};
   for (const [name, column] of Object.entries(getTableColumns(table)))
@@ -171,7 +174,7 @@ export function fromD1<T>(table: (typeof tables)[RowKind] | typeof schema.secret
   return row as T;
 }
 
-/** The same for a row that somebody may have altered: null where a column does not even parse. */
+/** The same for a row that may have been altered: null if a column does not parse. */
 export function readable<K extends RowKind>(kind: K, raw: Record<string, unknown>): RowTypes[K] | null {
   try {
     return fromD1<RowTypes[K]>(places[kind].table, raw);
@@ -180,5 +183,5 @@ export function readable<K extends RowKind>(kind: K, raw: Record<string, unknown
   }
 }
 
-/** A table's name in SQL, for guards that name it. */
+/** A table's name in SQL. */
 export const tableName = (kind: RowKind): string => getTableName(places[kind].table);

@@ -1,5 +1,5 @@
-// Statements for whole rows of our tables. Their SQL is spelled once a table, for building it anew for every change costs more than
-// all else that the gate computes then.
+// SQL statements for whole rows. Their SQL is built once per table: building it for every change would cost more than everything else the
+// gate computes.
 import { getTableColumns, getTableName, type Table } from 'drizzle-orm';
 import { utf8 } from '../crypto/bytes';
 
@@ -32,7 +32,8 @@ function spell(table: Table): Spelled {
     update: `update ${name} set ${names.map((column) => `${column} = ?`)}`,
     insertAll: `insert into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
     upsert: `insert or replace into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
-    // An upsert, for its select can be told to go from the rows to the table; of an update with `from` SQLite decides, and walks the org.
+    // An upsert, because its select can be forced to go from the rows to the table; for an update with `from`, SQLite chooses the order and
+    // scans the organisation.
     // safety: bulk-update-by-index
     revise: `insert into ${name} (${names}) select ${names.map((column) => `w.value ->> '${column}'`)} from json_each(?) w
       cross join ${name} t on t.org_id = ? and t.id = w.value ->> 'id' and t.revision = (w.value ->> 'revision') - 1
@@ -42,7 +43,7 @@ function spell(table: Table): Spelled {
   return made;
 }
 
-/** The values of a row as D1 takes them. A column that the row does not name is null. */
+/** The values of a row for D1. A missing column is null. */
 const valuesOf = ({ columns }: Spelled, row: object): unknown[] =>
   columns.map(([name, column]) => {
     const value = (row as Record<string, unknown>)[name];
@@ -54,28 +55,28 @@ export function insertOf(table: Table, row: object): Statement {
   return { sql: spelling.insert, params: valuesOf(spelling, row) };
 }
 
-/** Changes every column of the rows for which these columns have these values. */
+/** Updates every column of the rows that match these column values. */
 export function updateOf(table: Table, row: object, where: Record<string, unknown>): Statement {
   const spelling = spell(table);
   const conditions = Object.keys(where).map((column) => `${column} = ?`);
   return { sql: `${spelling.update} where ${conditions.join(' and ')}`, params: [...valuesOf(spelling, row), ...Object.values(where)] };
 }
 
-/** Many new rows, in as few statements as D1 can take. */
+/** Many new rows, in as few statements as possible. */
 export function insertAllOf(table: Table, rows: object[]): Statement[] {
   const spelling = spell(table);
   return parts(rows).map((part) => ({ sql: spelling.insertAll, params: [jsonOf(spelling, part)] }));
 }
 
-/** Bytes of rows in one parameter: D1 takes 2 MB. */
+/** The most bytes of rows in one parameter: D1 allows 2 MB. */
 const MOST_PARAMETER = 1_000_000;
 
-/** Rows, in parts of which each fits into a parameter. */
+/** Rows, in parts that each fit into a parameter. */
 function parts<T extends object>(rows: T[]): T[][] {
   const made: T[][] = [];
   let bytes = MOST_PARAMETER;
   for (const row of rows) {
-    // Rows are ASCII but for what people write, of which a character takes up to three bytes.
+    // Rows are ASCII except user text, whose characters take up to three bytes.
     const size = utf8(JSON.stringify(row)).length;
     // safety: batch-parameters-bounded
     if (bytes + size > MOST_PARAMETER) {
@@ -88,13 +89,13 @@ function parts<T extends object>(rows: T[]): T[][] {
   return made;
 }
 
-/** Many rows in one statement, each in place of the one with its key. */
+/** Many rows in one statement, each replacing the row with its key. */
 export function upsertOf(table: Table, rows: object[]): Statement {
   const spelling = spell(table);
   return { sql: spelling.upsert, params: [jsonOf(spelling, rows)] };
 }
 
-/** Changes every column of many rows of an org in as few statements as D1 can take, each from the revision before its own. */
+/** Updates every column of many rows of an organisation, in as few statements as possible, each from the previous revision. */
 export function reviseOf(table: Table, org: string, rows: object[]): Statement[] {
   const spelling = spell(table);
   return parts(rows).map((part) => ({ sql: spelling.revise, params: [jsonOf(spelling, part), org] }));

@@ -1,28 +1,28 @@
-// What rows of trusts hold, and of the session tokens that they gave: which tokens of which issuer are accepted. Invariant: a trust keeps public
-// keys alone.
+// The data in rows of trusts and their session tokens: which tokens of which issuer are accepted. Invariant: a trust contains only public
+// keys.
 
-/** A public key that tokens are verified with (RFC 7517): its required members, and how it is told from others. */
-export type IssuerKey = { kid?: string; alg?: string } & (
+/** A public key that verifies tokens (RFC 7517): its required members, and those that identify it. */
+export type IssuerKey = { kid?: string; alg?: string; use?: 'sig' } & (
   | { kty: 'RSA'; n: string; e: string }
   | { kty: 'EC'; crv: 'P-256'; x: string; y: string }
   | { kty: 'OKP'; crv: 'Ed25519'; x: string }
 );
 
-/** Globs by claim: one of them has to match. */
+/** Globs by claim; one of them must match. */
 export type Claims = Record<string, string | string[]>;
 
-/** What a trust accepts. `keys` by their thumbprints (RFC 7638) where its maker gave them; null where the issuer publishes them. */
+/** What a trust accepts. `keys` by thumbprint (RFC 7638) if its creator provided them; null if the issuer publishes them. */
 export interface Trust {
   issuer: string;
   audiences: string[];
   claims: Claims;
   ttl: number;
   keys: Record<string, IssuerKey> | null;
-  /** When it was last changed, but for its name. */
+  /** When it was last changed, except for its name. */
   changed_at: number;
 }
 
-/** What a verified token says. `key` is the thumbprint of the key that verified it, where the trust holds the keys itself. */
+/** The contents of a verified token. `key` is the thumbprint of the verifying key if the trust contains the keys itself. */
 export interface Workload {
   issuer: string;
   audiences: string[];

@@ -1,7 +1,7 @@
-// The egress guard: the only place that fetches an address that a user chose. Invariants: a target is https on a public address and an
-// allowed port, judged when it is stored and again before each request; no redirect is followed; one timeout holds for the whole exchange; only
-// the headers that are given are sent, and only the start of the response is read. The platform connects by name: between the look-up here and
-// the connection a name may come to mean another address. In production `global_fetch_strictly_public` keeps such a request on the public Internet.
+// The egress guard: the only place that fetches user-chosen addresses. Invariants: a target is https on a public address and an allowed
+// port, checked when it is stored and again before each request; redirects are not followed; one timeout covers the whole exchange; only
+// the given headers are sent, and only the start of the response is read. The platform connects by name, so a name may resolve differently
+// between this look-up and the connection. In production, `global_fetch_strictly_public` keeps such a request on the public Internet.
 import ipaddr from 'ipaddr.js';
 import QuickLRU from 'quick-lru';
 import { version } from '../version';
@@ -9,32 +9,34 @@ import { version } from '../version';
 export interface Egress {
   /** Allows http and private addresses, for development and tests. */
   allowPrivate: boolean;
-  /** Ports of known services that this kind of target has: 6443 of a Kubernetes API server. */
+  /** Well-known ports that this kind of target uses: 6443 for a Kubernetes API server. */
   ports?: readonly number[];
 }
 
 const MOST_CHARACTERS = 2048;
 
-/** Ports of https. Below 1024 there is no other. */
+/** The lowest allowed port other than 443. */
 const LEAST_PORT = 1024;
 
-/** Ports above 1023 that browsers do not fetch from (https://fetch.spec.whatwg.org/#port-blocking), and those of databases, brokers and control planes. */
+/**
+ * Ports above 1023 that browsers block (https://fetch.spec.whatwg.org/#port-blocking), and those of databases, brokers and control planes.
+ */
 const SERVICE_PORTS = new Set([
   ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
   ...[1433, 1521, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 4369, 5432, 5672, 5900, 5984, 5985, 5986, 6379, 6443, 8500, 9042, 9092],
   ...[9200, 9300, 10250, 10255, 11211, 27017, 27018, 27019],
 ]);
 
-/** Names that never belong to a public host, with all that lie below them (RFC 6761, 6762, 8375, and names of local networks). */
+/** Names that never belong to a public host, including their subdomains (RFC 6761, 6762, 8375, and names of local networks). */
 const PRIVATE_NAMES = ['localhost', 'local', 'localdomain', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'home.arpa'];
 
-/** Public by their range, but answered by a cloud's own host: Azure's WireServer. */
+/** In a public range, but answered by the cloud host itself: Azure's WireServer. */
 const HOST_ADDRESSES = new Set(['168.63.129.16']);
 
-/** Global unicast: what lies outside is not routed, or carries an IPv4 address. */
+/** Global unicast: other addresses are not routed or contain an IPv4 address. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Whether an address is public: not loopback, private, link-local, carrier-grade NAT, multicast, for documentation or otherwise reserved. */
+/** Whether an address is public: not loopback, private, link-local, carrier-grade NAT, multicast, documentation or otherwise reserved. */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
@@ -43,10 +45,10 @@ export function isPublicAddress(text: string): boolean {
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST);
 }
 
-/** Why a URL is no allowed target, in words that follow its name; null if it is one. `guardedFetch` looks names up later. */
+/** Why a URL is not an allowed target, worded to follow its name; null if it is. `guardedFetch` resolves names later. */
 export function checkTarget(text: string, { allowPrivate, ports = [] }: Egress): string | null {
   if (text.length > MOST_CHARACTERS) return `must have at most ${MOST_CHARACTERS} characters`;
-  // A parser would drop or turn these: what is stored is what was read.
+  // A parser would drop or change these characters: the stored URL must be the checked one.
   if (/[\s\p{C}\\]/u.test(text) || !URL.canParse(text)) return 'must be a URL without spaces, control characters or backslashes';
   const url = new URL(text);
   if (url.protocol !== 'https:' && !(allowPrivate && url.protocol === 'http:')) return 'must begin with https://';
@@ -58,17 +60,20 @@ export function checkTarget(text: string, { allowPrivate, ports = [] }: Egress):
 }
 
 function portProblem({ port }: URL, ports: readonly number[]): string | null {
-  // The parser leaves out the default port of the scheme.
+  // The parser omits the scheme's default port.
   if (port === '' || port === '443' || ports.includes(Number(port))) return null;
   // safety: egress-ports
   return Number(port) < LEAST_PORT || SERVICE_PORTS.has(Number(port))
-    ? 'must have port 443, or one from 1024 that is of no known service'
+    ? 'must have port 443, or a port from 1024 that no well-known service uses'
     : null;
 }
 
 const notPublic = 'must name a public host';
 
-/** The parser has normalised the host: each notation of an IPv4 address is four decimal numbers, Unicode is Punycode, all is lower case. */
+/**
+ * The parser has normalised the host: an IPv4 address is four decimal numbers in any notation, Unicode is Punycode, and letters are lower
+ * case.
+ */
 function hostProblem(host: string): string | null {
   if (host.startsWith('[')) return isPublicAddress(host.slice(1, -1)) ? null : notPublic;
   if (ipaddr.IPv4.isValid(host)) return isPublicAddress(host) ? null : notPublic;
@@ -82,23 +87,23 @@ function hostProblem(host: string): string | null {
 
 // ---------------------------------------------------------------- requests
 
-/** One timeout for looking up, connecting, sending and reading. */
+/** One timeout for resolving, connecting, sending and reading. */
 const TIMEOUT = 10_000;
-/** Bytes of a response that are read, unless told otherwise. */
+/** Bytes of a response that are read by default. */
 const READ = 65_536;
 
 export interface GuardedRequest {
   method?: string;
-  /** All headers that are sent, beside User-Agent and those of HTTP itself. */
+  /** All headers to send, in addition to User-Agent and those of HTTP itself. */
   headers?: Record<string, string>;
   body?: string | Uint8Array<ArrayBuffer>;
   /** Bytes of the response to read. */
   read?: number;
-  /** For tests alone. */
+  /** Only for tests. */
   timeout?: number;
 }
 
-/** Why there was no response: not allowed, a name that is not found or leads to a private address, no connection, or not in time. */
+/** Why there was no response: not allowed, name not found, private address, no connection, or timeout. */
 export type Unreachable = 'target_refused' | 'name_not_found' | 'private_address' | 'connection_failed' | 'timeout';
 
 export interface Answered {
@@ -109,7 +114,7 @@ export interface Answered {
   ms: number;
 }
 
-/** Sends one request to an address that a user chose. A redirect is an answer like any other. It never throws. */
+/** Sends one request to a user-chosen address. A redirect is returned like any response. Never throws. */
 export async function guardedFetch(
   egress: Egress,
   url: string,
@@ -135,12 +140,12 @@ export async function guardedFetch(
     const text = await startOf(response, request.read ?? READ, signal);
     return { status: response.status, headers: response.headers, text, ms: Date.now() - began };
   } catch {
-    // What the platform says of it may quote the URL.
+    // The platform's error message may contain the URL.
     return ended(signal.aborted ? 'timeout' : 'connection_failed');
   }
 }
 
-/** The start of a response's body, so many bytes of it; the rest is not read. */
+/** The first bytes of a response's body; the rest is not read. */
 async function startOf({ body }: Response, most: number, signal: AbortSignal): Promise<string> {
   if (!body) return '';
   const reader = body.getReader();
@@ -165,7 +170,7 @@ async function startOf({ body }: Response, most: number, signal: AbortSignal): P
 
 // ---------------------------------------------------------------- names
 
-/** DNS over HTTPS, as JSON: https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/ */
+/** DNS over HTTPS as JSON: https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/ */
 const RESOLVER = 'https://cloudflare-dns.com/dns-query';
 const ADDRESSES = { A: 1, AAAA: 28 } as const;
 /** How long an isolate caches a look-up. */
@@ -186,16 +191,16 @@ async function lookUp(host: string, signal: AbortSignal): Promise<Unreachable | 
   return isPublic ? null : 'private_address';
 }
 
-/** Throws if the resolver does not answer; then nothing is sent. */
+/** Throws if the resolver does not respond; then nothing is sent. */
 async function addressesOf(host: string, type: keyof typeof ADDRESSES, signal: AbortSignal): Promise<string[]> {
   const response = await fetch(`${RESOLVER}?${new URLSearchParams({ name: host, type })}`, {
     headers: { Accept: 'application/dns-json' },
     redirect: 'error',
     signal,
   });
-  if (!response.ok) throw new Error('the resolver gives no answer');
+  if (!response.ok) throw new Error('the resolver did not respond');
   const answer = JSON.parse(await startOf(response, READ, signal)) as { Status?: unknown; Answer?: { type: number; data: unknown }[] };
-  // 0: found; 3: there is no such name.
-  if (answer.Status !== 0 && answer.Status !== 3) throw new Error('the resolver gives no answer');
+  // 0: found; 3: the name does not exist.
+  if (answer.Status !== 0 && answer.Status !== 3) throw new Error('the resolver did not respond');
   return (answer.Answer ?? []).filter((record) => record.type === ADDRESSES[type]).map(({ data }) => String(data));
 }

@@ -1,5 +1,5 @@
-// Jobs: work that a gate asks the Worker to do, by a queue message, because it needs keys that no gate has. Invariants: a message holds
-// only the organisation, the kind of job and an id; a job is safe to repeat, because the queue may deliver a message twice.
+// Jobs: work that a gate requests from the Worker by queue message, because it needs keys that gates do not have. Invariants: a message
+// contains only the organisation, the kind of job and an id; a job is safe to repeat, because the queue may deliver a message twice.
 import { keyringOf } from '../crypto/keyring';
 import { newId } from '../db/ids';
 import { jobs } from '../domains';
@@ -7,7 +7,7 @@ import { type Env, settingsOf } from '../env';
 import { callGate } from '../http/gate-call';
 import type { QueueMessage } from './messages';
 
-/** Runs the job of a message. It throws if the job must be tried again. */
+/** Runs the job of a message. Throws if the job must be retried. */
 export async function runJob(env: Env, { job, org, id }: QueueMessage & { kind: 'job' }): Promise<void> {
   const settings = settingsOf(env);
   if ('problem' in settings) throw new Error('misconfigured');

@@ -1,6 +1,6 @@
-// Queue messages. Invariant: they hold ids and kinds, never a value or a token.
+// Queue messages. Invariant: they contain ids and kinds, never a value or a token.
 
-/** What a gate asks the Worker to do, for it needs keys that no gate has. */
+/** Jobs that a gate requests from the Worker, because they need keys that gates do not have. */
 export type JobName = 'rotate' | 'checkpoint' | 'deliver' | 'notify' | 'sync';
 
 export type QueueMessage = { kind: 'probe'; id: string } | { kind: 'job'; job: JobName; org: string; id?: string };

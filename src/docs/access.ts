@@ -1,8 +1,8 @@
-// Who may call an operation, in words.
+// The access that an operation needs, in words.
 import { kindNames } from '../auth/authorize';
 import type { Route } from '../http/route';
 
-/** Who may make a call, in words. */
+/** The access that a route needs, in words. */
 export function accessOf(route: Route): string {
   if (route.public) return 'Needs no credential.';
   const confirmation = route.need.fresh
@@ -16,7 +16,7 @@ function callersOf(route: Route): string {
   const words = kinds.map((kind) => kindNames[kind]);
   const who = `Accepts ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}`;
   if (kinds.includes('system')) return `${who}.`;
-  if (owner) return 'Accepts a browser session of an owner, or an API key that holds `*` without limits.';
+  if (owner) return 'Accepts a browser session of an owner, or an API key with the scope `*` and no limits.';
   if (scopes.length === 0) return `${who}. No scope is needed.`;
   const names = scopes.map((scope) => `\`${scope}\``);
   return names.length === 1 ? `${who} with the scope ${names[0]}.` : `${who} with one of the scopes ${names.join(', ')}.`;

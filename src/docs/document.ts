@@ -1,4 +1,4 @@
-// The shape of the OpenAPI document: the part of OpenAPI 3.1 that it uses.
+// Types for the parts of OpenAPI 3.1 that the document uses.
 import type { Schema, Schemas } from './examples';
 
 export interface Ref {
@@ -27,7 +27,7 @@ export interface Operation {
   tags: string[];
   summary: string;
   description: string;
-  /** Where the path is not below that of the document. */
+  /** If the path is not below the document's server. */
   servers?: { url: string }[];
   security: Record<string, string[]>[];
   parameters?: (Parameter | Ref)[];

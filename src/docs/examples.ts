@@ -1,5 +1,5 @@
-// Examples made from JSON schemas: what a schema gives as its own example wins, and the rest follows from its type, its format and
-// the name of its field. Invariant: pure, and the same schema always gives the same example.
+// Examples from JSON schemas: a schema's own example takes precedence; otherwise the type, the format and the field's name decide.
+// Invariant: pure; the same schema always gives the same example.
 
 import { exampleId } from '../db/ids';
 import { examples } from '../domains';
@@ -35,7 +35,7 @@ export type Schemas = Record<string, Schema>;
 const HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const HASH_BEFORE = '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752';
 
-/** What fields hold in examples, by the name of the field. Domains add theirs by the name of the schema and the field. */
+/** Example values by field name. Domains add theirs by schema and field name. */
 const common: Record<string, unknown> = {
   action: 'secret.read',
   actor: exampleId('api_key'),
@@ -83,7 +83,7 @@ const words: Record<string, unknown> = { ...common, ...examples };
 
 export const nameOf = (ref: string): string => ref.split('/').at(-1) ?? ref;
 
-/** A schema with its references followed and its parts (allOf) put together. */
+/** A schema with its references resolved and its parts (allOf) merged. */
 export function resolved(schema: Schema, schemas: Schemas): Schema {
   if (schema.$ref) return resolved(schemas[nameOf(schema.$ref)] ?? {}, schemas);
   if (!schema.allOf) return schema;
@@ -101,11 +101,11 @@ export function resolved(schema: Schema, schemas: Schemas): Schema {
 export const typesOf = (schema: Schema): string[] => (schema.type === undefined ? [] : [schema.type].flat());
 
 interface Options {
-  /** Leaves out what need not be sent, as a first request does. */
+  /** Omits optional fields, as in a first request. */
   leanest?: boolean;
 }
 
-/** An example that the schema allows. */
+/** An example that is valid for the schema. */
 export function exampleOf(schema: Schema, schemas: Schemas, options: Options = {}, path: string[] = []): unknown {
   const owner = schema.$ref ? nameOf(schema.$ref) : null;
   const whole = resolved(schema, schemas);
@@ -144,7 +144,10 @@ function objectOf(whole: Schema, schemas: Schemas, options: Options, owners: str
   return Object.fromEntries(found);
 }
 
-/** The word for a field: of its component first; by its name alone only where the field allows the word and has no example of its own. */
+/**
+ * The example value of a field: by its schema and field name first; by field name alone only if the field allows the value and has no
+ * example of its own.
+ */
 function wordFor(name: string, schema: Schema, schemas: Schemas, owner: string | undefined): { known: boolean; word?: unknown } {
   const exact = `${owner}.${name}`;
   if (exact in words) return { known: true, word: words[exact] };
@@ -162,7 +165,7 @@ function fits(word: unknown, schema: Schema): boolean {
   return typesOf(schema).includes(type);
 }
 
-/** The example for a field of a query or a path. */
+/** The example of a query or path parameter. */
 export const exampleFor = (name: string, schema: Schema, schemas: Schemas): unknown => {
   const { known, word } = wordFor(name, schema, schemas, undefined);
   return known && word !== undefined && word !== null ? word : exampleOf(schema, schemas);

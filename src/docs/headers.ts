@@ -15,7 +15,7 @@ const headers: Record<string, Header> = {
   },
   RateLimit: {
     description:
-      'What is left of the rate limit: r requests in the next t seconds. X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset hold the same information.',
+      'The remaining rate limit: r requests in the next t seconds. X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset contain the same information.',
     schema: { type: 'string' },
     example: '"credential";r=598;t=41',
   },
@@ -29,12 +29,12 @@ const headers: Record<string, Header> = {
     schema: { type: 'string', enum: ['true'] },
   },
   'Retry-After': {
-    description: 'After how many seconds to repeat the request.',
+    description: 'How many seconds to wait before repeating the request.',
     schema: { type: 'integer', minimum: 0 },
     example: 12,
   },
   'WWW-Authenticate': {
-    description: 'The authentication scheme. DPoP where the proof of a device is missing or not valid.',
+    description: 'The authentication scheme. DPoP if the proof of a device is missing or invalid.',
     schema: { type: 'string', enum: ['Bearer', 'DPoP algs="ES256 EdDSA"'] },
   },
   Allow: { description: 'The methods that the path supports.', schema: { type: 'string' }, example: 'GET, POST' },

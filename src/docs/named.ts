@@ -1,13 +1,13 @@
-// Names for the parts of schemas that programs make types of: choices, and what can be chosen. A generator that has to invent a name for
-// them invents the same one twice. Invariant: what is accepted and answered is described as before.
+// Names for parts of schemas that generated clients turn into types: unions and their members. Without names, a generator may invent the
+// same name twice. Invariant: the described requests and responses do not change.
 import type { Schema, Schemas } from './examples';
 
-/** The schemas, with each choice among arrays or objects as a schema of its own, and each object in a choice too. */
+/** The schemas, with each union of arrays or objects as a named schema, and each object in a union too. */
 export function named(schemas: Schemas): Schemas {
   const made: Schemas = { ...schemas };
   const byShape = new Map<string, string>();
 
-  /** A reference to a part, which becomes a schema of that name, or of the one that an equal part has. */
+  /** A reference to a part, which becomes a schema with this name, or reuses an equal part's schema. */
   const refer = (name: string, part: Schema): Schema => {
     const { description, example, ...shape } = part;
     const spelled = JSON.stringify(shape);
@@ -53,7 +53,7 @@ export function named(schemas: Schemas): Schemas {
 
 const isObject = ({ $ref, type }: Schema) => !$ref && type === 'object';
 
-/** What tells an object from the other choices. */
+/** The value that distinguishes an object from the other members of a union. */
 function kindOf({ properties }: Schema): string | undefined {
   const { const: only, enum: [first, ...others] = [] } = properties?.kind ?? {};
   return typeof only === 'string' ? only : typeof first === 'string' && others.length === 0 ? first : undefined;
@@ -62,7 +62,7 @@ function kindOf({ properties }: Schema): string | undefined {
 const mapped = (parts: Record<string, Schema>, change: (part: Schema, name: string) => Schema) =>
   Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, change(part, name)]));
 
-/** A name without what tells a request from an answer: both hold the same parts. */
+/** A name without the suffix that distinguishes requests from responses: both contain the same parts. */
 const stem = (name: string) => name.replace(/(In|Patch|Page)$/, '');
 
 const pascal = (words: string) => words.replace(/(^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, _between, first: string) => first.toUpperCase());

@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document, made from the route declarations: what a route declares is what is documented. Invariant: every operation
-// names its access, its answers with an example each, and every refusal it can give; nothing here is written per route.
+// The OpenAPI 3.1 document, generated from the route declarations. Invariant: every operation documents its access, its responses with an
+// example each, and every refusal it can return; nothing here is specific to a route.
 
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { tags } from '../domains';
@@ -34,7 +34,7 @@ export function openapiDocument(routes: Route[], base: string): Document {
       ),
     });
   }
-  // The generator's types are those of the whole standard; what it is given here keeps to the part that Document spells.
+  // The generator's types cover the whole standard; this document uses only the part in Document.
   const made = hono.getOpenAPI31Document({ openapi: '3.1.0', info: { title: '', version } }) as unknown as Document;
   const schemas: Schemas = named({ ...made.components?.schemas, Error: errorSchema });
   const names = [...new Set(routes.map((route) => route.tag))];
@@ -101,7 +101,7 @@ const bodyOf = (content: Record<string, Media>, required: boolean, schemas: Sche
   };
 };
 
-/** Leaves out the components that nothing refers to. */
+/** Drops unreferenced components. */
 function keepUsed(document: Document) {
   const { schemas } = document.components;
   const used = new Set<string>();

@@ -1,6 +1,5 @@
-// The documentation that this deployment serves about itself: the OpenAPI document, the reference made from it, and a page for every
-// error code. Invariants: nothing here needs a credential, and nothing of any organisation is shown; each page is rendered once an isolate
-// for each base.
+// The documentation pages of a deployment: the OpenAPI document, the reference rendered from it, and a page for every error code.
+// Invariants: no page needs a credential or shows data of an organisation; each page is rendered once per isolate and base URL.
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { html } from 'hono/html';
 import type { Env } from '../env';
@@ -16,7 +15,7 @@ import { errorExample, refusalsOf } from './refusals';
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
 
-/** A path, what is rendered there, and how many renderings are kept at least. */
+/** A path, its renderer, and how many renderings are cached at least. */
 interface Served {
   path: string;
   most: number;
@@ -51,13 +50,13 @@ const codes = Object.keys(catalogue) as Code[];
 
 const asJson = (value: unknown): Rendered => ({ body: JSON.stringify(value), headers: { 'Content-Type': 'application/json' } });
 
-/** The page that Swagger UI fills; without JavaScript it leads to the document. */
+/** The page that Swagger UI fills; without JavaScript it links to the document. */
 const reference = (): Rendered =>
   page(
     'API reference: Secrets Vault Service',
     html`<main id="reference">
 <h1>API reference</h1>
-<p>This page needs JavaScript. The <a href="${API}/openapi.json">OpenAPI document</a> holds the same information for programs, and the <a href="/docs/errors">error pages</a> work without it.</p>
+<p>This page needs JavaScript. The <a href="${API}/openapi.json">OpenAPI document</a> contains the same information for programs, and the <a href="/docs/errors">error pages</a> work without it.</p>
 </main>`,
     { scripts: ['/assets/swagger-ui.js', '/assets/reference.js'], styles: ['/assets/swagger-ui.css', '/assets/reference.css'] },
   );
@@ -93,7 +92,7 @@ ${
   html`<h4>Returned by</h4>
 ${
   given.length === routes.length
-    ? html`<p>All calls of the <a href="/docs">API</a>.</p>`
+    ? html`<p>All routes of the <a href="/docs">API</a>.</p>`
     : html`<ul class="plain">${given.map((route) => html`<li><a href="${anchorOf(route, paths[route.path]?.[route.method]?.operationId)}">${route.summary}</a></li>`)}</ul>`
 }`
 }

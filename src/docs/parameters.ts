@@ -1,4 +1,4 @@
-// Parameters of operations: in paths, queries and headers.
+// Parameters of operations in paths, queries and headers.
 import { exampleId, type IdKind } from '../db/ids';
 import type { Route } from '../http/route';
 import type { Components, Operation, Parameter, Ref } from './document';
@@ -12,11 +12,11 @@ const pathDescriptions: Record<string, string> = {
   environment: 'Id or slug of the environment.',
 };
 
-/** Examples of what is no id in a path. */
+/** Examples of path parameters that are not ids. */
 const pathExamples: Record<string, string> = { name: 'DATABASE_URL', environment: 'production' };
 
 const queryDescriptions: Record<string, string> = {
-  environment: 'Id or slug of the environment. By default, lists cover all environments; other calls use the default environment.',
+  environment: 'Id or slug of the environment. By default, lists cover all environments; other requests use the default environment.',
   type: 'Only secrets of this type.',
   prefix: 'Only secrets whose names start with this prefix.',
   status: 'Only secrets with this status. Without it, all except deleted ones.',
@@ -25,7 +25,7 @@ const queryDescriptions: Record<string, string> = {
   from: 'Only entries at or after this time.',
   to: 'Only entries before this time.',
   version: 'The version to read. The current one by default.',
-  permanent: 'Whether to destroy all values now, so that the secret cannot be restored.',
+  permanent: 'Whether to destroy all values immediately, so that the secret cannot be restored.',
 };
 
 const parameters: Record<string, Parameter> = {
@@ -51,7 +51,7 @@ const parameters: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description:
-      'The approval of this very request, where a policy required one: same method, path, query, body and credential. It serves once, within 24 hours.',
+      'The approval for this request, if a policy requires one. Method, path, query, body and credential must be the same as in the approved request. It can be used once, within 24 hours.',
     schema: { type: 'string', maxLength: 64 },
     example: exampleId('approval'),
   },
@@ -60,7 +60,7 @@ const parameters: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description:
-      'A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. A new one for each request.',
+      'A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. Each request needs a new proof.',
     schema: { type: 'string', minLength: 1, maxLength: 8192 },
     example: 'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVkRFNBIiwiandrIjp7fX0.eyJodG0iOiJHRVQifQ.c2lnbmF0dXJl',
   },
@@ -68,7 +68,7 @@ const parameters: Record<string, Parameter> = {
     name: 'Last-Event-ID',
     in: 'header',
     required: false,
-    description: 'The id of the last event that the client received: the stream goes on behind it. It counts before after.',
+    description: 'The id of the last event that the client received: the stream continues after it. Takes precedence over after.',
     schema: { type: 'string', maxLength: 15 },
     example: '42',
   },
@@ -129,7 +129,7 @@ export function parametersOf(route: Route, generated: Operation, components: Com
   return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-/** The kind of thing by the collection that it stands in. */
+/** The kind of resource for each collection in a path. */
 const kinds: Record<string, IdKind> = {
   'api-keys': 'api_key',
   'access-tokens': 'session',
@@ -165,7 +165,7 @@ const singular: Record<string, string> = {
   s: 'link',
 };
 
-/** What an id in a path stands for: the collection before it says so. */
+/** The resource that an id in a path refers to, by the collection before it. */
 function resourceOf(route: Route, name: string): { words: string; kind: IdKind } | null {
   const collection = name in pathExamples ? undefined : new RegExp(`([a-z-]+)/\\{${name}\\}`).exec(route.path)?.[1];
   if (collection === undefined) return null;

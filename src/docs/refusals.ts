@@ -1,4 +1,4 @@
-// The refusals of operations, by status, with an example each.
+// The error responses of operations, by status, with an example each.
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import type { Route } from '../http/route';
 import type { Answer, Components } from './document';
@@ -20,7 +20,7 @@ export const errorSchema: Schema = {
           description: 'Identifies the error. Codes never change: use them in programs.',
           enum: Object.keys(catalogue),
         },
-        message: { type: 'string', description: 'Describes the error for people. It may change.' },
+        message: { type: 'string', description: 'Describes the error for people. Its wording may change.' },
         docs: { type: 'string', format: 'uri', description: 'Address of the page about this code.' },
         details: {
           type: 'array',
@@ -47,7 +47,7 @@ export const errorSchema: Schema = {
             expires_at: { type: 'string', format: 'date-time' },
           },
         },
-        retry_after: { type: 'integer', minimum: 0, description: 'After how many seconds to repeat the request.' },
+        retry_after: { type: 'integer', minimum: 0, description: 'How many seconds to wait before repeating the request.' },
       },
     },
   },
@@ -74,7 +74,7 @@ const sending: Code[] = ['MALFORMED_JSON', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MED
 const waiting: Code[] = ['APPROVAL_REQUIRED', 'APPROVAL_MISMATCH'];
 const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 
-/** Whether a credential that is bound to a device may make a call. */
+/** Whether a credential that is bound to a device can send a request to the route. */
 export const takesProof = ({ public: isPublic, need }: Route): boolean => !isPublic && !need.kinds.includes('system');
 
 /** Every refusal that a route can give, in the order of the catalogue. */
@@ -92,7 +92,7 @@ export function refusalsOf(route: Route): Code[] {
   return (Object.keys(catalogue) as Code[]).filter((code) => codes.has(code));
 }
 
-/** The body that goes with a code, as an example. */
+/** The example body for a code. */
 export function errorExample(code: Code, base: string) {
   if (code === 'VALIDATION_FAILED') return errorBody(refuse(code, { details: [{ path: 'name', message: 'is not a known field' }] }), base);
   const waits: Code[] = ['RATE_LIMITED', 'IDEMPOTENCY_IN_PROGRESS', 'UNAVAILABLE', 'OVERLOADED'];

@@ -1,10 +1,10 @@
-// The responses of operations that succeed.
+// The success responses of operations.
 import type { Route } from '../http/route';
 import type { Answer, Components, Media, Operation } from './document';
 import { exampleOf, nameOf, resolved, type Schema, type Schemas } from './examples';
 import { headersOf } from './headers';
 
-/** Whether a response is stored for a repeat under its Idempotency-Key. */
+/** Whether a response is stored for a repeat with the same Idempotency-Key. */
 export const isKept = ({ method, public: isPublic, unkept }: Route): boolean => method === 'post' && !isPublic && unkept !== true;
 
 const statusWords: Record<number, string> = {
@@ -40,7 +40,7 @@ export function answersOf(route: Route, generated: Operation, components: Compon
   return found;
 }
 
-/** The further forms of an answer: of a list one item a line, or JSON of another standard. */
+/** Alternative forms of a response: a list as one item per line, or JSON of another standard. */
 function furtherForms(route: Route, schema: Schema, schemas: Schemas): Record<string, Media> {
   const item = resolved(schema, schemas).properties?.data?.items;
   const form: Media = {

@@ -1,4 +1,4 @@
-// What the OpenAPI document says of the service as a whole: its introduction and its kinds of credentials.
+// Texts about the whole service in the OpenAPI document: its introduction and its kinds of credentials.
 import type { Components } from './document';
 
 export const introduction = `Stores the secrets of organisations in encrypted form and controls who can read them.
@@ -18,7 +18,7 @@ export const securitySchemes: Components['securitySchemes'] = {
     type: 'http',
     scheme: 'dpop',
     description:
-      'A token that is bound to a device (device_id), with a proof in the header DPoP (RFC 9449). Such a token is also accepted with the scheme Bearer; the proof is needed all the same.',
+      'A token that is bound to a device (device_id), with a proof in the DPoP header (RFC 9449). The token is also accepted with the scheme Bearer, but still needs the proof.',
   },
   bootstrap: {
     type: 'http',

@@ -1,4 +1,4 @@
-// What a domain consists of. Each one is a folder here, and one line in index.ts.
+// The parts of a domain. Each domain is a folder here and one line in index.ts.
 import type { Needs } from '../auth/actions';
 import type { RowKind } from '../db/rows';
 import type { Job } from '../delivery/job';
@@ -9,15 +9,15 @@ import type { DeclaredRoute } from '../http/route';
 export interface Domain {
   /** Tags of its routes in the OpenAPI document, with their descriptions. */
   tags: Record<string, string>;
-  /** What each of its actions needs. */
+  /** The permissions that each of its actions needs. */
   actions: Needs;
-  /** The kinds of row that belong to it; db/schema.ts has their tables. */
+  /** Its kinds of rows; db/schema.ts has their tables. */
   rows: readonly RowKind[];
-  /** What the gate does, by name. */
+  /** Its operations in the gate, by name. */
   operations: Record<string, Operation>;
-  /** What the Worker answers. */
+  /** Its HTTP routes. */
   routes: readonly DeclaredRoute[];
-  /** What the Worker does when the gate asks for it. */
+  /** What the Worker does at the gate's request. */
   jobs?: Partial<Record<JobName, Job>>;
   /** Examples for fields of its schemas in the OpenAPI document, by `Schema.field`. */
   examples: Record<string, unknown>;

@@ -1,4 +1,4 @@
-// The domains of the vault, and all that is derived from them. A new domain is a folder and a line of `domains`.
+// The domains of the vault and everything derived from them. A new domain is a folder and one line in `domains`.
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
 import type { Job } from '../delivery/job';
 import type { JobName } from '../delivery/messages';
@@ -32,7 +32,7 @@ import { terminals } from './terminals';
 import { trusts } from './trusts';
 import { webhooks } from './webhooks';
 
-/** In the order in which the OpenAPI document shows them; of two paths, that with a word before that with a parameter in its place. */
+/** In OpenAPI order. Of two paths, the one with a literal segment comes before the one with a parameter in its place. */
 export const domains: readonly Domain[] = [
   orgs,
   members,
@@ -62,7 +62,7 @@ export const domains: readonly Domain[] = [
   trusts,
 ];
 
-/** What each action needs. */
+/** The permissions that each action needs. */
 export const actions = Object.fromEntries(
   domains.flatMap((domain) => Object.entries(domain.actions satisfies Needs).map(([action, need]) => [action, fullNeed(need)])),
 ) as Record<Action, FullNeed>;
@@ -71,7 +71,7 @@ export const routes: Route[] = domains.flatMap((domain) => domain.routes.map((ro
 
 export const operations: Record<string, Operation> = Object.assign({}, ...domains.map((domain) => domain.operations));
 
-/** What the Worker does when a gate asks for it. */
+/** What the Worker does at a gate's request. */
 export const jobs = Object.assign({}, ...domains.map((domain) => domain.jobs)) as Record<JobName, Job>;
 
 /** Descriptions of the OpenAPI document's tags. */

@@ -1,21 +1,24 @@
-// Who is accountable for a credential: the members behind it, through all that made it. Invariant: it is written into a credential when it is made,
-// so that it outlasts its makers' rows.
+// The members accountable for a credential: those behind it, through everything that created it. Invariant: they are written into a
+// credential when it is created, so they outlast the rows of its creators.
 import type { Caller } from '../auth/authorize';
 import { DAY } from '../db/rows';
 import type { Connection, CredentialRow } from '../db/schema';
 import type { Core } from './core';
 
-/** For how long somebody who was invited, re-enrolled, promoted or added to a team does not approve for who did it. */
+/** How long a member who was invited, re-enrolled, promoted or added to a team cannot approve requests of the member who did it. */
 export const CONNECTED_FOR = 7 * DAY;
 
-/** The members who are accountable for what a caller does. */
+/** The members accountable for what a caller does. */
 export function accountableFor(core: Pick<Core, 'rows'>, { kind, id, credential }: Caller): string[] {
   if (kind === 'member') return [id];
   const row = core.rows.get('credential', credential);
   return row ? accountableOf(core, row) : [];
 }
 
-/** The members behind a credential. One of a release before 0.5.0 does not say, and is followed through its makers as far as their rows go. */
+/**
+ * The members behind a credential. A credential of a release before 0.5.0 does not record them; its creators are followed as far as their
+ * rows exist.
+ */
 export function accountableOf(core: Pick<Core, 'rows'>, row: CredentialRow): string[] {
   for (let at: CredentialRow | null = row; at; at = core.rows.get('credential', at.created_by)) {
     if (at.accountable) return at.accountable;
@@ -25,7 +28,7 @@ export function accountableOf(core: Pick<Core, 'rows'>, row: CredentialRow): str
   return [];
 }
 
-/** The connections of a member with one more, without those that are over. */
+/** A member's connections with one more, without expired ones. */
 export const connected = (before: readonly Connection[] | null, by: readonly string[], now: number): Connection[] => [
   ...(before ?? []).filter(([member, at]) => at + CONNECTED_FOR > now && !by.includes(member)),
   ...by.map((member): Connection => [member, now]),

@@ -1,5 +1,5 @@
-// The row of a request that waits for approval: what was asked, by whom, and how its targets and policies stood. Invariants: the summary that
-// deciders read contains no value; an approval serves only while targets and policies are as they were.
+// The row of a request that waits for approval: what was requested, by whom, and the state of its targets and policies. Invariants: the
+// summary for deciders contains no value; an approval can be used only while targets and policies are unchanged.
 import { kindNames } from '../auth/authorize';
 import { type Effect, holds } from '../auth/effects';
 import { newId } from '../db/ids';
@@ -12,11 +12,11 @@ import type { Call } from './types';
 
 type Policy = CompiledPolicy<'approval'>;
 
-/** For how long an approval waits to be decided, and then to be used. */
+/** How long an approval can be decided, and then used. */
 export const APPROVAL_LASTS = DAY;
 const MOST_PATH = 2048;
 
-/** Which request it is, and what it asks for. */
+/** Which request it is, and what it requests. */
 export type Asked = NonNullable<Call['ask']['approval']> & { describes: string | undefined };
 
 /** The row of a new request. */
@@ -58,7 +58,7 @@ export function newRow(call: Call<unknown>, asked: Asked, effects: Effect[], pol
 const operationOf = ({ operations }: Effect, policies: readonly Policy[]): HeldOperation =>
   operations.find((operation) => policies.some(({ config }) => config.operations.includes(operation))) ?? operations[0];
 
-/** What each operation asks for, in a sentence for deciders. */
+/** What each operation requests, worded for deciders. */
 const ASKS: Record<HeldOperation, string> = {
   'secret.read': 'read',
   'secret.update': 'change',
@@ -72,10 +72,10 @@ const ASKS: Record<HeldOperation, string> = {
   'member.change': 'change members',
 };
 
-/** The same, of actions that say more than their operation. */
+/** The same for actions that are more specific than their operation. */
 const BY_ACTION: Record<string, string> = { 'secret.restore': 'restore', 'secret.rollback': 'roll back' };
 
-/** What a request asks for, in a plain sentence without any value. */
+/** What a request asks for, as a sentence without any value. */
 function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, describes?: string): string {
   const { caller, ask } = call;
   const who = `${caller.kind === 'member' ? 'The member' : kindNames[caller.kind].replace(/^an? /, 'The ')} ${caller.name === null ? caller.id : `"${caller.name}"`}`;
@@ -95,12 +95,12 @@ const policiesThen = (policies: readonly Policy[]): ApprovalRow['policies'] =>
     .map(({ row: { id, revision, name }, config: { required } }) => ({ id, revision, name, required }))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 
-/** Whether the targets and the policies of a request are as they were when it was made. */
+/** Whether the targets and policies of a request are unchanged since it was made. */
 export const isAsThen = (row: ApprovalRow, effects: readonly Effect[], policies: readonly Policy[]): boolean =>
   JSON.stringify(row.targets) === JSON.stringify(targetsOf(effects)) &&
   JSON.stringify(row.policies) === JSON.stringify(policiesThen(policies));
 
-/** What a caller is told of the approval that a request waits for. */
+/** What a caller sees of the approval that a request waits for. */
 export const approvalShown = ({ id, status, operation, policies, decisions, expires_at }: ApprovalRow) => ({
   id,
   status,

@@ -1,18 +1,18 @@
-// Who may decide an approval. Invariants: a decider is a member who holds approvals:decide, is among the approvers of the policy, is not
-// accountable for the request, and did not get that place from somebody who is, within the last seven days. Judged anew whenever it counts.
+// Who may decide an approval. Invariants: a decider is a member who holds approvals:decide, is among the policy's approvers, is not
+// accountable for the request, and was not made an approver in the last seven days by someone who is. Checked again every time it matters.
 import { decides } from '../auth/effects';
 import type { ApprovalConfig, ApprovalRow, MemberRow, PolicyRow } from '../db/schema';
 import { CONNECTED_FOR } from './accountable';
 import type { Core } from './core';
 
-/** Whether a member is among the approvers of a policy. */
+/** Whether a member is an approver of a policy. */
 export function isApprover({ rows }: Pick<Core, 'rows'>, { config }: Pick<PolicyRow, 'config'>, member: MemberRow): boolean {
   const { approvers } = config as ApprovalConfig;
   if (!decides(member.role)) return false;
   return 'role' in approvers ? member.role === approvers.role : rows.get('team_member', `${approvers.team_id}.${member.id}`) !== null;
 }
 
-/** How many members could approve for a policy, those who have not enrolled yet included. */
+/** How many members could approve for a policy, including those who have not enrolled yet. */
 export const countApprovers = (core: Pick<Core, 'rows'>, policy: Pick<PolicyRow, 'config'>): number =>
   core.rows.within('member', '').filter((member) => isApprover(core, policy, member)).length;
 
@@ -25,7 +25,7 @@ export function ineligible(
   now: number,
 ): string | null {
   // safety: requester-decides-nothing
-  if (approval.accountable.includes(member.id)) return 'You made this request, or are accountable for the credential that did.';
+  if (approval.accountable.includes(member.id)) return 'You made this request or are accountable for the credential that did.';
   // safety: approver-of-policy
   if (!isApprover(core, policy, member)) return `You are not an approver of the policy "${policy.name}".`;
   const { approvers } = policy.config as ApprovalConfig;
@@ -40,7 +40,7 @@ export function ineligible(
     : null;
 }
 
-/** The members whose approval of a request counts for a policy now. */
+/** The members whose approvals of a request currently count for a policy. */
 export const approvalsFor = (core: Pick<Core, 'rows'>, approval: ApprovalRow, policy: PolicyRow, now: number): string[] => [
   ...new Set(
     approval.decisions.flatMap(({ member: id, decision }) => {

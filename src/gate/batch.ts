@@ -1,4 +1,4 @@
-// The batch of a commit: its rows, and the marker that D1 takes only if every row then stands as planned, under the gate's epoch.
+// The batch of a commit: its rows, and the marker, which D1 accepts only if every row is as planned under the gate's epoch.
 
 import { places, tableName } from '../db/rows';
 import { secretVersions } from '../db/schema';
@@ -6,7 +6,10 @@ import { insertAllOf, insertOf, reviseOf, type Statement, updateOf } from '../db
 import type { Intent } from './intents';
 import type { Plan, Put } from './plan';
 
-/** Puts of a kind that go one by one, in the SQL that is spelled once; more of them go together, for D1 takes 100 parameters a statement. */
+/**
+ * Up to this many puts of a kind are written one by one with the prebuilt SQL; more are written together, because D1 allows 100 parameters
+ * per statement.
+ */
 const FEW = 8;
 
 export function batchOf(org: string, intent: Intent, plan: Plan, epoch: number): Statement[] {
@@ -29,7 +32,7 @@ export function batchOf(org: string, intent: Intent, plan: Plan, epoch: number):
 const insertsOf = (table: Parameters<typeof insertOf>[0], rows: object[]): Statement[] =>
   rows.length > FEW ? insertAllOf(table, rows) : rows.map((row) => insertOf(table, row));
 
-/** Deletes the versions that go because newer ones came. */
+/** Deletes versions beyond the limit of a secret. */
 function trimsOf(org: string, trimmed: NonNullable<Plan['trimmed']>): Statement[] {
   if (trimmed.length <= FEW)
     return trimmed.map(({ secret, version }) => ({
@@ -45,7 +48,10 @@ function trimsOf(org: string, trimmed: NonNullable<Plan['trimmed']>): Statement[
   ];
 }
 
-/** Holds where D1 has these rows, of one kind. By their MACs, not their revisions alone: another row under the planned revision is not this commit's. */
+/**
+ * True if D1 has these rows of one kind. Compared by MAC, not only by revision: another row with the planned revision does not belong to
+ * this commit.
+ */
 function guardOf(org: string, group: Put[]): Statement {
   const [{ kind, row }] = group as [Put];
   const table = tableName(kind);

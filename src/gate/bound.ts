@@ -1,11 +1,11 @@
-// Which credentials are bound to which devices, session tokens apart: for what ends with a device. Answered from an index on the gate's rows that
-// holds all that is looked at, so that nothing here walks the credentials of an organisation, most of which are bound to none.
+// Which credentials, except session tokens, are bound to which devices: to revoke them with a device. Answered from a covering index on the
+// gate's rows, so it never scans an organisation's credentials, most of which are not bound.
 import type { OrgRow } from '../db/schema';
 
 export interface Bound {
-  /** Those that are alive by their own row and generation: how many, by device and parent. */
+  /** Those that are live by their own row and generation: how many, by device and parent. */
   live(now: number, org: OrgRow): { device: string; parent: string | null; n: number }[];
-  /** Has those that are bound to these devices cleared away at a time, or at their own where that is sooner. */
+  /** Schedules the sweep of credentials bound to these devices, no later than their own sweep time. */
   orphan(devices: string[], at: number): void;
 }
 

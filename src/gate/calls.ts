@@ -1,4 +1,5 @@
-// What a gate answers over RPC: see the class in `gate.ts`. Apart from it, so that nothing that names a gate depends on all that is in one.
+// The RPC methods of a gate: see the class in `gate.ts`. Separate, so that code that refers to a gate does not depend on its
+// implementation.
 import type { Ask, Reply } from './types';
 
 export interface GateCalls extends Rpc.DurableObjectBranded {

@@ -1,6 +1,6 @@
-// Checkpoints: points of the audit chain that the Worker signs, because the key never enters the gate. Here are the statements, and the ends of
-// the segments that lie in D1. Invariants: a statement never changes once it is made, so that a repeated job stores the same row; what is cut
-// off the log is decided from what the gate itself moved, never from what D1 says.
+// Checkpoints: points of the audit chain that the Worker signs, because the key never enters the gate. Stores the statements and the ends
+// of segments in D1. Invariants: a statement never changes, so a repeated job stores the same row; what is deleted from the log is decided
+// by what the gate itself moved, never by D1.
 
 /** A point of the chain, and when its statement was made. */
 export interface Statement {
@@ -9,7 +9,7 @@ export interface Statement {
   time: number;
 }
 
-/** Where a segment ends, and when its last entry was made. */
+/** The end of a segment, and when its last entry was written. */
 export interface SegmentEnd {
   sequence: number;
   hash: string;
@@ -17,30 +17,30 @@ export interface SegmentEnd {
 }
 
 export interface Checkpoints {
-  /** Asks for a signature; a statement on this sequence stays as it is. */
+  /** Requests a signature; an existing statement on this sequence stays unchanged. */
   want(statement: Statement): void;
-  /** Up to `limit` statements that are not stored yet, oldest first. */
+  /** Up to `limit` statements without a stored signature, oldest first. */
   waiting(limit: number): Statement[];
-  /** What was stated of a sequence. */
+  /** The statement on a sequence. */
   statement(sequence: number): Statement | null;
-  /** Notes that D1 holds the signature of a statement. */
+  /** Records that D1 has the signature of a statement. */
   stored(sequence: number): void;
-  /** The sequences of up to `limit` statements that D1 holds, from one on. */
+  /** The sequences of up to `limit` statements stored in D1, from one on. */
   from(sequence: number, limit: number): number[];
   /** The newest statement, stored or not. */
   newest(): Statement | null;
-  /** Forgets those that D1 has lost with a restore: all but these. */
+  /** Removes all stored statements except these, after a restore lost the others in D1. */
   keep(sequences: readonly number[]): void;
   /** A segment has moved to D1. */
   closed(end: SegmentEnd): void;
   end(sequence: number): SegmentEnd | null;
-  /** The newest end of a segment whose entries are older than a time, and whose sequence is at most `most`. */
+  /** The newest segment end whose entries are older than a time and whose sequence is at most `most`. */
   endBefore(time: number, most: number): SegmentEnd | null;
-  /** Forgets what is older than a cut. */
+  /** Removes everything older than a cut. */
   forget(cut: number): void;
 }
 
-/** How long entries may go without a checkpoint. */
+/** The longest time that entries go without a checkpoint. */
 export const CHECKPOINT_EVERY = 600_000;
 
 export function createCheckpoints(sql: SqlStorage): Checkpoints {

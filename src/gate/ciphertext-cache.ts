@@ -1,14 +1,14 @@
-// The ciphertext cache. A version's ciphertext never changes under its number, so a kept one is never stale; whether it may be
-// given out is decided by the secret's row alone. Bounded: the least recently read go first.
+// The ciphertext cache. A version's ciphertext never changes, so a cached one is never stale; only the secret's row decides whether it may
+// be returned. Bounded: the least recently read are evicted first.
 
 import QuickLRU from 'quick-lru';
 import type { VersionRow } from '../db/schema';
 
 const MOST_BYTES = 256 * 1024 * 1024;
-/** A read moves a version to the front at most this often: a write a read would cost more than it tells. */
+/** A read updates a version's position at most this often, since a write per read would cost too much. */
 const FRESH = 3_600_000;
 
-/** How many stay parsed in memory, and how long they may be, in characters. */
+/** How many ciphertexts stay parsed in memory, and their largest size in characters. */
 const PARSED = 2000;
 const SMALL = 2048;
 
@@ -17,7 +17,7 @@ type Gone = { secret: string; version: number; bytes: number };
 export interface CiphertextCache {
   get(secret: string, version: number, now: number): VersionRow | null;
   keep(version: VersionRow, now: number): void;
-  /** Forgets a secret's versions up to and including `version`. */
+  /** Drops a secret's versions up to and including `version`. */
   drop(secret: string, version?: number): void;
   clear(): void;
 }
@@ -33,7 +33,7 @@ export function createCiphertextCache(sql: SqlStorage, mostBytes = MOST_BYTES): 
       parsed.delete(`${gone.secret} ${gone.version}`);
     }
   };
-  /** The smaller ones, as they were last read: what memory holds of them is bounded by their number. */
+  /** The smaller ones, parsed: memory use is bounded by their number. */
   const parsed = new QuickLRU<string, { version: VersionRow; at: number }>({ maxSize: PARSED });
   return {
     get(secret, version, now) {

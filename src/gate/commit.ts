@@ -1,7 +1,7 @@
-// Commits: the one way in which anything of an org changes. A plan is made while its rows are locked, marked durably, written to D1 in
-// one batch, and only then applied here, with its audit entry and its stored response, in one turn.
-// Invariants: D1 holds a commit's marker if and only if it holds its rows; a batch carries the gate's epoch and fails once another
-// epoch has begun; each row is changed from exactly the revision that the plan saw.
+// Commits: the only way to change an organisation. A plan is built while its rows are locked, recorded durably as an intent, written to D1
+// in one batch, and only then applied here, with its audit entry and stored response, in one turn. Invariants: D1 has a commit's marker if
+// and only if it has its rows; a batch carries the gate's epoch and fails once another epoch has begun; each row is changed from exactly
+// the revision that the plan saw.
 
 import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
@@ -23,14 +23,14 @@ import { raisedBy } from './raised';
 import { followEnvironment, followSync } from './sync-task';
 import { type Call, isRefusal, type OperationOutcome } from './types';
 
-/** Builds statements; never connected to anything. */
+/** Builds statements; never connected to a database. */
 export const sqlite = drizzle({} as D1Database);
 
-/** Rows that one part of a longer task changes, and how much they may hold in all: the gate does nothing else while it applies a plan. */
+/** The most rows that one part of a longer task changes, and their most total bytes: the gate does nothing else while it applies a plan. */
 const MOST_PUTS = 1000;
 const MOST_BYTES = 750_000;
 
-/** The first of some rows, as many as one plan may change and name in its answer. */
+/** As many of the first rows as one plan can change and list in its response. */
 export function portion<T extends object>(rows: T[]): T[] {
   let bytes = 0;
   const past = rows.slice(0, MOST_PUTS).findIndex((row) => {
@@ -43,7 +43,7 @@ export function portion<T extends object>(rows: T[]): T[] {
 
 type Fields<K extends RowKind> = Omit<RowTypes[K], 'revision' | 'mac'>;
 type Nullable<T> = { [F in keyof T]-?: null extends T[F] ? F : never }[keyof T];
-/** What may be null may be left out. */
+/** Nullable fields may be omitted. */
 export type New<K extends RowKind> = Omit<Fields<K>, Nullable<Fields<K>>> & Partial<Pick<Fields<K>, Nullable<Fields<K>> & keyof Fields<K>>>;
 
 const blanks = Object.fromEntries(
@@ -57,7 +57,7 @@ const blanks = Object.fromEntries(
 export const insertion = <K extends RowKind>(call: Call<unknown>, kind: K, fields: New<K>): Put =>
   authenticated(call, kind, { ...blanks[kind], ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
 
-/** A changed row: the one that stands here, with other fields. */
+/** A changed row: the current one with other fields. */
 export function revision<K extends RowKind>(call: Call<unknown>, kind: K, before: RowTypes[K], fields: Partial<Fields<K>>): Put {
   return authenticated(call, kind, { ...before, ...fields, revision: before.revision + 1 }, before.revision);
 }
@@ -66,7 +66,7 @@ function authenticated<K extends RowKind>(call: Call<unknown>, kind: K, row: Omi
   return { kind, row: { ...row, mac: macOf(rowKeyOf(call), kind, row) }, from } as unknown as Put;
 }
 
-/** Rows that go, for a plan. */
+/** Deletions of rows, for a plan. */
 export function removal(org: string, gone: { kind: RowKind; id: string }[]): Required<Pick<Plan, 'gone' | 'also'>> {
   const also = [...new Set(gone.map(({ kind }) => kind))].map((kind) => ({
     sql: `delete from ${tableName(kind)} where org_id = ? and id in (select value from json_each(?))`,
@@ -75,13 +75,16 @@ export function removal(org: string, gone: { kind: RowKind; id: string }[]): Req
   return { gone, also };
 }
 
-/** The key of row MACs, which every change needs. */
+/** The key for row MACs, which every change needs. */
 export function rowKeyOf(call: Call<unknown>): Uint8Array {
   if (!call.ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
   return call.ask.keys.row;
 }
 
-/** Makes a plan under locks and carries it out, as far as `govern` lets it: see hold.ts. The audit entry of a success is written here, that of a refusal by the caller. */
+/**
+ * Builds a plan under locks and carries it out if approval policies allow: see hold.ts. Writes the audit entry of a success here; the
+ * caller writes that of a refusal.
+ */
 export async function commit(
   call: Call<unknown>,
   draft: (about?: Plan['about']) => Draft,
@@ -93,19 +96,20 @@ export async function commit(
   const { core, ask } = call;
   const names = locks();
   const held = new Set(names);
-  // No change is judged by policies while they change: what stands after a policy in the audit log was judged by it.
+  // Policies must not change while a change is checked against them: an entry after a policy change in the audit log was checked against
+  // the new policies.
   // safety: policies-stand-while-judged
   const policies = { name: 'policies in force', isShared: !call.need.governs };
   const perform = async (): Promise<OperationOutcome | null> => {
     // safety: caller-rechecked-after-fetch
     const fetched = await fetch();
-    // By the time the locks are free a name may have found another secret.
+    // By the time the locks are acquired, a name may refer to another secret.
     // safety: names-resolved-under-lock
     if (!locks().every((name) => held.has(name))) return null;
     // safety: caller-rechecked-under-lock
     const refusal = call.recheck();
     if (refusal) return fail(refusal);
-    // While anything is in doubt nothing else changes: a repeat of it under its Idempotency-Key would not know itself yet.
+    // Nothing changes while another change is in doubt: a repeat of that change under its Idempotency-Key could not be recognised yet.
     // safety: no-change-in-doubt, no-change-during-adoption
     if (core.intents.held || core.intents.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
     const now = core.now();
@@ -156,7 +160,7 @@ export async function commit(
         return { ...outcome, audited: true };
       }
       if (end === 'unknown') {
-        // The intent stays; the next call or the scheduled task settles it.
+        // The intent stays; the next request or the scheduled task settles it.
         core.schedule.at('settle', core.now() + 1000);
         return { ...fail(refuse('UNAVAILABLE', { retry_after: 2 })), audited: true };
       }
@@ -169,7 +173,7 @@ export async function commit(
   return (await core.locks.hold(names, perform, policies)) ?? commit(call, draft, locks, plan, fetch, govern);
 }
 
-/** Runs the batch until its end is known, if D1 lets us know it. */
+/** Runs the batch until its outcome is known, if D1 responds. */
 async function write(core: Core, org: string, intent: Intent, plan: Plan): Promise<'done' | 'never' | 'unknown' | Refusal> {
   for (let attempt = 0; attempt < 3; attempt++) {
     const epoch = epochOf(core);
@@ -183,19 +187,19 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
     }
     if (isTooLarge(end.why)) return refuse('INTERNAL', { message: 'This change is too large for the database. Nothing was changed.' });
     if (end.why.includes('commits.id')) return 'done';
-    // A name that is free here is taken there only by a commit in doubt, or by a row that this org never wrote.
+    // If the gate considers a name unused, only a commit in doubt or a row that this organisation never wrote can use it in D1.
     const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
     if (taken && core.intents.unsettled().length) return refuse('SECRET_NAME_TAKEN');
-    // The marker's guard failed. A commit in doubt may have raised the epoch meanwhile: then this one goes again.
+    // The marker's guard failed. A commit in doubt may have raised the epoch in the meantime; then this one is retried.
     const raised = epochOf(core) !== epoch || (await caughtUp(core, org, epoch));
-    // D1 that does not answer is no D1 that was altered.
+    // An unresponsive D1 is not an integrity violation.
     // safety: outage-is-no-violation
     if (raised === null) return 'never';
     if (!raised && epochOf(core) === epoch) {
       reportViolation(core, org, { event: 'database_diverged', resource: intent.draft.resource ?? org }, intent.draft, { why: end.why });
       return refuse('UNAVAILABLE', {
         message:
-          'The database does not match the records of this organisation (an integrity violation). The log of the deployment says more. After a restore from a backup, the operator calls POST /api/v1/orgs/:org_id/adopt.',
+          "The database does not match the records of this organisation (an integrity violation). The deployment's log has the details. After a restore from a backup, the operator must call POST /api/v1/orgs/:org_id/adopt.",
         retry_after: 60,
       });
     }
@@ -203,7 +207,7 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
   return 'never';
 }
 
-/** Applies the commit of an intent to the gate's rows, or records that it never happened. Runs inside one transaction. */
+/** Applies the commit of an intent to the gate's rows, or records that it never took effect. Runs inside one transaction. */
 function apply(core: Core, intent: Intent, done: boolean) {
   const now = core.now();
   if (done) {
@@ -248,7 +252,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
   core.intents.drop(intent.id);
 }
 
-/** Whether a change may end a caller, or narrow what one may see. New session tokens end nobody, and come by the thousand. */
+/** Whether a change may end a caller or narrow what one can see. New session tokens cannot, and there are thousands of them. */
 const mayEnd = ({ puts, gone }: Intent): boolean =>
   gone.length > 0 || puts.some(({ kind, row }) => kind !== 'secret' && !(kind === 'credential' && row.revision === 1));
 
@@ -258,14 +262,14 @@ export const epochOf = (core: Core): number => Number(core.meta.get('epoch') ?? 
 export const environmentRevision = (core: Core, id: string): number => Number(core.meta.get(`revision:${id}`) ?? 0);
 
 /**
- * Which of these commits D1 holds, for certain: the epoch is raised first, so that none of them can land later. Null if D1 does not
- * answer.
+ * Which of these commits D1 has, for certain: the epoch is raised first, so none of them can take effect later. Null if D1 does not
+ * respond.
  */
 async function settled(core: Core, org: string, ids: string[]): Promise<Set<string> | null> {
   return core.locks.hold(['epoch'], async () => {
     const next = epochOf(core) + 1;
     core.meta.set('raising', String(next));
-    // An org in founding has no fence yet; with this one its batch can no longer land.
+    // An organisation being created has no fence yet; with this one its batch can no longer take effect.
     const raise =
       'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch where epoch = excluded.epoch - 1';
     // safety: epoch-raised
@@ -282,7 +286,10 @@ async function settled(core: Core, org: string, ids: string[]): Promise<Set<stri
   });
 }
 
-/** Whether the fence stands where this gate itself was raising it from `epoch`, also if the reply to the raise was lost. Null if D1 does not answer. */
+/**
+ * Whether the fence is where this gate was raising it from `epoch`, even if the response to the raise was lost. Null if D1 does not
+ * respond.
+ */
 async function caughtUp(core: Core, org: string, epoch: number): Promise<boolean | null> {
   const fence = await core.database
     .all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] })
@@ -295,7 +302,7 @@ async function caughtUp(core: Core, org: string, epoch: number): Promise<boolean
   return true;
 }
 
-/** Settles what earlier calls or an earlier life of this gate left open. Answers whether nothing is open any more. */
+/** Settles intents left open by earlier requests or an earlier instance of this gate. Returns whether none is open any more. */
 export async function settle(core: Core, org: string): Promise<boolean> {
   const open = core.intents.unsettled();
   if (open.length === 0) return true;

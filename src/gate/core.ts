@@ -1,5 +1,5 @@
-// What a gate is made of: its own SQLite, D1, and the parts that work on them. One object an org, in the memory of its Durable Object.
-// Invariant: the SQLite holds every deciding row of the org, always; D1 is the relational record of the same rows, written first.
+// The parts of a gate: its SQLite, D1, and everything that works on them. One object per organisation, in the memory of its Durable Object.
+// Invariant: the SQLite always has every row that decisions depend on; D1 is the relational record of the same rows and is written first.
 
 import QuickLRU from 'quick-lru';
 import type { JobName, QueueMessage } from '../delivery/messages';
@@ -63,17 +63,17 @@ export interface Core {
   listeners: Listeners;
   strangers: Strangers;
   overlaps: Overlaps;
-  /** Asks the Worker to run a job. */
+  /** Requests a job from the Worker. */
   enqueue(job: JobName, id?: string): Promise<void>;
   now(): number;
 }
 
-/** Opens the parts of a gate over its storage; makes its tables on first use. */
+/** Opens the parts of a gate over its storage; creates the tables on first use. */
 export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D1Database; QUEUE: Queue<QueueMessage> }): Core {
   const { sql } = storage;
   const meta = createMeta(sql);
   upgrade(storage, meta);
-  // Since when it is known who reads what: for all its time in a gate of a new org, from now on where a release before 0.5.0 did not note it.
+  // Since when reads are recorded: always in the gate of a new organisation, from now on if a release before 0.5.0 did not record them.
   if (meta.get('reads_since') === null) meta.set('reads_since', meta.get('org') === null ? '0' : String(Date.now()));
   const entries = createAuditLog(sql, meta);
   const rows = createRows(sql);

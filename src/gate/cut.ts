@@ -1,5 +1,5 @@
-// Where retention has cut the audit log off: the chain is checked from there on. Invariant: a cut lies at the end of a segment that this gate
-// moved itself, or took over once from a release that noted none; D1 cannot move it.
+// Where retention has cut the audit log: the chain is checked from there on. Invariant: a cut is at the end of a segment that this gate
+// moved itself, or took over once from a release that recorded none; D1 cannot move it.
 import { genesis } from './audit-log';
 import type { Core } from './core';
 import { missingEntries } from './missing-entries';
@@ -9,14 +9,14 @@ export interface Cut {
   hash: string;
 }
 
-/** Where the log is cut off; null where that has never been noted. */
+/** Where the log is cut; null if never recorded. */
 export const cutOf = ({ meta }: Pick<Core, 'meta'>): Cut | null => JSON.parse(meta.get('cut') ?? 'null') as Cut | null;
 
 export const noteCut = ({ meta }: Pick<Core, 'meta'>, { sequence, hash }: Cut): void => meta.set('cut', JSON.stringify({ sequence, hash }));
 
 /**
- * Takes over, once, what an earlier release or a lost gate has left in D1: where the log begins there, and where its segments end. `tell`: what is
- * missing becomes an entry.
+ * Takes over, once, the segments that an earlier release or a lost gate left in D1: where the log begins, and where segments end. `tell`:
+ * missing sequences become an audit entry.
  */
 export async function takeUpSegments(core: Core, org: string, { tell }: { tell: boolean }): Promise<void> {
   if (cutOf(core)) return;
@@ -34,7 +34,9 @@ export async function takeUpSegments(core: Core, org: string, { tell }: { tell: 
   });
 }
 
-/** Writes into the log itself what is missing: a release before noted it in the gate alone, and an offline reader cannot see that. */
+/**
+ * Writes missing sequences into the log itself: an earlier release recorded them only in the gate, where an offline check cannot see them.
+ */
 function tellMissing(core: Core, org: string): void {
   const missing = missingEntries(core);
   if (missing.length === 0) return;

@@ -1,5 +1,5 @@
-// D1 as the gate sees it: a read that answers or is unavailable, and a batch that has three ends: done, refused, unknown.
-// Invariant: what failed without a verdict of SQLite's own is never taken for undone.
+// D1 as the gate uses it: a read that succeeds or is unavailable, and a batch with three outcomes: done, refused, unknown. Invariant: a
+// failure without an error from SQLite itself never counts as not done.
 
 import type { Statement } from '../db/statements';
 import { ApiError, refuse } from '../errors';
@@ -7,7 +7,7 @@ import { ApiError, refuse } from '../errors';
 export type BatchEnd = { end: 'done' } | { end: 'refused'; why: string } | { end: 'unknown'; why: string };
 
 export interface Database {
-  /** One query; throws UNAVAILABLE if D1 does not answer. */
+  /** One query; throws UNAVAILABLE if D1 does not respond. */
   all<T>(statement: Statement): Promise<T[]>;
   /** One transaction. */
   write(statements: Statement[]): Promise<BatchEnd>;
@@ -20,7 +20,7 @@ export function createDatabase(db: D1Database): Database {
   const patiently = <T>(answer: Promise<T>): Promise<T> => {
     let timer: ReturnType<typeof setTimeout>;
     const late = new Promise<never>((_, fail) => {
-      timer = setTimeout(() => fail(new Error('no answer')), PATIENCE);
+      timer = setTimeout(() => fail(new Error('no response')), PATIENCE);
     });
     return Promise.race([answer, late]).finally(() => clearTimeout(timer));
   };
@@ -43,8 +43,8 @@ export function createDatabase(db: D1Database): Database {
   };
 }
 
-/** Whether D1 refused a row or a statement because of its size: https://developers.cloudflare.com/d1/platform/limits/ */
+/** Whether D1 rejected a row or a statement because of its size: https://developers.cloudflare.com/d1/platform/limits/ */
 export const isTooLarge = (why: string): boolean => /SQLITE_TOOBIG|string or blob too big|too large/i.test(why);
 
-/** SQLite's words name tables and columns, never contents; anything longer is cut. */
+/** SQLite's messages name tables and columns, never contents; long ones are cut. */
 const reason = (error: unknown) => (error instanceof Error ? error.message : 'unknown').slice(0, 200);

@@ -1,48 +1,48 @@
-// How the endpoints of deliveries do: which are attended to by a job, which of their deliveries are under way, since when they fail, and when they
-// next get a message about a kind. Invariants: a lease ends by itself; an endpoint that answers no attempt with success for 5 days, or says that
-// it is gone, is to be disabled, until it starts afresh.
+// The state of delivery endpoints: which have a running job, which deliveries are in flight, since when an endpoint fails, and when it next
+// gets a message about a kind. Invariants: a lease expires on its own; an endpoint without a successful attempt for 5 days, or that reports
+// it is gone, is to be disabled until it is reset.
 import { DAY } from '../db/rows';
 
-/** Why an endpoint is to be disabled. */
+/** Why an endpoint must be disabled. */
 export type Disabling = 'failing' | 'gone';
 
 export interface DeliveryEndpoints {
   /** An endpoint has deliveries. */
   know(webhook: string): void;
-  /** Endpoints that deliveries or notes are left of. */
+  /** Endpoints with remaining deliveries or state. */
   endpoints(): string[];
-  /** Since when a job is on an endpoint, or asked for; null for none. */
+  /** Since when an endpoint has a job, running or requested; null for none. */
   attendedSince(webhook: string): number | null;
   attend(webhook: string, since: number | null): void;
-  /** Whether deliveries of an endpoint are under way. */
+  /** Whether deliveries of an endpoint are in flight. */
   isBusy(webhook: string, now: number): boolean;
-  /** How many more deliveries of an endpoint may be under way. */
+  /** How many more deliveries of an endpoint may be in flight. */
   room(webhook: string, now: number): number;
-  /** A delivery is under way; answers until when. */
+  /** Marks a delivery as in flight. Returns until when. */
   lease(webhook: string, delivery: string, now: number): number;
-  /** It is no more. */
+  /** Ends a lease. */
   release(delivery: string): void;
   /** When the next message about a kind is due at an endpoint: soon, but a minute after the last one. */
   windowOf(webhook: string, type: string, now: number): number;
   succeeded(webhook: string): void;
-  /** An attempt has failed; `isGone`: for good. */
+  /** An attempt has failed; `isGone`: permanently. */
   failed(webhook: string, isGone: boolean, now: number): void;
-  /** Why an endpoint is to be disabled, or null. */
+  /** Why an endpoint must be disabled, or null. */
   disabling(webhook: string): Disabling | null;
-  /** An endpoint starts afresh. */
+  /** Resets the state of an endpoint. */
   reset(webhook: string): void;
   forget(webhook: string): void;
   clear(): void;
 }
 
-/** In flight per endpoint; of one whose last attempt failed, one. */
+/** The most deliveries in flight per endpoint; one if its last attempt failed. */
 const MOST_IN_FLIGHT = 4;
-/** How long the first of a kind waits for others, and how long the next ones do after it. */
+/** How long the first event of a kind waits for others, and the interval between later messages. */
 export const GATHERED_FOR = 2000;
 export const BETWEEN_MESSAGES = 60_000;
-/** Longer than an attempt, with the calls before and after it. */
+/** Longer than an attempt together with the calls before and after it. */
 export const LEASE = 60_000;
-/** An endpoint that answers no attempt with success for so long is disabled. */
+/** An endpoint without a successful attempt for this long is disabled. */
 export const FAILING_FOR = 5 * DAY;
 
 type Found<T> = T & Record<string, SqlStorageValue>;
@@ -70,7 +70,7 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
   createTables(sql);
   const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined => sql.exec<Found<T>>(query, ...params).toArray()[0];
   const rowOf = (webhook: string) => one<EndpointRow>('select * from delivery_endpoints where webhook = ?', webhook);
-  /** Those that have a row for certain. */
+  /** Endpoints that certainly have a row. */
   const noted = new Set<string>();
   const know = (webhook: string) => {
     if (!noted.has(webhook)) sql.exec('insert or ignore into delivery_endpoints (webhook) values (?)', webhook);
@@ -111,7 +111,7 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
     },
     succeeded: (webhook) =>
       void sql.exec('update delivery_endpoints set failing_since = null, failed_at = null where webhook = ?', webhook),
-    // One that had nothing to do for as long begins anew.
+    // An endpoint that was idle for that long starts over.
     failed(webhook, isGone, now) {
       const known = rowOf(webhook);
       const isNew = known?.failing_since == null || now - (known.failed_at ?? now) >= FAILING_FOR;

@@ -1,7 +1,7 @@
-// The delivery task: creates a delivery of each new event for each endpoint that subscribes to it, and asks the Worker to serve each
-// endpoint that has something due. Invariants: the cursor advances in the turn in which deliveries are created, so none is missing or
-// duplicated; an endpoint that was not served within a minute is asked for again; each endpoint has a queue message of its own, so none
-// waits for another.
+// The delivery task: creates a delivery of each new event for each endpoint that subscribes to it, and requests a job for each endpoint
+// that has something due. Invariants: the cursor advances in the turn in which deliveries are created, so none is missing or duplicated; if
+// an endpoint has no finished job within about a minute, another is requested; each endpoint has its own queue message, so none waits for
+// another.
 
 import type { WebhookRow } from '../db/schema';
 import type { JobName } from '../delivery/messages';
@@ -10,15 +10,15 @@ import { LEASE } from './delivery-endpoints';
 import { alwaysNotified } from './outbox';
 import { hasEndpoints } from './wake';
 
-/** Events for which one run creates deliveries, and deliveries that it ends or deletes. */
+/** Events for which one run creates deliveries, and deliveries that one run ends or deletes. */
 const EVENTS = 500;
 const ENDED = 2000;
-/** Of those runs, how many one change of an endpoint makes up for. */
+/** How many such runs one change of an endpoint catches up on. */
 const MOST_RUNS = 10;
-/** How long to wait for the job of an endpoint before asking for another. */
+/** How long to wait for an endpoint's job before requesting another. */
 export const ATTENDED = LEASE + 15_000;
 
-/** Where events are sent: a webhook, or a notify connection, which gets one message about several events. */
+/** A target of events: a webhook, or a notify connection, which gets one message about several events. */
 interface Endpoint {
   id: string;
   disabled: string | null;
@@ -33,7 +33,7 @@ const endpointsOf = ({ rows }: Core): Endpoint[] => [
   ...rows.within('integration', 'notify').map((row) => ({ ...row, disabled: null, job: 'notify' as const })),
 ];
 
-/** Called just before a webhook changes; `after` is null for one that is deleted. */
+/** Called just before a webhook changes; `after` is null if it is deleted. */
 export function followWebhook(core: Core, id: string, after: WebhookRow | null, now: number): void {
   const before = core.rows.get('webhook', id);
   followEndpoint(core, now);
@@ -42,13 +42,13 @@ export function followWebhook(core: Core, id: string, after: WebhookRow | null, 
 
 /** Called just before an endpoint changes. */
 export function followEndpoint(core: Core, now: number): void {
-  // What happened until now is for the endpoints as they were; before the first of all it is for nobody.
+  // Earlier events are delivered by the old configuration; events before the first endpoint are delivered to none.
   // safety: events-before-endpoint-changes
   catchUp(core, now);
   core.schedule.at('deliveries', now);
 }
 
-/** The sequence through which events have their deliveries. */
+/** The sequence up to which events have their deliveries. */
 export const deliveredThrough = ({ rows, deliveries }: Pick<Core, 'rows' | 'deliveries'>): number =>
   hasEndpoints(rows) ? (deliveries.cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
 
@@ -61,7 +61,7 @@ export async function deliver(core: Core, org: string, now: number): Promise<num
   return isMore ? now : next;
 }
 
-/** Creates the deliveries of all events until now, as far as one turn may. */
+/** Creates the deliveries of past events, up to the limit of one turn. */
 function catchUp(core: Core, now: number): void {
   const endpoints = endpointsOf(core);
   for (let run = 0; run < MOST_RUNS && fanOut(core, endpoints, now); run++);
@@ -106,20 +106,20 @@ function clearUp({ deliveries }: Core, endpoints: Endpoint[], now: number): bool
     .includes(true);
 }
 
-/** Asks for a job for each endpoint that has something due and no job. Returns when to look again. */
+/** Requests a job for each endpoint that has something due and no job. Returns when to look again. */
 async function attend({ deliveries, enqueue }: Core, endpoints: Endpoint[], now: number): Promise<number | null> {
   let next = Number.POSITIVE_INFINITY;
   const asked: Pick<Endpoint, 'id' | 'job'>[] = [];
   for (const { id, disabled, job } of endpoints) {
     if (disabled !== null) continue;
     const since = deliveries.attendedSince(id);
-    // The job that is on it asks for the next run.
+    // The running job requests the next run.
     const at = since !== null && since + ATTENDED > now ? since + ATTENDED : deliveries.dueAt(id, now);
     if (at === null) continue;
     if (at <= now) asked.push({ id, job });
     else next = Math.min(next, at);
   }
-  // Before it is asked for: a job that is quick has ended by the time the queue says that it took the message. A message can be lost.
+  // Recorded before the job is requested: a fast job may end before the queue confirms its message. A message can be lost.
   for (const { id } of asked) deliveries.attend(id, now);
   await Promise.all(asked.map(({ id, job }) => enqueue(job, id)));
   if (asked.length) next = Math.min(next, now + ATTENDED);

@@ -1,8 +1,8 @@
-// Which credentials descend from which: who made them, in which browser session, and whose end is also theirs. Answered from indexes on
-// the gate's rows, so that nothing here walks all credentials of an organisation.
+// Which credentials descend from which: who created them, in which browser session, and which they are revoked together with. Answered from
+// indexes on the gate's rows, so it never scans an organisation's credentials.
 import QuickLRU from 'quick-lru';
 
-/** A credential that another made. `live`: neither revoked nor expired by its own row. */
+/** A credential that another created. `live`: neither revoked nor expired by its own row. */
 export interface Made {
   id: string;
   parent_id: string | null;
@@ -10,22 +10,22 @@ export interface Made {
 }
 
 export interface Descendants {
-  /** Credentials, session tokens apart, that any of these made, also as a browser session. */
+  /** Credentials, except session tokens, that any of these created, also as a browser session. */
   madeBy(makers: string[], now: number): Made[];
-  /** Up to `limit` ids, after one, of credentials that any of these made or that end with any of these. */
+  /** Up to `limit` ids, after one, of credentials that any of these created or that are revoked together with any of these. */
   children(parents: string[], after: string, limit: number): string[];
-  /** Whether so many session tokens of an API key are alive by their own rows. */
-  hasSessions(key: string, atLeast: number, now: number): boolean;
+  /** Whether an API key or trust has at least this many session tokens that are live by their own rows, and were made within `lives`. */
+  hasSessions(key: string, atLeast: number, now: number, lives?: number): boolean;
   /** The ids of a member's browser sessions that have not been revoked. */
   browserSessions(member: string): string[];
-  /** Has what ends with these credentials cleared away at a time, or at its own where that is sooner. */
+  /** Schedules the sweep of everything revoked together with these credentials, no later than its own sweep time. */
   orphan(credentials: string[], at: number): void;
 }
 
-/** Keys whose session tokens were counted lately. */
+/** Keys whose session tokens were counted recently. */
 const MOST_COUNTED = 1000;
 
-/** `edits` is how often a row was written: see `Rows`. */
+/** `edits`: how often a row was written; see `Rows`. */
 export function createDescendants(sql: SqlStorage, edits: () => number): Descendants {
   const index = (name: string, columns: string, where: string) =>
     sql.exec(`create index if not exists ${name} on rows (${columns}) where kind = 'credential' and ${where}`);
@@ -35,7 +35,7 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
   index('rows_sessions', "body ->> 'dies_with', body ->> 'expires_at'", "space = 'session' and body ->> 'revoked_at' is null");
   index('rows_browser', "body ->> 'member_id'", "space = 'browser' and body ->> 'revoked_at' is null");
 
-  // The planner would walk the primary key: it cannot know how few rows an id has.
+  // The planner would scan the primary key: it cannot know how few rows an id has.
   const from = (name: string, where: string) =>
     `from json_each(?1) f cross join rows r indexed by ${name} on r.kind = 'credential' and ${where} = f.value`;
   const byMaker = from('rows_created_by', "r.space <> 'session' and r.body ->> 'created_by'");
@@ -45,13 +45,12 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
     "select r.id, r.body ->> 'dies_with' parent_id, r.body ->> 'revoked_at' is null and coalesce(r.body ->> 'expires_at', 9e15) > ?2 live";
   const child = `select r.id ${byParent} and r.id > ?2 union select r.id ${byMaker} and r.id > ?2 union select r.id ${bySession} and r.id > ?2`;
 
-  const liveSessions = (key: string, now: number) =>
+  const liveSessions = (key: string, now: number, lives: number | undefined) =>
     sql
       .exec<{ n: number }>(
         `select count(*) n from rows indexed by rows_sessions where kind = 'credential' and space = 'session' and body ->> 'revoked_at' is null
-          and body ->> 'dies_with' = ? and body ->> 'expires_at' > ?`,
-        key,
-        now,
+          and body ->> 'dies_with' = ? and body ->> 'expires_at' > ?${lives === undefined ? '' : " and body ->> 'created_at' > ?"}`,
+        ...[key, now, ...(lives === undefined ? [] : [now - lives])],
       )
       .one().n;
   const counted = new QuickLRU<string, { n: number; edits: number; at: number }>({ maxSize: MOST_COUNTED });
@@ -67,12 +66,13 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
         .exec<{ id: string }>(`select id from (${child}) order by id limit ?3`, JSON.stringify(parents), after, limit)
         .toArray()
         .map(({ id }) => id),
-    hasSessions(key, atLeast, now) {
-      const before = counted.get(key);
-      // Since then no more tokens have come than rows were written: where that is too few, none is counted again.
+    hasSessions(key, atLeast, now, lives) {
+      const counting = lives === undefined ? key : `${key} ${lives}`;
+      const before = counted.get(counting);
+      // No more tokens can have been added since the count than rows were written; if that is too few, skip counting.
       if (before && before.at <= now && before.n + edits() - before.edits < atLeast) return false;
-      const n = liveSessions(key, now);
-      counted.set(key, { n, edits: edits(), at: now });
+      const n = liveSessions(key, now, lives);
+      counted.set(counting, { n, edits: edits(), at: now });
       return n >= atLeast;
     },
     browserSessions: (member) =>

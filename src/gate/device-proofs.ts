@@ -1,11 +1,14 @@
-// Which proofs of possession (DPoP) were used. Invariant: it outlives the memory of the gate, so that an eviction opens no replay.
+// Used proofs of possession (DPoP). Invariant: stored durably, so an eviction of the gate allows no replay.
 
-/** How long after its time a proof is known as used, in milliseconds: twice as long as it is good, for the clock of the gate's next host may be behind. */
+/**
+ * How long after its time a proof is remembered, in milliseconds: twice its validity, because the clock of the gate's next host may be
+ * behind.
+ */
 const KEPT = 120_000;
 const SWEPT_EVERY = 60_000;
 
 export interface DeviceProofs {
-  /** Whether another request was admitted with this proof. */
+  /** Whether this proof already admitted another request. */
   isUsed(device: string, jti: string, request: string): boolean;
   use(device: string, jti: string, request: string, iat: number, now: number): void;
 }

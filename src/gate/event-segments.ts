@@ -1,5 +1,5 @@
-// Moves closed ranges of events to D1, each as one compressed row. Invariants: an event leaves the gate only once D1 holds it; ranges
-// follow each other without gaps; the newest events stay in the gate.
+// Moves closed ranges of events to D1, each as one compressed row. Invariants: an event is deleted from the gate only once D1 has it;
+// ranges have no gaps; the newest events stay in the gate.
 import { toBase64, utf8 } from '../crypto/bytes';
 import { gzip } from '../crypto/gzip';
 import { eventSegments } from '../db/schema';
@@ -8,12 +8,12 @@ import type { Core } from './core';
 import { deliveredThrough } from './delivery-task';
 import { EVENTS_A_SEGMENT, type StoredEvent } from './outbox';
 
-/** Bytes of a range, and of its row. */
+/** The most bytes of a range, and of its row. */
 const MOST_UNPACKED = 2 * 1024 * 1024;
 const MOST_ROW = 1_000_000;
 const RETRY = 5000;
 
-/** The first of some events, as many as one range takes. */
+/** As many of the first events as one range can hold. */
 function range(events: StoredEvent[]): StoredEvent[] {
   let bytes = 0;
   const past = events.findIndex((event) => {
@@ -23,7 +23,7 @@ function range(events: StoredEvent[]): StoredEvent[] {
   return past < 0 ? events : events.slice(0, Math.max(1, past));
 }
 
-/** Moves the oldest range; answers when the next can move, or null. */
+/** Moves the oldest range. Returns when the next one can move, or null. */
 export const closeEvents = (core: Core, org: string, now: number): Promise<number | null> =>
   core.locks.hold(['event_segments'], async () => {
     if (!core.outbox.canClose()) return null;
@@ -34,7 +34,7 @@ export const closeEvents = (core: Core, org: string, now: number): Promise<numbe
       if (last.sequence > deliveredThrough(core)) return now + RETRY;
       const events = toBase64(await gzip(utf8(JSON.stringify(part))));
       if (part.length > 1 && events.length > MOST_ROW) continue;
-      // Replaces what a move that was cut off has left under this number.
+      // Replaces what an interrupted move left under this number.
       const { sql, params } = insertOf(eventSegments, {
         org_id: org,
         first_sequence: first.sequence,
@@ -51,19 +51,21 @@ export const closeEvents = (core: Core, org: string, now: number): Promise<numbe
     }
   });
 
-/** Ends the feed before events that have been in D1 for 30 days; their rows are deleted next. Returns through which sequence. */
+/** Ends the feed before events that have been in D1 for 30 days; their rows are deleted next. Returns the last forgotten sequence. */
 export async function forgetOldEvents(core: Core, org: string, before: number): Promise<number> {
   const [old] = await core.database.all<{ n: number | null }>({
     sql: 'select max(last_sequence) n from event_segments where org_id = ? and last_at < ?',
     params: [org, before],
   });
-  // D1 cannot have the gate forget what it holds itself.
+  // D1 cannot make the gate forget events in its own storage.
   // safety: events-forgotten-only-if-moved
   core.storage.transactionSync(() => core.outbox.forgetThrough(Math.min(old?.n ?? 0, core.outbox.moved())));
   return core.outbox.gone();
 }
 
-/** Continues the numbers of events after those in D1, far beyond all that a lost gate may have used, so that none stands for two events. */
+/**
+ * Continues the numbering of events after those in D1, beyond any number that a lost gate may have used, so that no number is used twice.
+ */
 export async function takeUpEvents(core: Core, org: string, most: number): Promise<void> {
   const [newest] = await core.database.all<{ n: number | null }>({
     sql: 'select max(last_sequence) n from event_segments where org_id = ?',

@@ -1,7 +1,7 @@
-// How often tokens of issuers were exchanged. Invariants: it outlives the memory of the gate, so that an eviction opens no replay; a request that
-// is repeated after a lost reply counts once.
+// How often issuers' tokens were exchanged. Invariants: stored durably, so an eviction of the gate allows no replay; a request repeated
+// after a lost response counts once.
 
-/** How long after its end a token is remembered, in milliseconds: the clock of the gate's next host may be behind. */
+/** How long after its expiry a token is remembered, in milliseconds: the clock of the gate's next host may be behind. */
 const KEPT = 600_000;
 const SWEPT_EVERY = 60_000;
 
@@ -12,7 +12,7 @@ export interface Spent {
 }
 
 export interface Exchanged {
-  /** By how many other requests a token was exchanged. */
+  /** How many other requests exchanged a token. */
   times(digest: string, request: string): number;
   note(token: Spent, request: string, now: number): void;
 }

@@ -1,11 +1,11 @@
-// What expires: of each secret and lasting credential with an end, when the end is to be told, and when warnings of it are. Invariants: a row
-// is written in the turn in which the end is set, so that none is forgotten however late it is told; it goes in the turn in which it is told, so
-// that nothing is told twice; a warning that would be due before the end was set is none.
+// Upcoming expiries: for each secret and long-lived credential with an expiry, when to raise the expiry and its warnings. Invariants: a row
+// is written in the turn in which the expiry is set, so none is forgotten; it is deleted in the turn in which the event is raised, so none
+// is raised twice; a warning that would have been due before the expiry was set is skipped.
 import { DAY, isBrief, type RowKind } from '../db/rows';
 import type { CredentialRow, SecretRow } from '../db/schema';
 import type { Meta } from './meta';
 
-/** How long ahead an end is told; 0 stands for the end itself, of which a credential raises nothing: it is refused. */
+/** How long before an expiry an event is raised; 0 is the expiry itself, which raises no event for a credential. */
 export const LEADS = { secret: [7 * DAY, DAY, 0], credential: [7 * DAY, DAY] } as const;
 
 export interface Expiry {
@@ -16,14 +16,14 @@ export interface Expiry {
 }
 
 export interface Expiries {
-  /** A row was written by a change of this time; answers when something of it is due first, or null. */
+  /** Records a row written by a change at this time. Returns when its first event is due, or null. */
   note(kind: RowKind, before: object | null, after: object, at: number): number | null;
   /** Up to `limit` that are due, earliest first. */
   due(now: number, limit: number): Expiry[];
   /** When the next is due, or null. */
   next(): number | null;
   told(expiry: Expiry): void;
-  /** Begins anew from the rows, with what is due later: they were not written by changes here. */
+  /** Rebuilds from all rows, only with events due in the future, because these rows were not written by a change here. */
   begin(now: number): void;
 }
 
@@ -48,7 +48,7 @@ export function createExpiries(sql: SqlStorage, meta: Meta): Expiries {
         );
     meta.set('expiries', '1');
   };
-  // A release before did not note them.
+  // An earlier release did not record them.
   if (meta.get('expiries') === null) begin(Date.now());
   return {
     note(kind, before, after, at) {

@@ -1,6 +1,6 @@
-// Expiry: raises that a secret or a credential will end, 7 days and 1 day ahead, and that a secret has ended. Invariants: an event, its audit
-// entry, and that it was raised are one turn, so that a run that is cut off neither loses one nor raises it twice; after an outage what is
-// still true is raised late, and no warning comes after the end.
+// Expiry: raises that a secret or a credential will expire, 7 days and 1 day ahead, and that a secret has expired. Invariants: an event,
+// its audit entry and the note that it was raised are one turn, so an interrupted run neither loses nor repeats an event; after an outage,
+// events that are still true are raised late, but no warning comes after the expiry.
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import type { Core } from './core';
@@ -10,9 +10,9 @@ import type { Raised } from './outbox';
 import { credentialData, secretData } from './raised';
 import { WINDOW } from './rate-limit';
 
-/** What one turn tells. */
+/** The most events per turn. */
 const PAGE = 200;
-/** Entries in the audit log from which on the run waits for them to move to D1: it never fills the log. */
+/** Audit log entries in the gate above which the run waits for them to move to D1: it never fills the log. */
 const CROWDED = 20_000;
 
 interface Told {
@@ -22,12 +22,12 @@ interface Told {
   version: number | null;
 }
 
-/** One page of the run; the next follows at once. */
+/** One page of the run; the next follows immediately. */
 export async function tellExpiries(core: Core, org: string, now: number): Promise<number | null> {
   if (core.rows.get('org', org)?.deleted_at !== null) return null;
   if (core.auditLog.size() > CROWDED) return now + WINDOW;
   const ids = core.expiries.due(now, PAGE).map(({ id }) => id);
-  // A change that is under way may set another end.
+  // A concurrent change may set another expiry.
   // safety: expiry-told-under-lock
   return core.locks.hold([...new Set(ids)], async () => {
     if (core.intents.unsettled().length) return now + 5000;
@@ -49,7 +49,7 @@ const aheadOf = (expires_at: number, lead: number) => ({
   ...(lead && { days: lead / DAY }),
 });
 
-/** Whether a warning comes too late, or the end has been put off by a restore. */
+/** Whether a warning is too late, or a restore has postponed the expiry. */
 const isPast = (expires_at: number, lead: number, now: number) => (lead > 0 && expires_at <= now) || expires_at - lead > now;
 
 function ofSecret(core: Core, { id, lead }: Expiry, now: number): Told | null {

@@ -1,6 +1,6 @@
-// Holding requests for approval. A change is judged by the effects of its plan, a read by what it reveals: see auth/effects.ts. Invariants: a
-// request that a policy holds does nothing but note that it waits; an approval serves the very request that it was given for, once, in the
-// transaction of its effect, and only while its targets, its policies and its approvers are as they were.
+// Holding requests for approval. A change is evaluated by the effects of its plan, a read by what it reveals: see auth/effects.ts.
+// Invariants: a request held by a policy does nothing except record that it waits; an approval works for exactly the request that it was
+// given for, once, in the transaction of its effect, and only while its targets, policies and approvers are unchanged.
 
 import { type Change, type Effect, effectsOf, holds, readEffect } from '../auth/effects';
 import type { ApprovalRow, SecretRow } from '../db/schema';
@@ -15,23 +15,23 @@ import { type Call, isRefusal, type OperationOutcome, type Together } from './ty
 
 type Policy = CompiledPolicy<'approval'>;
 
-/** Requests of one root that wait at a time. */
+/** The most waiting requests of one root. */
 const MOST_PENDING = 100;
 
-/** What is answered where the Worker has to say first which request this is: see `Ask.approval`. */
+/** Asks the Worker to identify the request first: see `Ask.approval`. */
 export const unidentified = { more: { approval: true } } as const;
 
-/** What a step of a held request comes to: it may go on, having used an approval where there is one; or it waits. */
+/** The result for a request that may be held: it may continue, having used an approval if there is one; or it waits. */
 type Held = { use: Put | null; bypassed: string[] } | { waits: Plan } | Refusal | typeof unidentified;
 
-/** The plan of a change, as far as approval policies let it. */
+/** The plan of a change after approval policies have been applied. */
 export function governed(call: Call<unknown>, made: Plan, now: number): Plan | Refusal | { more: unknown } {
   if (isUngoverned(call)) return made;
   const held = hold(
     call,
     [
       ...effectsOf(changesOf(call, made), call.caller.id, (id) => call.core.rows.get('secret', id)),
-      // Only what is held: an approval is void once one of its targets has changed.
+      // Only the held ones: an approval is void once one of its targets has changed.
       ...(made.reveals ?? []).filter((row) => holdingReads(call.core, row).length).map(readEffect),
     ],
     now,
@@ -42,16 +42,16 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Plan | R
   return allowed(made, held);
 }
 
-/** The plan of a read under an approval: it changes nothing but the approval that it uses. */
+/** The plan of a read under an approval: it changes only the approval that it uses. */
 export function governedRead(
   call: Call<unknown>,
   reveals: NonNullable<OperationOutcome['reveals']>,
   made: Plan,
   now: number,
 ): Plan | Refusal | { more: unknown } {
-  // A bulk read leaves out what is held: no approval is for it.
+  // A bulk read leaves out held secrets, so no approval applies to it.
   if (reveals === 'unheld') return call.ask.approval?.id == null ? made : refuse('APPROVAL_MISMATCH');
-  // Of several secrets those that are held are approved: the others may change meanwhile.
+  // For several secrets, only the held ones are approved: the others may change in the meantime.
   const effects =
     'all' in reveals ? reveals.all.filter((row) => holdingReads(call.core, row).length).map(readEffect) : [readEffect(reveals)];
   const held = hold(call, effects, now, 'all' in reveals ? reveals.describes : undefined);
@@ -69,10 +69,10 @@ const allowed = (made: Plan, { use, bypassed }: { use: Put | null; bypassed: str
   },
 });
 
-/** What the audit entry of a held change says of its target: as it is, and not as it would be. */
+/** The target of a held change in its audit entry: its current state, not the requested one. */
 const targetOf = ({ about }: Plan) => ({ ...about, expires_at: undefined, former_name: undefined });
 
-/** Provider calls need no person; the bootstrap token is the operator's, who is beyond all rules of an organisation. */
+/** Provider requests run without people; the bootstrap token belongs to the operator, who is above the rules of an organisation. */
 // safety: provider-and-operator-ungoverned
 const isUngoverned = ({ caller }: Call<unknown>) => caller.kind === 'provider' || caller.id === 'bootstrap';
 
@@ -84,7 +84,7 @@ function changesOf({ core }: Call<unknown>, { puts = [], gone = [] }: Plan): Cha
   ];
 }
 
-/** The secrets that were found to be held or not, by their rows: right while no policy changes. */
+/** Cached decisions on whether a secret is held, by row; valid while no policy changes. */
 const judged = new WeakMap<SecretRow, { edits: number; policies: Policy[] }>();
 
 /** The policies that hold a read of a secret. */
@@ -98,7 +98,7 @@ export function holdingReads(core: Pick<Core, 'rows'>, row: SecretRow): Policy[]
   return policies;
 }
 
-/** Whether a caller who uses no approval may read a secret now, and which policies that passes. */
+/** Whether a caller without an approval may read a secret now, and which policies that bypasses. */
 export function mayReveal({ core, caller }: Call<unknown>, row: SecretRow): { isHeld: boolean; bypassed: string[] } {
   const policies = holdingReads(core, row);
   if (policies.length === 0) return { isHeld: false, bypassed: [] };
@@ -106,21 +106,21 @@ export function mayReveal({ core, caller }: Call<unknown>, row: SecretRow): { is
   return { isHeld: bypassed.length < policies.length, bypassed: bypassed.map(({ row: { id } }) => id) };
 }
 
-/** The same of all that a read reveals: one secret that is held holds the others. */
+/** The same for everything that a read reveals: one held secret holds all. */
 export function mayRevealAll(call: Call<unknown>, reveals: SecretRow | Together): { isHeld: boolean; bypassed: string[] } {
   const each = ('all' in reveals ? reveals.all : [reveals]).map((row) => mayReveal(call, row));
   // safety: one-held-holds-all
   return { isHeld: each.some(({ isHeld }) => isHeld), bypassed: [...new Set(each.flatMap(({ bypassed }) => bypassed))] };
 }
 
-/** Whether a break-glass token passes a policy. */
+/** Whether a break-glass token bypasses a policy. */
 function isBypassed(kind: string, { config }: Policy, effects: readonly Effect[]): boolean {
   const { allow_break_glass } = config;
   // safety: break-glass-passes-only-if-allowed
   return kind === 'break_glass' && allow_break_glass === true && effects.every(({ operations }) => operations[0].startsWith('secret.'));
 }
 
-/** Whether an owner adds an approver to a policy that has too few. Whoever is added does not approve for this owner within the next seven days. */
+/** Whether an owner adds an approver to a policy that has too few. The new approver cannot approve for this owner for seven days. */
 const mends = ({ core, caller }: Call<unknown>, policy: Policy, { adds }: Effect): boolean =>
   // safety: only-owners-mend
   adds === true && caller.isOwner && isStuck(core, policy);
@@ -139,21 +139,21 @@ function hold(call: Call<unknown>, effects: Effect[], now: number, describes?: s
   ];
   const bypassed = passed.map(({ row }) => row.id);
   const { approval } = ask;
-  // An approval that does not serve is refused even where none is needed: what was approved has changed.
+  // An approval that does not apply is refused even if none is needed: what was approved has changed.
   if (approval?.id != null) return useOf(call, approval.id, effects, policies, bypassed, now);
   if (policies.length === 0) return { use: null, bypassed };
-  // The service itself can wait for nobody.
+  // The service itself cannot wait for approval.
   if (caller.kind === 'system') return refuse('APPROVAL_REQUIRED');
   return approval ? wait(call, { ...approval, describes }, effects, policies, now) : unidentified;
 }
 
-/** Uses an approval; 409 if it does not serve this request. */
+/** Uses an approval; 409 if it does not apply to this request. */
 function useOf(call: Call<unknown>, id: string, effects: Effect[], policies: Policy[], bypassed: string[], now: number): Held {
   const { core, ask, caller } = call;
   const row = core.rows.get('approval', id);
   // safety: approval-of-this-root, approval-of-this-request
   if (!row || row.root !== caller.root || row.digest !== ask.approval?.digest) return refuse('APPROVAL_MISMATCH');
-  // Its reply was lost, and it is repeated: it was done.
+  // A repeat after a lost response: it was already done.
   if (row.status === 'used' && row.used_by === ask.request.id) return { use: null, bypassed };
   // safety: approval-used-once, approval-expires
   if (row.status !== 'approved' || row.expires_at <= now) return refuse('APPROVAL_MISMATCH', { message: mismatch[row.status] });
@@ -174,10 +174,10 @@ const mismatch = {
   cancelled: 'This request was cancelled.',
   used: 'This approval was used. Repeat the request without Approval-Id to ask again.',
   void: 'The target or a policy has changed since this request was made. Repeat the request without Approval-Id to ask again.',
-  approvers: 'Somebody who approved this request may no longer approve it. Repeat the request without Approval-Id to ask again.',
+  approvers: 'A member who approved this request may no longer approve it. Repeat the request without Approval-Id to ask again.',
 } as const;
 
-/** Notes that a request waits, or finds that it does already. */
+/** Records that a request waits, or finds the existing approval. */
 function wait(call: Call<unknown>, asked: Asked, effects: Effect[], policies: Policy[], now: number): Held {
   const { core, caller } = call;
   const there = core.rows.find('approval', caller.root, asked.digest);
@@ -187,7 +187,7 @@ function wait(call: Call<unknown>, asked: Asked, effects: Effect[], policies: Po
   // safety: pending-approvals-bounded
   if (pending.length >= MOST_PENDING)
     return refuse('LIMIT_REACHED', {
-      message: `A credential can have at most ${MOST_PENDING} requests that wait for approval. Cancel some.`,
+      message: `A credential can have at most ${MOST_PENDING} requests waiting for approval. Cancel some.`,
     });
   const put = insertion(call, 'approval', newRow(call, asked, effects, policies, now));
   const row = put.row as ApprovalRow;
@@ -204,7 +204,10 @@ function wait(call: Call<unknown>, asked: Asked, effects: Effect[], policies: Po
   };
 }
 
-/** 403 with the approval that a request waits for; it names a policy that has too few approvers now, and who can mend that. */
+/**
+ * 403 with the approval that a request waits for. If a policy currently has too few approvers, the message names it and says who can fix
+ * that.
+ */
 function required(core: Core, row: ApprovalRow, policies: readonly Policy[]): Refusal {
   const stuck = policies.find((policy) => isStuck(core, policy));
   const names = policies.map(({ row: { name } }) => `"${name}"`).join(', ');

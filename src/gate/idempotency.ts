@@ -1,6 +1,6 @@
-// Answers that are kept: under the Idempotency-Key of a POST for 24 hours, and under the request id of every change for a few minutes,
-// so that the Worker may repeat a call whose reply was lost. Encrypted; a one-time value inside only under a key of its bearer.
-// Invariant: an answer is written in the same turn as the effect that it reports.
+// Stored responses: for 24 hours under the Idempotency-Key of a POST, and for a few minutes under the request id of every change, so the
+// Worker can repeat a call whose response was lost. Encrypted; one-time values inside are also encrypted with a key derived from the
+// caller's token. Invariant: a response is stored in the same turn as the effect that it reports.
 import { fromUtf8, utf8 } from '../crypto/bytes';
 import { decrypt, encrypt } from '../crypto/envelope';
 import { DAY } from '../db/rows';
@@ -10,18 +10,18 @@ import { readOutcome, writeOutcome } from './rollout';
 import type { StoredResponse, StoredResponses } from './stored-responses';
 import type { Ask } from './types';
 
-/** For how long the answer of a change without a key is kept, in milliseconds: the Worker may repeat a call whose reply was lost. */
+/** How long the response of a change without a key is stored, in milliseconds: the Worker may repeat a call whose response was lost. */
 const LOST_REPLY = 300_000;
 
-/** For how long the answer of a request is kept. */
+/** How long the response of a request is stored. */
 export const storedFor = ({ idempotency }: Ask): number => (idempotency ? DAY : LOST_REPLY);
 
-/** Under which key the answer of a request is kept: its Idempotency-Key, which belongs to the caller's root, or else its own id. */
+/** The key under which a response is stored: the Idempotency-Key, which belongs to the caller's root, or the request id. */
 export const storedUnder = (ask: Ask, root: string): string =>
   // safety: retry-known-by-request-id, idempotency-key-per-root
   ask.idempotency ? `key:${root}:${ask.idempotency.key}` : `request:${ask.request.id}`;
 
-/** Encrypts an answer for keeping. Of a refusal by validation the details are left out: they are made again, and quote what was sent. */
+/** Encrypts a response for storage. The details of a validation error are left out: they quote the request and are recalculated. */
 export function responseToStore(ask: Ask, root: string, outcome: Outcome, resource: string | null, now: number): StoredResponse {
   if (!ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
   const key = storedUnder(ask, root);
@@ -41,7 +41,7 @@ export function responseToStore(ask: Ask, root: string, outcome: Outcome, resour
   };
 }
 
-/** What a request finds under its key: an earlier answer, a refusal, or nothing. */
+/** The stored result for a request: an earlier response, a refusal, or nothing. */
 export function findStored(
   storedResponses: StoredResponses,
   ask: Ask,
@@ -65,6 +65,6 @@ export function findStored(
   return null;
 }
 
-/** A refusal by validation as it was answered first: the request is the same, and so is what is wrong with it. */
+/** Restores the details of a stored validation error: the same request has the same errors. */
 const withDetails = (outcome: Outcome, { finding }: Ask): Outcome =>
   outcome.kind === 'refused' && finding?.code === outcome.refusal.code ? { ...outcome, refusal: finding } : outcome;

@@ -1,14 +1,14 @@
-// Integrity violations: D1 does not hold what this organisation wrote there. Reported to the log, and to the org in an audit entry of its own, whose
-// actor is the system, whose reason is the event, and which bears the id of the request that met it.
-// Invariant: one request leaves one such entry at most, and it comes before or after its own, never in its place.
+// Integrity violations: D1 does not have what this organisation wrote. Reported to the deployment's log and in a separate audit entry, with
+// the system as actor, the event as reason and the id of the request that detected it. Invariant: one request causes at most one such
+// entry, in addition to its own, never instead of it.
 import type { IntegrityViolation } from '../errors';
 import type { Draft } from './audit-log';
 import type { Core } from './core';
 
-/** Which request met it: as the audit entries spell it. */
+/** The request that detected it, as in audit entries. */
 type Met = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
 
-/** Reports an integrity violation. `detail` goes to the log alone, `about` to the entry. */
+/** Reports an integrity violation. `detail` is only for the log, `about` for the entry. */
 export function reportViolation(
   core: Core,
   org: string,

@@ -1,7 +1,7 @@
-// Intents (a write-ahead log): what a commit is about to do, written before D1 is asked. An intent holds the rows as they will be, the
-// audit entry and the response to store, so that whatever a crash leaves can be settled: done if D1 holds the commit's marker, else not.
-// Invariants: while the outcome of an intent is in doubt, its rows are answered neither old nor new; one that takes several rows of the table is
-// written and deleted whole. The table keeps its first name, `marks`.
+// Intents (a write-ahead log): what a commit is about to do, written before D1 is called. An intent contains the new rows, the audit entry
+// and the response to store, so a commit interrupted by a crash can be settled: done if D1 has the commit's marker, otherwise not.
+// Invariants: while an intent is in doubt, neither the old nor the new state of its rows is returned; an intent that spans several table
+// rows is written and deleted as a whole. The table keeps its original name, `marks`.
 
 import type { RowKind, RowTypes } from '../db/rows';
 import type { Draft } from './audit-log';
@@ -9,7 +9,7 @@ import type { Raised } from './outbox';
 import type { StoredResponse } from './stored-responses';
 
 export interface Intent {
-  /** The commit's id: that of its request. */
+  /** The commit's id, equal to its request id. */
   id: string;
   at: number;
   puts: { [K in RowKind]: { kind: K; row: RowTypes[K] } }[RowKind][];
@@ -21,31 +21,31 @@ export interface Intent {
   /** What it raises. */
   events?: Raised[];
   keep: StoredResponse | null;
-  /** Secrets whose ciphertexts and kept one-time values are to be destroyed. */
+  /** Secrets whose ciphertexts and stored one-time values must be destroyed. */
   destroyed: string[];
-  /** Versions of a secret that go because newer ones came, up to and including. */
+  /** Versions of a secret destroyed because newer ones were added, up to and including this one. */
   trimmed: { secret: string; version: number }[];
 }
 
 export interface Intents {
   put(intent: Intent): void;
   drop(id: string): void;
-  /** Intents whose outcome nobody here is waiting for. */
+  /** Intents that no running request waits for. */
   unsettled(): Intent[];
-  /** Whether a commit under way adds a secret to an environment, or takes the environment away. */
+  /** Whether a running commit adds a secret to an environment, or deletes the environment. */
   concerns(environment: string): { filling: boolean; leaving: boolean };
-  /** True while the row is part of a commit whose outcome is unknown. */
+  /** True while the row belongs to a commit in doubt. */
   isOpen(id: string): boolean;
-  /** Commits that run here and now. */
+  /** Commits that are currently running. */
   running: Set<string>;
-  /** While true no commit begins. */
+  /** While true, no commit can begin. */
   held: boolean;
 }
 
-/** UTF-16 units of an intent in one row of the table, which holds 2 MB: a unit takes up to three bytes. */
+/** UTF-16 units of an intent per table row, which holds 2 MB: a unit takes up to three bytes. */
 const PART = 600_000;
 
-/** A text in parts, of which none ends within a character. */
+/** Splits a text without breaking a character. */
 function partsOf(text: string): string[] {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -59,14 +59,14 @@ function partsOf(text: string): string[] {
 
 export function createIntents(sql: SqlStorage): Intents {
   sql.exec('create table if not exists marks (id text primary key, body text not null) without rowid');
-  // The rest of those that are too long for one row.
+  // The further parts of intents too long for one row.
   sql.exec(
     'create table if not exists mark_parts (id text not null, part integer not null, body text not null, primary key (id, part)) without rowid',
   );
-  // What a statement that failed between the two has left.
+  // Left by a statement that failed between the two.
   sql.exec('delete from mark_parts where id not in (select id from marks)');
   const all = new Map<string, Intent>();
-  /** Those that take several rows. */
+  /** Intents in several rows. */
   const parted = new Set<string>();
   for (const { id, body } of sql.exec<{ id: string; body: string }>('select id, body from marks').toArray()) {
     const rest = sql.exec<{ body: string }>('select body from mark_parts where id = ? order by part', id).toArray();
@@ -78,7 +78,7 @@ export function createIntents(sql: SqlStorage): Intents {
   const unsettled = () => [...all.values()].filter((intent) => !running.has(intent.id));
   return {
     put(intent) {
-      // Written in one turn, and so durable together or not at all.
+      // Written in one turn, so they are durable together or not at all.
       const [first, ...rest] = partsOf(JSON.stringify(intent));
       if (rest.length) parted.add(intent.id);
       rest.forEach((body, part) => void sql.exec('insert or replace into mark_parts values (?, ?, ?)', intent.id, part, body));

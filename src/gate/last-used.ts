@@ -1,6 +1,5 @@
-// When, how often and from where a credential was last used. Invariants: no request costs a write for it; how often is what the audit
-// log says. What is new is counted in memory and written down when audit entries move away; a gate that starts counts the entries that
-// still lie here.
+// When, how often and from where a credential was last used. Invariants: recording a use costs no write; the count equals that of the audit
+// log. New uses are counted in memory and written when audit entries move away; a starting gate counts the entries still in its storage.
 import { idStart } from '../db/ids';
 import type { Actor } from './audit-log';
 import type { Meta } from './meta';
@@ -12,12 +11,12 @@ export interface Use {
 }
 
 export interface LastUsed {
-  /** A credential makes a request, from a place; those that it descends from are as recently used. */
+  /** Records a request of a credential from a place; its ancestors count as used at the same time. */
   note(credential: string, ancestors: readonly string[], at: number, place: string | null): void;
-  /** So many requests of an actor have become an audit entry. */
+  /** Counts an audit entry for this many requests of an actor. */
   count(actor: Actor, requests: number, at: number): void;
   of(credential: string): Use | null;
-  /** Writes down what is counted, up to an entry of the audit log. */
+  /** Writes the counts, up to an entry of the audit log. */
   flush(sequence: number): void;
   forget(credential: string): void;
 }
@@ -25,16 +24,16 @@ export interface LastUsed {
 interface Around {
   /** The newest entry of the audit log. */
   head(): number;
-  /** An actor and those that it descends from. */
+  /** An actor and its ancestors. */
   linksOf(actor: string, parent: string | null): string[];
-  /** Whether there is such a credential: what is over is not written down any more. */
+  /** Whether the credential exists: ended ones are not written any more. */
   isKnown(credential: string): boolean;
 }
 
-/** Credentials that are counted in memory before they are written down after all. */
+/** The most credentials counted in memory before the counts are written anyway. */
 const MOST = 5000;
 
-/** A member's entries name the browser session as parent: it is what was used. */
+/** A member's entries name the browser session as parent, which is the credential in use. */
 const usedBy = (actor: string, parent: string | null) => (actor.startsWith(idStart('member')) ? parent : actor);
 
 export function createLastUsed(sql: SqlStorage, meta: Meta, { head, linksOf, isKnown }: Around): LastUsed {

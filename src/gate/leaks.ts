@@ -1,11 +1,11 @@
-// Where a stored value was found in the last day, so a leak is reported once a day for each place. Invariant: a place is a keyed digest,
-// which reveals neither text nor path.
+// Where a stored value was found in the last day, so a leak is reported once a day per place. Invariant: a place is a keyed digest, which
+// reveals neither text nor path.
 import { DAY } from '../db/rows';
 
 export interface Leaks {
-  /** Notes places of a secret's value; answers how many of them are new today. */
+  /** Records places of a secret's value. Returns how many of them are new today. */
   note(secret: string, places: readonly string[], now: number): number;
-  /** Forgets places of more than a day ago, and the oldest of too many. */
+  /** Deletes places older than a day, and the oldest beyond the limit. */
   sweep(now: number): void;
 }
 

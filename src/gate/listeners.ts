@@ -1,16 +1,16 @@
-// Streams of events that wait, in memory only: after a restart of the gate they ask again. Invariant: every one is woken in the turn in
-// which an event is written, or a row changes that may end its caller.
+// Waiting event streams, in memory only: after a restart of the gate they ask again. Invariant: all are woken in the turn in which an event
+// is written or a row changes that may end a caller.
 
 export interface Listeners {
-  /** Resolves when something has happened, or after so many milliseconds. */
+  /** Resolves when something has happened, or after this many milliseconds. */
   wait(root: string, ms: number): Promise<void>;
-  /** Whether there are as many as there may be, of all callers or of this one. */
+  /** Whether the limit is reached, for all callers or for this one. */
   isFull(root: string): boolean;
   wake(): void;
   count(): number;
 }
 
-/** Streams of an organisation at a time, and those of one caller. */
+/** The most concurrent streams of an organisation, and of one caller. */
 const MOST = 1000;
 const MOST_OF_ONE = 100;
 

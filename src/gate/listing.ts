@@ -1,11 +1,11 @@
-// Lists of rows, page by page, in the order of ids: which is the order in which they were made. Invariant: a page looks at a bounded
-// number of rows, so that a list of few among many takes more pages, never more time.
+// Lists of rows, page by page in id order, which is creation order. Invariant: a page examines a bounded number of rows, so a list with few
+// matches takes more pages, not more time per page.
 
 import type { RowKind, RowTypes } from '../db/rows';
 import type { Core } from './core';
 import { type Outcome, ok } from './outcome';
 
-/** What a list is asked for: so many items, after that id. */
+/** The input of a list: this many items, after that id. */
 export interface ListInput {
   limit: number;
   after: string | null;
@@ -14,7 +14,7 @@ export interface ListInput {
 const LOOKED_AT = 1000;
 const STEP = 200;
 
-/** One page of the rows whose id begins with `prefix` and for which `show` gives something. */
+/** One page of the rows whose id begins with `prefix` and for which `show` returns something. */
 export function listed<K extends RowKind>(
   core: Core,
   kind: K,

@@ -1,19 +1,19 @@
-// Locks by name, in memory: whoever changes a row has it alone until D1 has answered. Invariants: locks are taken in one order, so that
-// no two wait for each other; whoever waits for a lock comes before those who ask for it later. Locks go with the gate's memory, as do
-// those who hold them.
+// Locks by name, in memory: a change holds its rows exclusively until D1 has responded. Invariants: locks are acquired in one order, so no
+// two holders wait for each other; waiters are served in order of arrival. Locks disappear together with the gate's memory and their
+// holders.
 
 export interface Locks {
-  /** Runs `work` once all names are free, and frees them after it, whatever happens. */
+  /** Runs `work` once all names are free, and releases them afterwards in any case. */
   hold<T>(names: string[], work: () => Promise<T>, also?: Extra): Promise<T>;
 }
 
-/** A lock that is taken after all others: by one alone, or by many who share it. */
+/** A lock that is acquired after all others, exclusively or shared. */
 export interface Extra {
   name: string;
   isShared: boolean;
 }
 
-/** Who has a lock or waits for it: the last to want it alone, and those who share it after that. */
+/** The holders and waiters of a lock: the last exclusive one, and those that share it after that. */
 interface Queue {
   alone: Promise<void> | null;
   sharing: Set<Promise<void>>;
@@ -22,7 +22,7 @@ interface Queue {
 export function createLocks(): Locks {
   const queues = new Map<string, Queue>();
 
-  /** Waits in turn for a lock; `take` notes how to free it before it waits. */
+  /** Waits in turn for a lock; `take` registers how to release it before waiting. */
   async function acquire(name: string, isShared: boolean, take: (release: () => void) => void) {
     const { promise, resolve } = Promise.withResolvers<void>();
     const queue: Queue = queues.get(name) ?? { alone: null, sharing: new Set() };

@@ -1,11 +1,11 @@
-// Small facts that outlive the memory of a gate, by name.
+// Small durable facts of a gate, by name.
 import QuickLRU from 'quick-lru';
 
 export interface Meta {
   get(key: string): string | null;
   set(key: string, value: string): void;
   forget(key: string): void;
-  /** Forgets every key that begins with a prefix, which ends in a colon. */
+  /** Deletes every key that begins with a prefix, which ends in a colon. */
   drop(prefix: string): void;
 }
 

@@ -1,17 +1,17 @@
-// Sequences of the audit log that are lost, so that a check of the chain names them and goes on behind them. Invariant: a sequence that
-// is noted here is never given to another entry.
+// Missing sequences of the audit log, so a check of the chain can name and skip them. Invariant: a sequence recorded here is never given to
+// another entry.
 import type { Missing } from './audit-log';
 import type { Core } from './core';
 
 export type { Missing };
 
-/** The lost stretches, oldest first. A release before 0.4.0 noted those of restores as pairs. */
+/** The missing ranges, oldest first. A release before 0.4.0 recorded those of restores as pairs. */
 export function missingEntries({ meta }: Pick<Core, 'meta'>): Missing[] {
   const noted = JSON.parse(meta.get('lost') ?? '[]') as ([number, number] | Missing)[];
   return noted.map((one) => (Array.isArray(one) ? { from: one[0], to: one[1], reason: 'restore' } : one));
 }
 
-/** What lies between stretches, which are in order, as missing. */
+/** The gaps between sorted ranges, as missing. */
 export function gapsBetween(stretches: { from: number; to: number }[], reason: Missing['reason']): Missing[] {
   const gaps: Missing[] = [];
   let expected = stretches[0]?.from ?? 1;
@@ -22,5 +22,5 @@ export function gapsBetween(stretches: { from: number; to: number }[], reason: M
   return gaps;
 }
 
-/** Replaces what is noted. */
+/** Replaces the recorded ranges. */
 export const noteMissing = ({ meta }: Pick<Core, 'meta'>, missing: Missing[]): void => meta.set('lost', JSON.stringify(missing));

@@ -1,21 +1,21 @@
-// What a request names in its path: its environment and its secret, and whether the caller reaches them. Invariant: by name, what is outside
-// the caller's reach and what does not exist look alike; by id, a refusal names nothing that is stored.
+// The environment and secret in a request's path, and whether the caller can reach them. Invariant: by name, something outside the caller's
+// reach looks non-existent; by id, a refusal reveals nothing stored.
 import { mayReach } from '../auth/authorize';
 import type { Refusal } from '../errors';
 import type { Subject } from './audit-log';
 import type { Core } from './core';
 import type { Call } from './types';
 
-/** The environment that a request names, by id or slug, or the default one; null if there is none. */
+/** The environment of a request, by id or slug, or the default one; null if there is none. */
 export function environmentOf(core: Core, org: string, named: string | null | undefined) {
   const ref = named ?? core.rows.get('org', org)?.default_environment ?? '';
   return core.rows.get('environment', ref) ?? core.rows.find('environment', '', ref);
 }
 
-/** How answers name an environment: by its slug, or by its id once it is gone. */
+/** The name of an environment in responses: its slug, or its id if it no longer exists. */
 export const slugOf = (core: Core, id: string): string => core.rows.get('environment', id)?.slug ?? id;
 
-/** 403 for what the path names outside the caller's reach. */
+/** 403 if the path names something outside the caller's reach. */
 export function mayReachNamed({ core, ask, need, caller }: Call<unknown>): Refusal | null {
   const { environment, name, secret } = ask.named;
   if (secret !== undefined) {
@@ -27,7 +27,7 @@ export function mayReachNamed({ core, ask, need, caller }: Call<unknown>): Refus
   return mayReach(caller, need, { environment: row?.id ?? '', shown: environment ?? row?.slug ?? '', name });
 }
 
-/** What the audit entry says of what the path names. */
+/** The subject of the audit entry, from the path. */
 export function namedSubject({ core, ask }: Call<unknown>): Subject {
   const {
     environment,

@@ -1,18 +1,17 @@
-// Lists in the audit entries of bulk reads: the name patterns of the caller, and the secrets that were withheld for approval. A list stands
-// in full at least once in twelve hours for each caller, else as its digest, so that frequent reads do not fill the log. Invariant: whoever
-// reads the log from twelve hours before an entry finds the list that its digest stands for; a list of withheld secrets may be missing
-// where a caller has caused too many.
+// Lists in the audit entries of bulk reads: the caller's name patterns, and the secrets withheld for approval. Each list is written in full
+// at least every twelve hours per caller, otherwise as a digest, so frequent reads do not fill the log. Invariant: the twelve hours before
+// an entry contain the list for its digest; lists of withheld secrets may be missing for a caller with too many of them.
 
 import QuickLRU from 'quick-lru';
 import { sha256 } from '../crypto/digest';
 import type { Draft } from './audit-log';
 
 const AGAIN = 12 * 3_600_000;
-/** Ids of withheld secrets that a credential and those below it cause to be listed in twelve hours. */
+/** The most ids of withheld secrets listed for a credential and its descendants in twelve hours. */
 const MOST_WITHHELD = 20_000;
 
 export interface NotedLists {
-  /** A draft as it is written: each list in full, or as its digest. */
+  /** A draft with each list in full or as its digest. */
   noted(draft: Draft, now: number): Draft;
 }
 
@@ -28,7 +27,7 @@ export function createNotedLists(): NotedLists {
     budgets.set(caller, budget);
     return true;
   };
-  /** The digest of a list, and the list unless it was written before. */
+  /** The digest of a list, with the list unless it was written recently. */
   const asNoted = (caller: string, list: readonly string[], now: number, room = () => true) => {
     const digest = sha256(JSON.stringify(list));
     const key = `${caller} ${digest}`;

@@ -1,16 +1,16 @@
-// The names of several secrets in an audit entry: as they are, or, where they are too long together, what they lie within. Invariant: what is noted covers
-// every one of them, so that an exposure report may count more, and never less.
+// The names of several secrets in an audit entry: in full or, if too long, the prefix or patterns that contain them. Invariant: the entry
+// covers every name, so an exposure report may count too many, never too few.
 
-/** Characters of names that one audit entry holds. */
+/** The most characters of names in one audit entry. */
 const MOST_NAMES = 16_384;
 
-/** What an entry says of these names, which are sorted; `patterns` are those that they lie within, where the caller is limited to some. */
+/** What an entry records of these sorted names; `patterns` are the name patterns that limit the caller, if any. */
 export function namesNoted(names: readonly string[], patterns: readonly string[] | null) {
   const isShort = names.join('').length <= MOST_NAMES;
   return { prefix: prefixOf(names), ...(isShort ? { names } : { patterns: patterns ?? undefined }) };
 }
 
-/** What they begin with: what the first and the last have in common all have. */
+/** The common prefix: that of the first and the last name. */
 function prefixOf(names: readonly string[]): string {
   const [first = '', last = ''] = [names[0], names.at(-1)];
   let at = 0;

@@ -1,7 +1,7 @@
 // The newest events of an organisation: ids, names and versions, never a value. Invariants: an event is written in the same turn as the
-// audit entry of what it reports (for a checkpoint, as the note that it is stored), so neither exists without the other; it gets its
-// number in that turn, and numbers have no gaps. Closed ranges move to D1 (`event-segments.ts`). Events past their retention, and the
-// oldest beyond the limit, are deleted.
+// audit entry that it reports (for a checkpoint, as the note that it is stored), so neither exists without the other; it gets its number in
+// that turn, and numbers have no gaps. Closed ranges move to D1 (`event-segments.ts`). Events past their retention, and the oldest beyond
+// the limit, are deleted.
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import type { Meta } from './meta';
@@ -42,7 +42,7 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** Kinds that every notify connection gets, whatever it subscribes to: owners must hear of access outside the usual ways. */
+/** Kinds that every notify connection gets, regardless of its subscription: owners must learn of unusual access. */
 export const alwaysNotified: ReadonlySet<string> = new Set<EventType>([
   'BREAK_GLASS_ISSUED',
   'BREAK_GLASS_USED',
@@ -50,13 +50,13 @@ export const alwaysNotified: ReadonlySet<string> = new Set<EventType>([
   'ENROLMENT_CREATED',
 ]);
 
-/** What happened. `data` holds ids, names, versions and counts. */
+/** An event to raise. `data` contains ids, names, versions and counts. */
 export interface Raised {
   type: EventType;
   data: Record<string, unknown>;
 }
 
-/** An event as it is kept: with its number, its id and its time. */
+/** A stored event, with its number, id and time. */
 export interface StoredEvent {
   sequence: number;
   id: string;
@@ -67,42 +67,42 @@ export interface StoredEvent {
 
 export interface Outbox {
   put(event: Raised, now: number): void;
-  /** Counts more uses of a break-glass token: the first is an event at once, later ones are one event a minute. */
+  /** Counts uses of a break-glass token: the first is an event immediately, later ones are one event per minute. */
   emergency(credential: string, count: number, now: number): void;
-  /** Raises the events of minutes that are over; answers when the next one will be, or null. */
+  /** Raises the events of past minutes. Returns when the next one is due, or null. */
   flush(now: number): number | null;
-  /** Up to `limit` events that lie here with a greater sequence, oldest first. */
+  /** Up to `limit` events in the gate with a greater sequence, oldest first. */
   from(sequence: number, limit: number): StoredEvent[];
-  /** Up to `limit` events that lie here, oldest first. */
+  /** Up to `limit` events in the gate, oldest first. */
   oldest(limit: number): StoredEvent[];
-  /** The sequence of the newest event; 0 where there is none yet. */
+  /** The sequence of the newest event; 0 if there is none yet. */
   head(): number;
-  /** The sequence through which events do not lie here: they are in D1, or gone. */
+  /** The last sequence no longer in the gate: up to there, events are in D1 or deleted. */
   moved(): number;
-  /** The sequence through which events are gone. */
+  /** The last sequence whose event was deleted. */
   gone(): number;
-  /** Whether there are so many events that a range of them can move to D1. */
+  /** Whether there are enough events to move a range to D1. */
   canClose(): boolean;
-  /** Events through a sequence are in D1: they leave here. */
+  /** Deletes events that are now in D1, up to a sequence. */
   move(sequence: number): void;
-  /** Events through a sequence are gone. */
+  /** Deletes events up to a sequence. */
   forgetThrough(sequence: number): void;
-  /** Drops events of more than 30 days ago, and the oldest beyond the limit. */
+  /** Deletes events older than 30 days, and the oldest beyond the limit. */
   sweep(now: number): void;
-  /** Forgets that a break-glass token was used: it is gone. */
+  /** Deletes the use counts of a break-glass token that no longer exists. */
   forget(credential: string): void;
 }
 
-/** For how long events are kept. */
+/** How long events are kept. */
 export const EVENTS_KEPT = 30 * DAY;
-/** Events in the gate at most. There are that many only while D1 takes none. */
+/** The most events in the gate, reached only while D1 rejects writes. */
 export const MOST_EVENTS = 100_000;
-/** Events in a range that moves, and how many stay here at least, because deliveries are created from them. */
+/** Events in a range that moves, and how many stay in the gate, because deliveries are created from them. */
 export const EVENTS_A_SEGMENT = 1000;
 const STAY = 1000;
 const MINUTE = 60_000;
 
-/** `onPut` is told of each event, in its turn. */
+/** `onPut` is called for each event, in its turn. */
 export function createOutbox(sql: SqlStorage, meta: Meta, onPut: (now: number) => void = () => {}): Outbox {
   sql.exec(
     'create table if not exists outbox (sequence integer primary key, id text not null, type text not null, at integer not null, data text not null)',
@@ -161,7 +161,7 @@ function createEmergencies(sql: SqlStorage, put: Outbox['put']): Pick<Outbox, 'e
   );
   return {
     emergency(credential, count, now) {
-      // Minute 0 stands for the first use: it says that there was one.
+      // Minute 0 records that there was a first use.
       const isFirst = sql.exec('insert or ignore into emergencies values (?, 0, 1)', credential).rowsWritten > 0;
       if (isFirst) return put({ type: 'BREAK_GLASS_USED', data: { credential_id: credential, count } }, now);
       sql.exec(

@@ -1,27 +1,27 @@
-// What an operation answers: a success, a refusal, or that the Worker has to make something first. Invariant: an outcome is plain data that
-// survives an RPC; a refusal is a value, never an exception.
+// The outcome of an operation: a success, a refusal, or a request to the Worker to create something first. Invariant: an outcome is plain
+// data that can be sent by RPC; a refusal is a value, never an exception.
 import { ApiError, type Refusal, refuse } from '../errors';
 
 export type Outcome<T = unknown> =
   | { kind: 'ok'; status: number; data: T; etag?: string }
   | { kind: 'refused'; refusal: Refusal }
-  /** The Worker has to make something first (a generated value), and then asks again under the same request id. */
+  /** The Worker must create something first (such as a generated value) and then call again with the same request id. */
   | { kind: 'more'; data: T };
 
-/** A success, 200 where `extra` gives no other status. */
+/** A success, 200 unless `extra` has another status. */
 export const ok = <T>(data: T, extra?: { status?: number; etag?: string }) => ({ kind: 'ok' as const, status: 200, data, ...extra });
 
 export const fail = (refusal: Refusal) => ({ kind: 'refused', refusal }) as const;
 
-/** A row as it is shown; 404 where there is none. */
+/** A row as shown to the caller; 404 without one. */
 export const found = <T>(row: T | null | undefined, show: (row: T) => unknown): Outcome =>
   row ? ok(show(row)) : fail(refuse('NOT_FOUND'));
 
-/** Why an outcome is no success. */
+/** The refusal of an unsuccessful outcome. */
 export const refusalOf = (outcome: Exclude<Outcome, { kind: 'ok' }>): Refusal =>
   outcome.kind === 'refused' ? outcome.refusal : refuse('INTERNAL');
 
-/** A success, or throws the refusal. */
+/** Returns a success; throws the refusal otherwise. */
 export function unwrap<T>(outcome: Outcome<T>): Outcome<T> & { kind: 'ok' } {
   if (outcome.kind === 'ok') return outcome;
   throw new ApiError(refusalOf(outcome));

@@ -1,4 +1,4 @@
-// What a change will do: made while its rows are locked, carried out by `commit.ts`.
+// What a change will do: built while its rows are locked, carried out by `commit.ts`.
 
 import type { RowKind } from '../db/rows';
 import type { SecretRow, VersionRow } from '../db/schema';
@@ -8,35 +8,35 @@ import type { Subject } from './audit-log';
 import type { Intent } from './intents';
 import type { Raised } from './outbox';
 
-/** A row as it will be, and the revision that it replaces; 0 for a new row. */
+/** A new row state, and the revision that it replaces; 0 for a new row. */
 export type Put = Intent['puts'][number] & { from: number };
 
-/** What a change will do. Rows come from `insertion` and `revision`, so that they bear a MAC. */
+/** What a change will do. Rows come from `insertion` and `revision`, so they have a MAC. */
 export interface Plan {
   status: number;
-  /** The body of the answer, without its one-time values. */
+  /** The body of the response, without its one-time values. */
   data: unknown;
   etag?: string;
   puts?: Put[];
   gone?: { kind: RowKind; id: string }[];
-  /** New versions; their ciphertexts go into the cache. */
+  /** New versions; their ciphertexts are added to the cache. */
   versions?: VersionRow[];
   /** Further statements of the batch, before its marker. */
   also?: Statement[];
   environments?: string[];
   destroyed?: string[];
   trimmed?: { secret: string; version: number }[];
-  /** The resource that kept one-time values belong to. */
+  /** The resource that stored one-time values belong to. */
   resource?: string;
   events?: Raised[];
-  /** What only the change knows of its target, for the audit entry. */
+  /** What only the change knows about its target, for the audit entry. */
   about?: Partial<Subject>;
-  /** The change is noted, and the request refused: it waits for approval. */
+  /** The change is recorded and the request refused: it waits for approval. */
   refusal?: Refusal;
-  /** Secrets whose values leave with it. */
+  /** Secrets whose values are sent out with it. */
   reveals?: SecretRow[];
   /** The response of a read is not stored. */
   isRead?: true;
-  /** What it asks for, without any value, in words that finish the sentence "X asks to …" for those who approve it. */
+  /** What it requests, without any value, worded to complete "X asks to …" for approvers. */
   describes?: string;
 }

@@ -1,5 +1,5 @@
-// The policies of an organisation, as the gate decides by them: read from its own rows, which are under MACs in D1, and kept in memory
-// while no policy changes. Invariant: a change applies from the turn in which it is committed.
+// The policies of an organisation, as the gate applies them: read from its own rows, which have MACs in D1, and cached while no policy
+// changes. Invariant: a change applies from the turn in which it is committed.
 import { isFound } from '../auth/naming';
 import { appliesTo, type PolicyTarget } from '../auth/policies';
 import type { ApprovalConfig, NamingConfig, PolicyKind, PolicyRow, RotationConfig, SecretRow } from '../db/schema';
@@ -26,10 +26,10 @@ export interface CompiledPolicy<K extends PolicyKind = PolicyKind> {
 
 type ByKind = { [K in PolicyKind]: readonly CompiledPolicy<K>[] };
 
-/** The enabled policies by the rows of a gate: right while none of the policies has been written. */
+/** The enabled policies, cached by the rows of a gate while no policy is written. */
 const compiled = new WeakMap<Core['rows'], { edits: number; policies: ByKind }>();
 
-/** The enabled policies of a kind, in the order in which they were made. */
+/** The enabled policies of a kind, in creation order. */
 export function policiesOf<K extends PolicyKind>({ rows }: Pick<Core, 'rows'>, kind: K): readonly CompiledPolicy<K>[] {
   const edits = rows.edits('policy');
   let known = compiled.get(rows);
@@ -52,7 +52,10 @@ function compile(rows: Core['rows']): ByKind {
   return { naming: of('naming'), rotation: of('rotation'), approval: of('approval') };
 }
 
-/** The naming policy that a secret breaks as it would be, or null. One that it breaks already, by the same name, does not stop other changes. */
+/**
+ * The naming policy that a changed secret would violate, or null. A policy that it already violates with the same name does not block other
+ * changes.
+ */
 function brokenBy(core: Core, row: SecretRow): CompiledPolicy<'naming'> | null {
   const before = core.rows.get('secret', row.id);
   const isNamedAnew = before === null || before.deleted_at !== null || before.name !== row.name;
@@ -63,7 +66,7 @@ function brokenBy(core: Core, row: SecretRow): CompiledPolicy<'naming'> | null {
   );
 }
 
-/** What a secret breaks as it would be: the policy in words, and the event of it; null where it breaks none. */
+/** The naming policy that a changed secret would violate, in words and as an event; null if none. */
 export function violationOf({ core, ask, caller }: Call<unknown>, row: SecretRow): { message: string; event: Raised } | null {
   const broken = brokenBy(core, row);
   if (!broken) return null;
@@ -78,7 +81,10 @@ export function violationOf({ core, ask, caller }: Call<unknown>, row: SecretRow
   };
 }
 
-/** Refuses a plan that would give a live secret a name against a naming policy, or bring it under one that its name breaks; null for any other. */
+/**
+ * Refuses a plan that would give a live secret a name that violates a naming policy, or bring it under a policy that its name violates;
+ * null otherwise.
+ */
 export function namingViolation(call: Call<unknown>, { puts = [] }: Plan): OperationOutcome | null {
   for (const { kind, row } of puts) {
     if (kind !== 'secret' || row.deleted_at !== null) continue;

@@ -1,23 +1,22 @@
-// Proofs of possession of a device's key (DPoP, RFC 9449), as the gate decides about them: whose key, how old, and whether used before.
-// Invariants: a proof admits one request; that it was used is durable before anything of the request leaves the gate. A request by a credential
-// that no device is bound to costs no statement here.
+// The gate's checks of DPoP proofs (RFC 9449): whose key, how old, and whether used before. Invariants: a proof admits one request; its use
+// is durable before any response leaves the gate. A request with a credential that is not bound to a device costs no statement here.
 import { type PublicKey, thumbprintOf } from '../auth/jwk';
 import { type Refusal, refuse } from '../errors';
 import type { Core } from './core';
 import type { Ask } from './types';
 
-/** How old a proof may be, and how far the clock of a device may be ahead, in milliseconds. */
+/** The maximum age of a proof, and how far a device's clock may be ahead, in milliseconds. */
 const MOST_AGE = 60_000;
 const MOST_AHEAD = 5000;
 
 const wrong = (why: string) => refuse('DEVICE_PROOF_INVALID', { message: `The DPoP proof is not valid: ${why}.` });
 
 /**
- * 401 where a request does not prove what its credential requires. `device`: the one that the credential is bound to. A further call of a
- * request that was admitted (`again`) was proven by the first.
+ * 401 if a request does not prove what its credential requires. `device`: the one that the credential is bound to. A further call of an
+ * admitted request (`again`) was proven by the first.
  */
 export function unproven({ rows, proofs, now }: Core, { proof, isDpop, again, request }: Ask, device: string | null): Refusal | null {
-  // RFC 9449 §7.1: under the scheme DPoP the token has to be bound to the key of the proof.
+  // RFC 9449 §7.1: with the DPoP scheme, the token must be bound to the key of the proof.
   // safety: dpop-scheme-of-bound-token
   if (device === null) return isDpop ? wrong('this credential is not bound to a device; send it with the scheme Bearer') : null;
   // safety: proof-required
@@ -30,12 +29,12 @@ export function unproven({ rows, proofs, now }: Core, { proof, isDpop, again, re
   const age = now() - proof.iat;
   // safety: proof-window
   if (age > MOST_AGE || age < -MOST_AHEAD)
-    return wrong(`iat must be at most 60 seconds ago and 5 seconds ahead of the time here, which is ${new Date(now()).toISOString()}`);
+    return wrong(`iat must be at most 60 seconds before and 5 seconds after the server time, which is ${new Date(now()).toISOString()}`);
   // safety: proof-replay
-  return proofs.isUsed(device, proof.jti, request.id) ? wrong('its jti was used before') : null;
+  return proofs.isUsed(device, proof.jti, request.id) ? wrong('its jti has been used before') : null;
 }
 
-/** Notes the proof of a request that is admitted. */
+/** Records the proof of an admitted request as used. */
 export function spend({ proofs, now }: Core, { proof, again, request }: Ask, device: string | null): void {
   if (device === null || again || !proof || 'invalid' in proof) return;
   proofs.use(device, proof.jti, request.id, proof.iat, now());

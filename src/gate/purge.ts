@@ -1,6 +1,6 @@
-// Purging: deletes what has ended for good, in D1 first, and leaves tombstones: secrets whose time to be restored is over, credentials that ended
-// long ago, grants that are over. Invariants: each run is bounded and may be cut off anywhere; a row of a commit in doubt stays until that is
-// settled.
+// Purging: deletes rows that have ended permanently, in D1 first, and leaves tombstones: secrets past their restore period, credentials
+// that ended long ago, expired grants. Invariants: each run is bounded and can be interrupted at any point; a row of a commit in doubt
+// stays until the commit is settled.
 
 import { isBrief, REMEMBERED, type RowKind } from '../db/rows';
 import type { OrgRow } from '../db/schema';
@@ -8,18 +8,18 @@ import type { Core } from './core';
 import { WINDOW } from './rate-limit';
 import type { Sweepable } from './rows';
 
-/** Rows that one run purges. */
+/** The most rows that one run purges. */
 export const BATCH = 200;
 
-/** Purges rows whose time is over: secrets deleted for good, credentials long ended, grants that are over, sessions that D1 remembers, tombstones. */
+/** Purges overdue rows: permanently deleted secrets, long-ended credentials, expired grants, sessions that D1 keeps, tombstones. */
 export async function purgeRows(core: Core, org: string, now: number): Promise<number | null> {
   const ids = core.rows.sweepable(now, BATCH).rows.map(({ id }) => id);
-  // Locked, for one of them may just be changed.
+  // Locked, because one of them may be changing.
   return core.locks.hold(ids, () => purgeLocked(core, org, now, new Set(ids)));
 }
 
 async function purgeLocked(core: Core, org: string, now: number, locked: ReadonlySet<string>): Promise<number | null> {
-  // A row of a commit in doubt stays until that is settled.
+  // A row of a commit in doubt stays until the commit is settled.
   if (core.intents.unsettled().length) return now + 5000;
   const rows = core.rows.sweepable(now, BATCH).rows.filter(({ id }) => locked.has(id));
   const isSession = ({ kind, id }: Sweepable) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
@@ -28,7 +28,7 @@ async function purgeLocked(core: Core, org: string, now: number, locked: Readonl
   if (!(await purge(core, org, rest))) return now + 5000;
   core.storage.transactionSync(() => {
     const credentials = brief.filter(({ kind, buried }) => kind === 'credential' && !buried).map(({ id }) => id);
-    // What ended with them is remembered for as long as they are.
+    // Credentials revoked together with them are kept for just as long.
     core.descendants.orphan(credentials, now + REMEMBERED);
     for (const id of credentials) forgetUse(core, id);
     for (const { kind, id } of brief) core.rows.forget(kind, id);
@@ -37,14 +37,14 @@ async function purgeLocked(core: Core, org: string, now: number, locked: Readonl
   return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
 }
 
-/** Forgets what is noted of a credential beside its row. */
+/** Deletes the data about a credential outside its row. */
 function forgetUse(core: Core, id: string): void {
   core.lastUsed.forget(id);
   core.outbox.forget(id);
   core.meta.drop(`due:${id}:`);
 }
 
-/** Deletes rows, in D1 first, and leaves tombstones. Answers whether it is done. */
+/** Deletes rows, in D1 first, and leaves tombstones. Returns whether it is done. */
 export async function purge(core: Core, org: string, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
   if (rows.length === 0) return true;
   const idsOf = (kind: RowKind) => rows.filter((row) => row.kind === kind).map(({ id }) => id);
@@ -75,19 +75,19 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
   return true;
 }
 
-/** Whether what the last panic ended has been remembered for long enough, and is still here. */
+/** Whether credentials revoked by the last panic are past their retention and still here. */
 export function isPastOver(core: Core, org: string, now: number): boolean {
   const { generation, panicked_at } = core.rows.get('org', org) ?? {};
   return panicked_at != null && panicked_at + REMEMBERED <= now && core.meta.get('cleared') !== String(generation);
 }
 
-/** Purges what a panic ended, a batch at a time: such credentials have no end of their own. */
+/** Purges credentials that a panic revoked, in batches: they have no end in their own rows. */
 export async function purgePast(core: Core, org: string, now: number): Promise<number | null> {
   if (!isPastOver(core, org, now)) return null;
   const orgRow = core.rows.get('org', org) as OrgRow;
   const ids = core.rows.past(orgRow, BATCH);
   const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
-  // Locked, for one of them may just be revoked once more.
+  // Locked, because one of them may be revoked concurrently.
   const done = await core.locks.hold(ids, () => purge(core, org, rows));
   if (!done) return now + 5000;
   if (ids.length === BATCH) return now;

@@ -1,5 +1,5 @@
-// What a change raises. Invariant: the events of secrets and credentials follow from the rows that a plan writes or removes, and never from
-// the route, so that no path to the same change can forget one; what changes no row raises none.
+// The events that a change raises. Invariant: events of secrets and credentials follow from the rows that a plan writes or removes, never
+// from the route, so no route to the same change can miss one; a change without rows raises none.
 import type { Action } from '../auth/actions';
 import { isBrief } from '../db/rows';
 import type { CredentialRow, SecretRow } from '../db/schema';
@@ -11,7 +11,7 @@ import type { Plan } from './plan';
 /** Actions whose new value is a rotation; any other new value is an update. */
 const ROTATING: ReadonlySet<Action> = new Set(['secret.rotate', 'secret.auto_rotate', 'provider.issue', 'provider.rotate']);
 
-/** How events name a secret. The id of the environment says who may see the event: a slug may come to mean another environment. */
+/** A secret in events. The environment id decides who may see the event: a slug can be reused. */
 export const secretData = (core: Pick<Core, 'rows'>, { id, name, environment_id, version }: SecretRow) => ({
   secret_id: id,
   name,
@@ -20,10 +20,10 @@ export const secretData = (core: Pick<Core, 'rows'>, { id, name, environment_id,
   version,
 });
 
-/** How events name a credential. */
+/** A credential in events. */
 export const credentialData = ({ id, kind, name }: CredentialRow) => ({ credential_id: id, kind, name });
 
-/** The events of a plan: those that it names, and those of the secrets and credentials that it changes. */
+/** The events of a plan: those that it lists, and those of the secrets and credentials that it changes. */
 export function raisedBy(core: Core, { events = [], puts = [], gone = [] }: Plan, action: Action): Raised[] {
   const derived = [...puts.map(({ kind, row }) => [kind, row.id, row] as const), ...gone.map(({ kind, id }) => [kind, id, null] as const)];
   return [
@@ -48,7 +48,7 @@ function ofSecret(core: Core, before: SecretRow | null, after: SecretRow | null,
   return raise('SECRET_UPDATED', after.name === before.name ? {} : { former_name: before.name });
 }
 
-/** Of a credential that is made or revoked. Session tokens and browser sessions come and go by the thousand, and raise none. */
+/** The event of creating or revoking a credential. Session tokens and browser sessions are too many and raise none. */
 function ofCredential(before: CredentialRow | null, after: CredentialRow | null): Raised[] {
   if (!after || isBrief(after.kind)) return [];
   if (!before && after.kind === 'break_glass')

@@ -1,10 +1,10 @@
-// Rate limits: so many requests in any 60 seconds, counted exactly. The count is a log of times in memory; since every counted
-// request is one audit entry, a gate that starts reads the log back from there, and no write is spent on counting.
-// What comes over the limit is counted a credential and minute, and becomes one audit entry when the minute is over.
+// Rate limits: a number of requests in any 60 seconds, counted exactly. The counter is a log of times in memory; since every counted
+// request is one audit entry, a starting gate rebuilds it from there, and counting needs no writes. Requests over the limit are counted per
+// credential and minute, and become one audit entry when the minute is over.
 import type { AuditLog, Draft } from './audit-log';
 
 export const WINDOW = 60_000;
-/** What may lie between two clocks that ought to tell the same time. */
+/** The assumed difference between two clocks. */
 export const SLACK = 5000;
 
 export interface Allowance {
@@ -12,7 +12,7 @@ export interface Allowance {
   limit: number;
 }
 
-/** What is left of a rate limit: `limit` a minute, `remaining` now, more in `reset` seconds. */
+/** The remaining rate limit: `limit` per minute, `remaining` now, more in `reset` seconds. */
 export interface RateLimitState {
   limit: number;
   remaining: number;
@@ -20,15 +20,15 @@ export interface RateLimitState {
 }
 
 export interface RateLimit {
-  /** Takes one from each allowance, or from none if one of them is spent. The state is that of the tighter. `no`: for show alone. */
+  /** Takes one from each allowance, or from none if one is used up. Returns the state of the tightest. `no`: only returns the state. */
   take(allowances: Allowance[], now: number, no?: 'no'): { ok: boolean; state: RateLimitState; retry_after: number };
-  /** Counts a request that was over the limit; `draft` is kept of the first one in its minute. */
+  /** Counts a request over the limit; the `draft` of the first one in its minute is kept. */
   refuse(id: string, draft: Draft, status: number, now: number): void;
-  /** Appends the entries of minutes that are over, and answers when the next one will be, or null. */
+  /** Appends the entries of past minutes. Returns when the next one is due, or null. */
   flush(now: number): number | null;
 }
 
-/** `linksOf` says against whose rate limits a request of an actor counted. */
+/** `linksOf` returns the credentials whose rate limits a request of an actor counts against. */
 export function createRateLimit(
   sql: SqlStorage,
   auditLog: AuditLog,
@@ -53,7 +53,7 @@ export function createRateLimit(
     while (stale < times.length && (times[stale] as number) <= at - WINDOW) stale++;
     if (stale) times.splice(0, stale);
   };
-  /** Drops idle logs now and then, so that the map holds the last minute's credentials alone. */
+  /** Drops idle logs from time to time, so the map contains only credentials of the last minute. */
   let swept = now;
   const sweep = (at: number) => {
     if (at - swept < WINDOW) return;
@@ -81,7 +81,7 @@ export function createRateLimit(
         reset: secondsUntil((times[0] ?? at) + WINDOW, at),
       }));
       const state = shown.reduce((tightest, next) => (next.remaining < tightest.remaining ? next : tightest));
-      // The time after which one more is let in: when as many have left the window as are over the limit.
+      // When one more is allowed: once enough requests have left the window to be below the limit.
       const waits = spent.map(({ times, limit }) => secondsUntil((times[times.length - limit] as number) + WINDOW, at));
       return { ok, state, retry_after: ok ? 0 : Math.max(...waits) };
     },

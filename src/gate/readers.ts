@@ -1,29 +1,29 @@
-// Who read a secret last: which credentials and people, when, how often, and which version; and who read an environment in bulk. Invariants: no
-// request costs a write for it: what is new is counted in memory and written down when audit entries move away, and a gate that starts counts the
-// entries that still lie here; the rows of a secret are bounded, and go with it.
+// The last readers of a secret: which credentials and members, when, how often, and which version; and the bulk readers of an environment.
+// Invariants: recording a read costs no write: new reads are counted in memory and written when audit entries move away, and a starting
+// gate counts the entries still in its storage; the rows of a secret are bounded and deleted with it.
 import { type Actor, BULK_READS, type Entry } from './audit-log';
 import type { Meta } from './meta';
 
 /** What one reader read of a secret, or of an environment in bulk. */
 export interface Reading {
-  /** The newest actor: of an API key's session tokens, which count as one reader, the last. */
+  /** The newest actor: for an API key's session tokens, which count as one reader, the last one. */
   actor: Actor;
   at: number;
   count: number;
-  /** The version of the secret; of a bulk read, the revision of the environment. */
+  /** The version of the secret; for a bulk read, the revision of the environment. */
   version: number | null;
-  /** What the names begin with that were read in bulk; null where a secret was read by itself. */
+  /** The common name prefix of a bulk read; null if the secret was read on its own. */
   prefix: string | null;
   /** Whether the reader is limited to some names. */
   isLimited: boolean;
 }
 
 export interface Readers {
-  /** Takes notice of an entry, if it is a read that succeeded. */
+  /** Records an entry if it is a successful read. */
   note(entry: Entry): void;
-  /** Who read a secret, or an environment in bulk, by reader. */
+  /** The readers of a secret, or of an environment in bulk. */
   of(target: string): Map<string, Reading>;
-  /** Writes down what is counted, up to an entry of the audit log. */
+  /** Writes the counts, up to an entry of the audit log. */
   flush(sequence: number): void;
   /** A secret or an environment is gone. */
   forget(target: string): void;
@@ -32,23 +32,23 @@ export interface Readers {
 interface Around {
   /** The newest entry of the audit log. */
   head(): number;
-  /** Whether there is such a secret or environment. */
+  /** Whether the secret or environment exists. */
   isKnown(target: string): boolean;
 }
 
-/** Readers that are counted in memory before they are written down after all. */
+/** The most readers counted in memory before the counts are written anyway. */
 const MOST_PENDING = 5000;
-/** Readers that are kept of a secret or an environment, the newest. */
+/** The most readers kept per secret or environment; the newest are kept. */
 export const MOST_READERS = 250;
 
-/** Whoever has a link reads the secret through it: the reader is the link. */
+/** A view through a link counts as a read by the link. */
 const READS: readonly string[] = ['secret.read', ...BULK_READS, 'secret.share_view'];
 
-/** Whether an entry is a read that succeeded. A file without values has no version: it reveals none. */
+/** Whether an entry is a successful read. A file without values has no version, because it reveals none. */
 const isRead = ({ action, outcome, resource, version }: Entry): boolean =>
   READS.includes(action) && outcome === 'success' && resource !== null && !(action === 'integration.generate' && version === null);
 
-/** Who counts as one reader: the session tokens of an API key are one, beside the key itself. */
+/** Who counts as one reader: the session tokens of an API key are one, separate from the key itself. */
 export const readerOf = ({ kind, id, parent_id }: Actor): string => (kind === 'session' ? `${parent_id}:sessions` : String(id));
 
 function commonPrefix(a: string, b: string): string {
@@ -57,7 +57,7 @@ function commonPrefix(a: string, b: string): string {
   return a.slice(0, at);
 }
 
-/** The newer of two readings, with both their counts. A bulk reader is noted with what all its prefixes have in common. */
+/** The newer of two readings with both counts. A bulk reader is recorded with the common part of all its prefixes. */
 const merged = (older: Reading | undefined, newer: Reading): Reading =>
   older
     ? {
@@ -142,10 +142,10 @@ export function createReaders(sql: SqlStorage, meta: Meta, { head, isKnown }: Ar
   };
 }
 
-/** Counts the entries that lie here and are not written down yet, each reader of a target once. */
+/** Counts the entries in the gate that are not written yet, each reader of a target once. */
 function takeUp(sql: SqlStorage, after: number, add: (target: string, reading: Reading) => void): void {
   for (const { body, count, low, high } of sql.exec<{ body: string; count: number; low: string; high: string }>(
-    // The entry of a group is that of its greatest sequence. What lies between two prefixes begins with what they have in common.
+    // The body of a group is that of its greatest sequence. Everything between two prefixes shares their common part.
     `select max(sequence), body, sum(body ->> 'count') count, min(coalesce(body ->> 'prefix', '')) low, max(coalesce(body ->> 'prefix', '')) high
       from audit where sequence > ? and action in (${READS.map((action) => `'${action}'`).join(', ')}) and outcome = 'success'
         and resource is not null and not (action = 'integration.generate' and body ->> 'version' is null)

@@ -1,6 +1,6 @@
-// What goes with an audit entry, in the turn in which it is appended: its requests count as uses of the credential that made them, and
-// reads as reads of the secret; a request by a break-glass token raises an event; a checkpoint is due within ten minutes; lists are written
-// in full now and then, else as a digest. Invariant: no entry is appended but through here.
+// Side effects of appending an audit entry, in the same turn: its requests count as uses of the credential, and reads as reads of the
+// secret; use of a break-glass token raises an event; a checkpoint is due within ten minutes; lists are written in full from time to time,
+// otherwise as a digest. Invariant: entries are appended only through this module.
 import type { AuditLog } from './audit-log';
 import { CHECKPOINT_EVERY } from './checkpoints';
 import type { LastUsed } from './last-used';

@@ -1,5 +1,5 @@
-// A gate whose storage is lost begins again from D1: every deciding row whose MAC is right, and the end of the audit chain that had
-// been moved there. Its epoch is a new one, so that nothing of its earlier life can still land.
+// A gate that lost its storage starts again from D1: it loads every row that decisions depend on whose MAC is correct, and the end of the
+// audit chain that had moved there. It takes a new epoch, so no batch of its earlier life can still take effect.
 import { and, asc, eq, gt } from 'drizzle-orm';
 import { macOf, places, type RowKind, readable } from '../db/rows';
 import { fences } from '../db/schema';
@@ -16,7 +16,7 @@ import type { RequestFacts } from './types';
 
 const PAGE = 2000;
 
-/** Loads an org that D1 knows, and answers whether it does. The audit log says that it happened: an older row would be believed. */
+/** Loads an organisation that D1 knows. Returns whether D1 does. An audit entry records it, because outdated rows would be accepted. */
 export async function recover(core: Core, org: string, key: Uint8Array, by: RequestFacts): Promise<boolean> {
   const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, org)).toSQL());
   if (!fence) return false;
@@ -64,7 +64,7 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
   return true;
 }
 
-/** Goes on with the audit log where the segments in D1 end. The lost gate may have given out the sequences that follow: they are not used again. */
+/** Continues the audit log after the segments in D1. The lost gate may have used further sequences, so these are skipped. */
 async function takeUpLog(core: Core, org: string): Promise<void> {
   const segments = await core.database.all<{ from: number; to: number; last_hash: string }>({
     sql: 'select first_sequence as "from", last_sequence as "to", last_hash from audit_segments where org_id = ? order by first_sequence',
@@ -75,7 +75,7 @@ async function takeUpLog(core: Core, org: string): Promise<void> {
     params: [org],
   });
   const [last = 0, hash = genesis(org)] = [segments.at(-1)?.to, segments.at(-1)?.last_hash];
-  // Segments may be gone from D1 too: a sequence that was signed is never given to another entry.
+  // Segments may be missing in D1 too: a signed sequence is never given to another entry.
   // safety: signed-sequences-not-reused
   const next = Math.max(last, signed?.newest ?? 0) + MOST_ENTRIES + RESERVE + 1;
   core.auditLog.begin(next - 1, hash);

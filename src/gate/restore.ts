@@ -1,7 +1,7 @@
-// Restoring: the gate accepts a database that was put back from a backup. What the secrets are is then as the backup says; who may do what, and what has
-// ended, is as the gate knows: no credential, address limit or environment changes, and what was deleted or destroyed since stays so.
-// Invariants: no number of a version is given twice; each page is written to D1, in one batch, before it counts here; cut off
-// anywhere, it is repeated whole, and no change is let in before it is done.
+// Restoring: the gate accepts a database restored from a backup. Secrets return to their state in the backup. Permissions and endings stay
+// as the gate knows them: no credential, address limit or environment changes, and secrets deleted or destroyed since stay so. Invariants:
+// a version number is never used twice; each page is written to D1, in one batch, before it counts here; an interrupted restore is repeated
+// as a whole, and no change is allowed before it is done.
 
 import { macOf, places, type RowKind, readable, tableName } from '../db/rows';
 import { type SecretRow, secrets, type VersionRow } from '../db/schema';
@@ -11,24 +11,24 @@ import type { Core } from './core';
 import { cutOf } from './cut';
 import { gapsBetween, missingEntries, noteMissing } from './missing-entries';
 
-/** What came of it, in secrets. */
+/** The result, in numbers of secrets. */
 export interface Restored {
-  /** Put back to what the backup says. */
+  /** Restored to their state in the backup. */
   restored: number;
-  /** Stay deleted or destroyed, though the backup holds them. */
+  /** Still deleted or destroyed, although the backup contains them. */
   ended: number;
-  /** Made after the backup, and lost with what it replaced. */
+  /** Created after the backup and lost. */
   lost: number;
   /** Rows that this organisation never wrote; removed. */
   refused: number;
-  /** Entries of the audit log that lay in D1 and are not in the backup. */
+  /** Audit log entries that were in D1 and are not in the backup. */
   audit_entries_lost: number;
 }
 
 const PAGE = 200;
-/** Rows of links in one parameter: each may hold 90 kB, and D1 takes 2 MB. */
+/** Rows of links per parameter: each may have 90 kB, and D1 allows 2 MB. */
 const FEW = 20;
-/** Kinds of rows in which the gate's word counts. */
+/** Kinds of rows for which the gate's state takes precedence. */
 const GOVERNING = [
   ...([
     'org',
@@ -49,7 +49,10 @@ const GOVERNING = [
   ] as const),
 ] satisfies RowKind[];
 
-/** Accepts D1 as it is now. `by` makes the versions that put values back; throws UNAVAILABLE where D1 does not answer: then it is repeated. */
+/**
+ * Accepts the current state of D1. `by` is the creator of versions that restore values. Throws UNAVAILABLE if D1 does not respond; the
+ * request is then repeated.
+ */
 export async function restore(core: Core, org: string, key: Uint8Array, request: string, by: string): Promise<Restored> {
   core.intents.held = true;
   try {
@@ -65,7 +68,7 @@ export async function restore(core: Core, org: string, key: Uint8Array, request:
   }
 }
 
-/** Raises the fence above every batch that was ever sent, and drops what was in doubt: its marker is not in the backup. */
+/** Raises the fence above every batch ever sent, and drops changes in doubt: their markers are not in the backup. */
 async function begin(core: Core, org: string): Promise<number> {
   const [fence] = await core.database.all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] });
   const epoch = Math.max(fence?.epoch ?? 0, Number(core.meta.get('raising') ?? 1), Number(core.meta.get('epoch') ?? 1)) + 1;
@@ -97,7 +100,10 @@ function writer(core: Core, org: string, request: string, epoch: number): Write 
   };
 }
 
-/** Makes D1 say what the gate says of who may do what. Session tokens and browser sessions that are over, which the gate has forgotten, stay remembered. */
+/**
+ * Writes the gate's permissions and endings to D1. Ended session tokens and browser sessions that the gate has already dropped are kept in
+ * D1.
+ */
 async function governing(core: Core, org: string): Promise<Statement[]> {
   return GOVERNING.flatMap((kind) => {
     const rows: object[] = [];
@@ -119,7 +125,7 @@ async function governing(core: Core, org: string): Promise<Statement[]> {
 const slices = <T>(list: T[], many: number): T[][] =>
   Array.from({ length: Math.ceil(list.length / many) }, (_, i) => list.slice(i * many, (i + 1) * many));
 
-/** A version that puts back the value of an earlier one. */
+/** A version that restores the value of an earlier one. */
 interface Again {
   from: number;
   version: Omit<VersionRow, 'value_sealed'>;
@@ -144,7 +150,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
       // safety: adopted-secret-mac
       if (!stored || stored.mac !== macOf(key, 'secret', stored)) {
         found.refused++;
-        // What the gate holds of it is lost with it, unless it says so again below.
+        // The gate's data about it is lost too, unless restored below.
         removed.push(id);
       } else if (core.rows.isBuried('secret', id)) {
         found.ended++;
@@ -191,7 +197,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
   return found;
 }
 
-/** The row that puts a secret back to what the backup says: a further version, where there have been later ones since. */
+/** The row that returns a secret to its state in the backup: as a new version if later ones exist. */
 function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, here: SecretRow): { row: SecretRow; again: Again | null } {
   const now = core.now();
   const ends = [stored.expires_at, here.expires_at].filter((time) => time !== null);
@@ -210,7 +216,7 @@ function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, her
       lost_versions: [...(stored.lost_versions ?? []), [stored.version + 1, here.version]],
     }),
     updated_at: now,
-    // What has been deleted or revoked since, or ends sooner, stays so.
+    // Anything deleted, revoked or expiring sooner since then stays so.
     // safety: adoption-keeps-deletions
     deleted_at: here.deleted_at ?? stored.deleted_at,
     expires_at: ends.length ? Math.min(...ends) : null,
@@ -244,7 +250,7 @@ const removal = (org: string, ids: string[]): Statement[] =>
     };
   });
 
-/** Notes which entries had moved to D1 and are not there any more. Answers how many: those that went with a lost gate are not counted. */
+/** Records which entries had moved to D1 and are missing now. Returns their number, without those lost with a gate. */
 async function loseEntries(core: Core, org: string): Promise<number> {
   const segments = await core.database.all<{ from: number; to: number }>({
     sql: 'select first_sequence as "from", last_sequence as "to" from audit_segments where org_id = ? order by first_sequence',
@@ -254,7 +260,7 @@ async function loseEntries(core: Core, org: string): Promise<number> {
   const held = core.auditLog.held().map(({ sequence }) => ({ from: sequence, to: sequence }));
   const oldest = core.auditLog.oldest();
   const accounted = [...segments, ...known, ...held].sort((a, b) => a.from - b.from);
-  // Before the cut, or the oldest segment, lies what has been cleared away after its time; without either, everything that had moved is lost.
+  // Entries before the cut or the oldest segment were deleted by retention; without either, everything that had moved is lost.
   const cut = cutOf(core);
   const begin = cut?.sequence ?? 0;
   const first = cut || !accounted.length ? [{ from: begin, to: begin }] : [];

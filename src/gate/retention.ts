@@ -1,6 +1,6 @@
-// Retention: deletes hourly what has been kept for long enough, from D1 and from the gate: audit segments, session tokens that ended, markers of
-// commits, tombstones that are too many. Invariants: a run is bounded, and another follows at once while there is more; the audit log is cut off
-// where the gate says, whatever D1 says of times; under a retention that was set, only what was exported goes.
+// Retention: deletes overdue data hourly from D1 and the gate: audit segments, ended session tokens, commit markers, excess tombstones.
+// Invariants: a run is bounded, and another follows immediately while there is more; the gate decides where the audit log is cut,
+// regardless of times in D1; if a retention is set, only exported entries are deleted.
 
 import { DAY, REMEMBERED } from '../db/rows';
 import type { Core } from './core';
@@ -12,20 +12,23 @@ import { BATCH, isPastOver, purge } from './purge';
 import { WINDOW } from './rate-limit';
 import { hasRules } from './rotation';
 
-/** Rows of a table that one run deletes. */
+/** The most rows of a table that one run deletes. */
 const PER_RUN = 1000;
-/** For how many days audit segments are kept, unless the organisation says otherwise. */
+/** How many days audit segments are kept by default. */
 const RETENTION_DAYS = 400;
-/** How long D1 remembers sessions that have ended: then their tokens are unknown. */
+/** How long D1 keeps ended sessions; after that, their tokens are unknown. */
 const SESSIONS_REMEMBERED = DAY / 2;
 const HOUR = 3_600_000;
-/** Expired session tokens that D1 remembers all the same, the newest; older ones go after a quarter of an hour. One key mints 60,000 an hour. */
+/**
+ * How many expired session tokens D1 keeps at most, the newest; older ones are deleted after a quarter of an hour. One key can mint 60,000
+ * an hour.
+ */
 const MOST_SESSIONS = 20_000;
 const CROWDED = HOUR / 4;
-/** Credentials with an end that the gate remembers, live ones included; those that ended longest ago go first. */
+/** How many credentials with an expiry the gate keeps, including live ones; those that ended longest ago are deleted first. */
 const MOST_ENDED = 60_000;
 
-/** Deletes what is past its time, every hour, and goes on at once while there is more. */
+/** Deletes overdue data every hour, and continues immediately while there is more. */
 export async function retain(core: Core, org: string, now: number): Promise<number> {
   core.outbox.sweep(now);
   const isMoreSent = core.deliveries.sweep(now);
@@ -34,7 +37,7 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
   core.leaks.sweep(now);
   await takeUpSegments(core, org, { tell: true });
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
-  // It goes on by itself from then on.
+  // From then on it reschedules itself.
   if (hasRules(core)) core.schedule.at('rotation', now + HOUR);
   rememberEnded(core, org, now);
   const ended = core.rows.endedBefore(MOST_ENDED, BATCH).map((id) => ({ kind: 'credential', id }) as const);
@@ -60,7 +63,7 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
   return now + (rest?.crowded ? CROWDED : HOUR);
 }
 
-/** Credentials that ended with their device have no end of their own: they are remembered from here on as long as others. */
+/** Credentials that ended with their device have no end in their own rows: they are kept from now on as long as others. */
 function rememberEnded(core: Core, org: string, now: number): void {
   const row = core.rows.get('org', org);
   const devices = row ? endedWithDevices(core, row, now).map(({ device }) => device) : [];
@@ -69,17 +72,17 @@ function rememberEnded(core: Core, org: string, now: number): void {
   core.schedule.at('rows', now + REMEMBERED);
 }
 
-/** For how many days an organisation keeps its audit log. */
+/** How many days an organisation keeps its audit log. */
 export const retentionDays = ({ rows }: Core, org: string): number => rows.get('org', org)?.audit_retention_days ?? RETENTION_DAYS;
 
-/** Through which sequence an export was confirmed. */
+/** The last sequence of a confirmed export. */
 export const exportedThrough = ({ meta }: Core): number => Number(meta.get('exported') ?? 0);
 export const noteExported = (core: Core, sequence: number): void =>
   core.meta.set('exported', String(Math.max(exportedThrough(core), sequence)));
 
 /**
- * Forgets what D1 has been cleared of, and notes where the log is cut off next. The next run clears D1: a check under way still finds what it
- * began with. Answers whether there is a new cut.
+ * Forgets what was deleted from D1, and records the next cut. The next run deletes from D1, so a running check still finds its entries.
+ * Returns whether there is a new cut.
  */
 function cutLog(core: Core, org: string, now: number, cut: number): boolean {
   const isSet = core.rows.get('org', org)?.audit_retention_days != null;
@@ -94,15 +97,15 @@ function cutLog(core: Core, org: string, now: number, cut: number): boolean {
   return end !== null && end.sequence > cut;
 }
 
-/** When the oldest of the session tokens that D1 remembers expired; null where there are fewer than so many. */
+/** When the oldest of the session tokens to keep expired; null if there are fewer. */
 const oldestKept = (now: number) =>
   `(select expires_at from credentials where org_id = ?1 and kind = 'session' and expires_at < ${now} order by expires_at desc limit 1 offset ${MOST_SESSIONS - 1})`;
 
-/** What is past its time in D1, by table. Times are numbers of our own. */
+/** Overdue rows in D1, by table. The numbers in the SQL are not user input. */
 const overdue = ({ intents, rows }: Core, now: number, cut: number, goneEvents: number) => {
   const session = now - SESSIONS_REMEMBERED;
   const early = now - CROWDED;
-  // What is in the gate, or comes back into it by a commit in doubt, may be changed there, and then has to be in D1.
+  // A row in the gate, or one that a commit in doubt may bring back, can be changed there and must then exist in D1.
   // safety: markers-kept-in-doubt
   const isSettled = intents.unsettled().length === 0;
   const next = isSettled ? (rows.sweepable(now, 0).next ?? now) : 0;
@@ -117,7 +120,7 @@ const overdue = ({ intents, rows }: Core, now: number, cut: number, goneEvents: 
     ...(next > early ? [surplus] : []),
     { table: 'audit_segments', where: `last_sequence <= ${cut}` },
     { table: 'event_segments', where: `last_sequence <= ${goneEvents}` },
-    // That at the cut stays: the log begins there.
+    // The checkpoint at the cut stays: the log begins there.
     { table: 'audit_checkpoints', where: `sequence < ${cut}` },
     // A commit in doubt is settled by its marker.
     ...(isSettled ? [{ table: 'commits', where: `created_at < ${now - DAY}` }] : []),

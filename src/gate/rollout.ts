@@ -1,7 +1,7 @@
-// Calls between releases. During a deployment Workers meet gates of the release before and after theirs, and stored responses of the release
-// before are replayed for a day. Release 0.4.0 has `ok` in place of an outcome's `kind`, `budget` in place of `rate_limit`, and `alarm` in place
-// of `violation`: so both are written, and either is read. Invariant: whatever passes between the Worker and a gate, or is stored as a response,
-// passes through here.
+// Compatibility between releases. During a deployment, Workers meet gates of the previous and the next release, and stored responses of the
+// previous release are replayed for a day. Release 0.4.0 has `ok` instead of an outcome's `kind`, `budget` instead of `rate_limit`, and
+// `alarm` instead of `violation`: both are written, and either is read. Invariant: everything sent between the Worker and a gate, or stored
+// as a response, passes through this module.
 import type { Outcome } from './outcome';
 import type { Ask, Reply } from './types';
 
@@ -27,8 +27,8 @@ export const readReply = ({ budget = null, rate_limit = budget, ...reply }: Sent
 });
 
 /**
- * A gate of 0.4.0 would pass over `device_id`, and create a credential that is bound to nothing. It does not know an operation of this name, and
- * creates none.
+ * A 0.4.0 gate would ignore `device_id` and create an unbound credential. It does not know an operation with this suffix, so it creates
+ * none.
  */
 const BOUND = '.bound';
 const isBound = ({ input }: Ask): boolean => (input as { device_id?: unknown } | null)?.device_id != null;

@@ -1,7 +1,7 @@
-// Rotation: every hour the gate looks for secrets that are due by a policy or by their own `rotate_every_seconds`. It raises an event for
-// each, or asks the Worker to replace the value, for only the Worker can encrypt one. Invariants: a run is done in pages, each in one turn
-// with the place where the next begins, so that a run that is cut off neither skips a secret nor tells it twice; a value is replaced only
-// where the policy and the secret say so and this service generated it.
+// Rotation: every hour the gate looks for secrets that are due by a policy or their own `rotate_every_seconds`. It raises an event for
+// each, or asks the Worker to replace the value, because only the Worker can encrypt one. Invariants: a run has pages, each in one turn
+// together with the start of the next, so an interrupted run neither skips nor repeats a secret; a value is replaced only if the policy and
+// the secret allow it and this service generated it.
 import { dueSince, type RotationRule } from '../auth/rotation';
 import { canGenerate } from '../crypto/generate';
 import { newId } from '../db/ids';
@@ -14,20 +14,20 @@ import { secretData } from './raised';
 import { WINDOW } from './rate-limit';
 
 const HOUR = 3_600_000;
-/** Secrets that one turn looks at. */
+/** The secrets examined per turn. */
 const PAGE = 500;
-/** Entries in the audit log from which on the run waits for them to move to D1: it never fills the log. */
+/** Audit log entries in the gate above which the run waits for them to move to D1: it never fills the log. */
 const CROWDED = 20_000;
-/** How long a secret may wait for its new value before it is told. */
+/** How long a secret may wait for its new value before an event reports it. */
 const PATIENCE = 6 * HOUR;
 /** Where the next page begins. */
 const PLACE = 'rotation:after';
 
-/** When the current value was made. A row of a release before 0.5.0 says so only if it has not been amended since. */
+/** When the current value was created. A row of a release before 0.5.0 records this only if it has not been amended since. */
 export const madeAt = ({ rotated_at, amended, updated_at, created_at }: SecretRow): number =>
   rotated_at ?? (amended === 0 ? updated_at : created_at);
 
-/** Since when a secret is due, in the current period, or null; and whether a policy wants it to be rotated by the service. */
+/** Since when a secret is due in the current period, or null; and whether a policy wants the service to rotate it. */
 export function dueOf(core: Pick<Core, 'rows'>, row: SecretRow, now: number): { since: number | null; isAutomatic: boolean } {
   const isActive = row.deleted_at === null && row.revoked_at === null && (row.expires_at === null || row.expires_at > now);
   // safety: only-active-rotated
@@ -49,22 +49,22 @@ export function irreplaceable({ type, generated }: SecretRow): string | null {
   return generated === 1 ? null : 'This service did not generate the current value.';
 }
 
-/** Whether the service is to replace the value of a secret now. */
+/** Whether the service should replace the value of a secret now. */
 export function isToRotate(core: Core, row: SecretRow, now: number): boolean {
   const { since, isAutomatic } = dueOf(core, row, now);
   return since !== null && isAutomatic && irreplaceable(row) === null;
 }
 
-/** Raises that a secret is due; `failed` says why it was not rotated where it should have been. */
+/** Raises that a secret is due; `failed` says why it was not rotated automatically. */
 export function raiseDue(core: Core, row: SecretRow, since: number, failed: string | null, now: number): void {
   const data = { ...secretData(core, row), due_at: new Date(since).toISOString() };
   core.outbox.put({ type: 'SECRET_ROTATION_DUE', data: { ...data, ...(failed !== null && { failed }) } }, now);
 }
 
-/** Whether anything here is ever due. */
+/** Whether any rotation rule exists. */
 export const hasRules = (core: Core): boolean => policiesOf(core, 'rotation').length > 0 || core.rows.rotating('', 1).length > 0;
 
-/** One page of the run; the next follows at once. */
+/** One page of the run; the next follows immediately. */
 export async function findDue(core: Core, _org: string, now: number): Promise<number | null> {
   if (!hasRules(core)) {
     core.rotations.clear();
@@ -73,7 +73,7 @@ export async function findDue(core: Core, _org: string, now: number): Promise<nu
   }
   if (core.auditLog.size() > CROWDED) return now + WINDOW;
   const after = core.meta.get(PLACE) ?? '';
-  // Without a policy only those are looked at that have a rule of their own.
+  // Without a policy, only secrets with their own rule are examined.
   const page = policiesOf(core, 'rotation').length ? core.rows.after('secret', after, PAGE) : core.rows.rotating(after, PAGE);
   const last = page.length < PAGE ? null : (page.at(-1)?.id ?? null);
   core.storage.transactionSync(() => {
@@ -101,7 +101,7 @@ function consider(core: Core, row: SecretRow, request: string, now: number): voi
   }
   const isLate = known?.waiting === true && !known.told && now - known.at >= PATIENCE;
   if (!isNew && !isLate) return;
-  const failed = problem ?? (isLate ? 'No new value has been made yet; it is tried again every hour.' : null);
+  const failed = problem ?? (isLate ? 'No new value has been generated yet; it is retried every hour.' : null);
   core.rotations.set(row.id, { period: since, waiting: isLate, at: known?.at ?? now, told: true });
   raiseDue(core, row, since, failed, now);
   core.auditLog.append(

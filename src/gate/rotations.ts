@@ -1,10 +1,10 @@
-// Which secrets were found due for rotation, and for which period: told once, or waiting for a new value. Invariant: a secret is told, or made
-// to wait, once a period, for the row is written in the turn of what it remembers; it goes with the secret.
+// Which secrets were found due for rotation, and for which period: reported once, or waiting for a new value. Invariant: a secret is
+// reported, or starts to wait, once per period, because the row is written in the same turn; it is deleted with the secret.
 
 export interface Rotation {
   /** When the period began. */
   period: number;
-  /** Whether it waits for the Worker to make it a new value. */
+  /** Whether it waits for a new value from the Worker. */
   waiting: boolean;
   /** Since when. */
   at: number;
@@ -15,11 +15,11 @@ export interface Rotation {
 export interface Rotations {
   of(secret: string): Rotation | null;
   set(secret: string, rotation: Rotation): void;
-  /** Up to `limit` secrets that wait. */
+  /** Up to `limit` waiting secrets. */
   waiting(limit: number): string[];
-  /** It waits no longer. */
+  /** Marks a secret as no longer waiting. */
   settle(secret: string): void;
-  /** Forgets secrets that are gone. */
+  /** Deletes rows of secrets that no longer exist. */
   sweep(): void;
   clear(): void;
 }

@@ -1,12 +1,11 @@
-// The deciding rows of an org, whole and durable: org, environments, people and what they are granted, credentials, the state of secrets
-// (not their ciphertext).
-// Invariants: only a settled commit (or a load of a lost gate) writes here; a row that is gone leaves a tombstone with its revision,
-// so that an old copy put back into D1, its MAC still right, revives nothing.
+// The rows of an organisation that decisions depend on, complete and durable: organisation, environments, members and their grants,
+// credentials, and the state of secrets (not their ciphertext). Invariants: only a settled commit (or the recovery of a lost gate) writes
+// here; a deleted row leaves a tombstone with its revision, so an old copy restored to D1, with a correct MAC, has no effect.
 import QuickLRU from 'quick-lru';
 import { DAY, places, type RowKind, type RowTypes, rowOf, sweepAt } from '../db/rows';
 import type { OrgRow, SecretRow } from '../db/schema';
 
-/** A row that may be cleared away, or a tombstone. */
+/** A row that may be swept, or a tombstone. */
 export interface Sweepable {
   kind: RowKind;
   id: string;
@@ -17,15 +16,15 @@ export interface Rows {
   get<K extends RowKind>(kind: K, id: string): RowTypes[K] | null;
   /** By unique key: an environment's slug, a token's hash, a secret's name in its environment. */
   find<K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null;
-  /** Up to `limit` rows of a kind after an id, in the order of ids. */
+  /** Up to `limit` rows of a kind after an id, in id order. */
   after<K extends RowKind>(kind: K, id: string, limit: number): RowTypes[K][];
-  /** Up to `limit` rows of a kind whose ids have that prefix, newest first; those before an id, where there is one. */
+  /** Up to `limit` rows of a kind whose ids have this prefix, newest first; only those before an id, if given. */
   newest<K extends RowKind>(kind: K, prefix: string, limit: number, before?: string | null): RowTypes[K][];
-  /** Up to `limit` live secrets after an id that have `rotate_every_seconds`, in the order of ids. */
+  /** Up to `limit` live secrets after an id that have `rotate_every_seconds`, in id order. */
   rotating(id: string, limit: number): SecretRow[];
   /** All rows of a kind in a space: the grants of a grantee, the teams of a member. */
   within<K extends RowKind>(kind: K, space: string): RowTypes[K][];
-  /** Names and ids of up to `limit` secrets of an environment whose name has that prefix and comes after `after`, in the order of names. */
+  /** Names and ids of up to `limit` secrets of an environment whose names have this prefix and come after `after`, in name order. */
   named(environment: string, prefix: string, after: string, limit: number): { name: string; id: string }[];
   /**
    * The first of the next `most` names, as `named` gives them, that has a `/` after its first `length` characters. `last` is where to go on
@@ -39,36 +38,42 @@ export interface Rows {
   /** The live secrets whose current value has one of these keyed digests, with the environment and name of each. */
   withFingerprints(fingerprints: readonly string[]): Iterable<{ id: string; environment: string; name: string; fingerprint: string }>;
   put<K extends RowKind>(kind: K, row: RowTypes[K]): void;
-  /** Leaves a tombstone, for 400 days at most. */
+  /** Leaves a tombstone, for at most 400 days. */
   bury(kind: RowKind, id: string, now: number): void;
-  /** Forgets up to `limit` of the oldest tombstones that are too many; answers whether more are left to forget. */
+  /** Deletes up to `limit` of the oldest tombstones beyond the limit. Returns whether more are left. */
   forgetOldest(limit: number): boolean;
-  /** Leaves nothing: for what has ended by time, and can never live again. */
+  /** Deletes without a tombstone: for rows that expired and can never become valid again. */
   forget(kind: RowKind, id: string): void;
-  /** Deletes all rows of some kinds: their org has ended. */
+  /** Deletes all rows of some kinds: their organisation was deleted. */
   clear(kinds: RowKind[]): void;
-  /** Up to `limit` rows that may be cleared away, and when the next one may. */
+  /** Up to `limit` rows that may be swept, and when the next one may. */
   sweepable(now: number, limit: number): { rows: Sweepable[]; next: number | null };
-  /** Up to `limit` credentials that ended longest ago, where more than `most` have an end. */
+  /** Up to `limit` of the credentials that ended longest ago, if more than `most` have an expiry. */
   endedBefore(most: number, limit: number): string[];
   count(kind: RowKind): number;
-  /** How often a row of another kind than a secret was written here: while it stays, so does who is alive, but for time. Or a row of one kind. */
+  /**
+   * How often a row other than a secret was written: while it stays the same, so does the validity of credentials, except for expiry. Or
+   * how often a row of one kind was written.
+   */
   edits(kind?: RowKind): number;
-  /** Whether a row of this id was here and is gone for good. */
+  /** Whether a row of this id existed and was permanently deleted. */
   isBuried(kind: RowKind, id: string): boolean;
-  /** How many credentials are alive by their own row and generation, brief ones apart, for each credential that they end with; null for those that end with none. */
+  /**
+   * How many credentials, except short-lived ones, are live by their own row and generation, by the parent they are revoked together with;
+   * null for those without one.
+   */
   liveBelow(now: number, org: OrgRow): { parent: string | null; n: number }[];
-  /** How many session tokens and browser sessions are alive by their own rows. */
+  /** How many session tokens and browser sessions are live by their own rows. */
   liveSessions(now: number): { sessions: number; browsers: number };
   /** The names of the live secrets of an environment. */
   names(environment: string): string[];
-  /** Up to `limit` credentials, brief ones apart, that a panic has ended. */
+  /** Up to `limit` credentials, except short-lived ones, that a panic has revoked. */
   past(org: OrgRow, limit: number): string[];
-  /** Ciphertext of all secrets, in bytes. */
+  /** The ciphertext size of all secrets, in bytes. */
   sealedBytes(): number;
 }
 
-/** How long a tombstone stays: longer than any backup that is worth putting back. And how many stay, the newest first. */
+/** How long a tombstone is kept, longer than any useful backup; and how many are kept, the newest. */
 const BURIED = 400 * DAY;
 const MOST_BURIED = 1_000_000;
 
@@ -77,17 +82,17 @@ interface Parsed {
   row: { id: string };
 }
 
-/** Rows that stay parsed in memory, most at 1 to 3 kB each, and the longest of them in characters: a gate shares 128 MB with others. */
+/** How many rows stay parsed in memory, most of 1 to 3 kB, and the longest of them in characters: a gate shares 128 MB with others. */
 const RECENT = 2000;
 const LONGEST_KEPT = 8192;
 
-/** Names with a prefix after another one, in their order. One lower bound alone: of two, SQLite would begin at one and read on to the other. */
+/** Selects the names with a prefix that come after a given name, in order. Only one lower bound: of two, SQLite would seek to one and scan to the other. */
 const namesFrom = (prefix: string, after: string): string =>
   `from rows where kind = 'secret' and space = ? and key ${after >= prefix ? '>' : '>='} ? and key < ? order by key`;
 const rangeOf = (environment: string, prefix: string, after: string): [string, string, string] => [
   environment,
   after >= prefix ? after : prefix,
-  // Names are ASCII: this comes after every name that begins with the prefix.
+  // Names are ASCII: this sorts after every name that begins with the prefix.
   `${prefix}\u007f`,
 ];
 
@@ -96,7 +101,7 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
     primary key (kind, id)) without rowid`);
   sql.exec('create index if not exists rows_sweep on rows (sweep_at) where sweep_at is not null');
-  // Holds all that the count of live credentials looks at.
+  // A covering index for counting live credentials.
   sql.exec(`create index if not exists rows_live on rows (body ->> 'dies_with', space, body ->> 'expires_at', body ->> 'generation', id)
     where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null`);
   sql.exec(
@@ -113,7 +118,8 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     .exec<{ n: number }>("select coalesce(sum(body ->> 'sealed_size'), 0) n from rows where kind = 'secret' and body is not null")
     .one().n;
 
-  // Rows as they were last read, parsed, and the ids behind keys. A transaction that fails resets the gate, so that what is remembered here is always what is stored. Nobody changes a row in place.
+  // Recently read rows, parsed, and the ids behind keys. A failed transaction resets the gate, so cached rows always equal stored rows. Row
+  // objects are never modified.
   const parsed = new QuickLRU<string, Parsed>({ maxSize: RECENT });
   const ids = new QuickLRU<string, string>({ maxSize: RECENT });
   const forget = (kind: RowKind, id: string, row: object | null) => {
@@ -153,7 +159,7 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     if (kind !== 'secret') edits++;
     editsOf.set(kind, (editsOf.get(kind) ?? 0) + 1);
   };
-  /** Keeps the totals in step with what a write replaces. */
+  /** Updates the totals for what a write replaces. */
   const tally = (kind: RowKind, id: string, after: object | null) => {
     const before = get(kind, id);
     forget(kind, id, before);

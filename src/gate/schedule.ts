@@ -1,5 +1,5 @@
-// The schedule: which task is due when, in one table, behind the Durable Object's one alarm. Nothing depends on it being punctual: what has ended
-// is refused by time, the work only clears up.
+// The schedule: which task is due when, in one table, behind the Durable Object's single alarm. Nothing depends on punctuality: expired
+// things are refused by time, and tasks only clean up.
 
 export type Task =
   | 'settle'
@@ -18,15 +18,15 @@ export type Task =
   | 'end';
 
 export interface Schedule {
-  /** Asks for a task at a time; an earlier wish for it stands. */
+  /** Schedules a task; an earlier time for it stays. */
   at(task: Task, time: number): void;
-  /** What is due, earliest first. */
+  /** The due tasks, earliest first. */
   now(time: number): Task[];
-  /** A task begins: what is wished for from here on counts once it is done. */
+  /** A task begins: a time set for it from now on takes effect once it is done. */
   begin(task: Task): void;
-  /** A task is done for now; `next` is when to do it again, or null. */
+  /** A task is done for now; `next` is when to run it again, or null. */
   done(task: Task, next: number | null): void;
-  /** Sets the alarm to the earliest. */
+  /** Sets the alarm to the earliest due time. */
   arm(): void;
 }
 
@@ -39,7 +39,7 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
       .toArray()
       .map(({ task, at }) => [task, at]),
   );
-  /** Tasks under way, and for when they were wished for meanwhile. */
+  /** Running tasks, and the times set for them since they began. */
   const running = new Map<Task, number>();
   let armed: number | null = null;
   const arm = () => {

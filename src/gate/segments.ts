@@ -1,5 +1,6 @@
-// Moving the audit log to D1: entries close into segments, one compressed row each. Invariants: an entry leaves the gate only once D1
-// holds it; a segment's row stays below what D1 takes, counted whole; an entry that D1 refuses is kept here and holds up no later one.
+// Moves the audit log to D1: entries are closed into segments, one compressed row each. Invariants: an entry is deleted from the gate only
+// once D1 has it; a segment's row stays below D1's size limit, counting all columns; an entry that D1 rejects is kept here and does not
+// block later ones.
 import { toBase64, utf8 } from '../crypto/bytes';
 import { gzip } from '../crypto/gzip';
 import { auditSegments } from '../db/schema';
@@ -9,12 +10,12 @@ import { closeSegment } from './checkpoint-task';
 import type { Core } from './core';
 import { SLACK, WINDOW } from './rate-limit';
 
-/** Entries of a segment, and their bytes: a check of the chain unpacks them in a Worker's memory. */
+/** The most entries of a segment, and their most bytes: a check of the chain decompresses them in a Worker's memory. */
 export const SEGMENT = 1000;
 const MOST_UNPACKED = 2 * 1024 * 1024;
-/** Bytes of a segment's row, the lists of actors, actions and resources included: a row of D1 holds 2 MB. */
+/** The most bytes of a segment's row, including the lists of actors, actions and resources: a D1 row holds 2 MB. */
 const MOST_ROW = 1_000_000;
-/** Entries that D1 has refused and that the gate keeps; with more, it is not the entries that are at fault. */
+/** The most entries that D1 rejected and the gate keeps; with more, the entries are not the cause. */
 const MOST_HELD = 100;
 const RETRY = 5000;
 
@@ -47,13 +48,16 @@ const sizeOf = ({ actors, actions, resources, entries }: Segment): number =>
 
 const half = <T>(list: T[]): T[] => list.slice(0, Math.ceil(list.length / 2));
 
-/** Moves the first of these entries, as many as one row takes: fewer where D1 refuses more. Answers up to which sequence, or null where D1 does not answer. */
+/**
+ * Moves the first of these entries, as many as one row holds, or fewer if D1 rejects more. Returns the last moved sequence, or null if D1
+ * does not respond.
+ */
 async function move(core: Core, org: string, entries: Entry[], now: number): Promise<number | null> {
   for (let part = entries; ; part = half(part)) {
     const last = part.at(-1) as Entry;
     const segment = await segmentOf(org, part);
     if (part.length > 1 && sizeOf(segment) > MOST_ROW) continue;
-    // Replaces what a move that was cut off has left under this number: the entries here are the log, whatever D1 has.
+    // Replaces what an interrupted move left under this number: the entries here are the log, regardless of D1.
     const { sql, params } = insertOf(auditSegments, segment);
     const moved = await core.database.write([{ sql: sql.replace('insert into', 'insert or replace into'), params }]);
     // safety: segment-kept-until-stored
@@ -74,7 +78,10 @@ async function move(core: Core, org: string, entries: Entry[], now: number): Pro
   }
 }
 
-/** Moves the oldest closed segment; answers when the next can move, or null. The last minute stays: rate limits are counted from it. */
+/**
+ * Moves the oldest closed segment. Returns when the next one can move, or null. The last minute stays, because rate limits are counted from
+ * it.
+ */
 export const closeSegments = (core: Core, org: string, now: number): Promise<number | null> =>
   core.locks.hold(['segments'], () => closeOldest(core, org, now));
 
@@ -88,7 +95,7 @@ async function closeOldest(core: Core, org: string, now: number): Promise<number
   return (await move(core, org, entries, now)) === null ? now + RETRY : now;
 }
 
-/** Moves every entry that there is now, for a backup. Answers how many have moved, and up to which sequence; null where D1 does not answer. */
+/** Moves all current entries, for a backup. Returns how many were moved, and the last sequence; null if D1 does not respond. */
 export async function archive(core: Core, org: string, now: number): Promise<{ archived: number; head: number } | null> {
   return core.locks.hold(['segments'], async () => {
     const head = core.auditLog.head().sequence;

@@ -1,10 +1,10 @@
-// The version of what a gate stores. Invariants: a gate goes forward one step at a time, each with its number in one transaction; one
-// that meets storage of a newer release touches nothing, and refuses.
+// The version of a gate's storage. Invariants: a gate upgrades one step at a time, each together with its number in one transaction; a gate
+// that finds storage of a newer release changes nothing and refuses.
 import type { Meta } from './meta';
 
-/** Each brings storage one version further: the first from version 1, which the tables' own modules make, to 2. */
+/** Each step upgrades storage by one version: the first from version 1, which the tables' own modules create, to 2. */
 const steps: ((sql: SqlStorage) => void)[] = [
-  // 2: panics, revocations and browser sessions, which a release before would not heed; last uses with their number.
+  // 2: panics, revocations and browser sessions, which an earlier release would ignore; last uses with their counts.
   (sql) => {
     sql.exec('create table if not exists used (credential text primary key, at integer not null) without rowid');
     sql.exec(
@@ -13,7 +13,7 @@ const steps: ((sql: SqlStorage) => void)[] = [
     sql.exec('insert or ignore into uses select credential, at, 0, null from used');
     sql.exec('drop table used');
   },
-  // 3: whose each stored response is, and its bytes; tombstones that are cleared away after 400 days.
+  // 3: the owner and size of each stored response; tombstones that are deleted after 400 days.
   (sql) => {
     const has = (table: string) => sql.exec("select 1 from sqlite_master where type = 'table' and name = ?", table).toArray().length > 0;
     if (has('rows')) sql.exec('update rows set sweep_at = unixepoch() * 1000 + 34560000000 where body is null');
@@ -24,9 +24,9 @@ const steps: ((sql: SqlStorage) => void)[] = [
       "update replays set bytes = 200 + length(key) + length(answer) + coalesce(length(one_time), 0), root = iif(key like 'key:%', substr(key, 5, instr(substr(key, 5), ':') - 1), '')",
     );
   },
-  // 4: policies, approvals and devices, which a release before would not heed.
+  // 4: policies, approvals and devices, which an earlier release would ignore.
   () => {},
-  // 5: events with numbers.
+  // 5: numbered events.
   (sql) => {
     if (sql.exec("select 1 from sqlite_master where type = 'table' and name = 'outbox'").toArray().length === 0) return;
     sql.exec('alter table outbox rename to unnumbered');
@@ -40,7 +40,7 @@ const steps: ((sql: SqlStorage) => void)[] = [
 
 export const STORAGE_VERSION = steps.length + 1;
 
-/** Whether storage is of a newer release than this one. Reads alone. */
+/** Whether storage belongs to a newer release. Only reads. */
 export function isNewer(sql: SqlStorage, known = STORAGE_VERSION): boolean {
   const tables = sql.exec("select 1 from sqlite_master where type = 'table' and name = 'meta'").toArray();
   if (tables.length === 0) return false;
@@ -48,7 +48,7 @@ export function isNewer(sql: SqlStorage, known = STORAGE_VERSION): boolean {
   return Number(found?.value ?? 1) > known;
 }
 
-/** Brings storage to the version of this release. `to` and `ways` are other ones in tests alone. */
+/** Upgrades storage to this release's version. Only tests pass `ways`. */
 export function upgrade(storage: DurableObjectStorage, meta: Meta, ways = steps): void {
   for (let at = Number(meta.get('schema') ?? 1); at <= ways.length; at++)
     storage.transactionSync(() => {

@@ -1,7 +1,7 @@
-// Stored responses: under an Idempotency-Key for 24 hours, and under the request id of every change for a few minutes. Encrypted before they
-// come here. Invariants: what a root and an organisation store is bounded; what is over goes as soon as it is over. The table keeps its first
-// name, `replays`.
-/** A response on its way into the table; encrypted before anything is written, so that it can be part of an intent. */
+// Stored responses: under an Idempotency-Key for 24 hours, and under the request id of every change for a few minutes. They arrive
+// encrypted. Invariants: the storage of a root and of an organisation is bounded; expired responses are deleted promptly. The table keeps
+// its original name, `replays`.
+/** A response to be stored, encrypted before anything is written, so it can be part of an intent. */
 export interface StoredResponse {
   key: string;
   request: string;
@@ -10,28 +10,30 @@ export interface StoredResponse {
   one_time: string | null;
   resource: string | null;
   keep_until: number;
-  /** Whose it is: its bytes count against what a root and an organisation may store. */
+  /** Its owner: its bytes count towards the limits of a root and an organisation. */
   root: string;
 }
 
 export interface StoredResponses {
   find(key: string, now: number): Omit<StoredResponse, 'key' | 'keep_until' | 'root'> | null;
   save(keep: StoredResponse): void;
-  /** Destroys the one-time values that are kept of a resource. */
+  /** Destroys the stored one-time values of a resource. */
   forget(resource: string): void;
   /** Whether a root may store one more response under a key. */
   hasRoom(root: string): boolean;
-  /** Deletes up to `limit` that are over; answers when the next is, or null. */
+  /** Deletes up to `limit` expired ones. Returns when the next expires, or null. */
   sweep(now: number, limit: number): number | null;
-  /** Idempotency keys whose requests are running, and since when and by which request. */
+  /** Idempotency keys of running requests, with the start and the id of the request. */
   running: Map<string, { request: string; since: number }>;
 }
 
-/** Bytes of responses that a root may store under its keys, and an organisation in all: past that, only roots that store little store more. */
+/**
+ * The most bytes of responses for a root's keys, and for an organisation; above the latter, only roots that store little can store more.
+ */
 const MOST_ROOT = 64 * 1024 * 1024;
 const MOST_ALL = 4 * 1024 * 1024 * 1024;
 const LITTLE = 1024 * 1024;
-/** What a row takes beside its texts. */
+/** The size of a row in addition to its texts. */
 const ROW = 200;
 
 const sizeOf = ({ key, answer, one_time }: StoredResponse): number => ROW + key.length + answer.length + (one_time?.length ?? 0);
@@ -52,14 +54,14 @@ export function createStoredResponses(sql: SqlStorage): StoredResponses {
         )
         .toArray()[0] ?? null,
     save(keep) {
-      // An intent of a release before 0.4.0 does not say whose it is.
+      // An intent of a release before 0.4.0 does not record the owner.
       const { key, request, digest, answer, one_time, resource, keep_until, root = '' } = keep;
       const insert = () =>
         sql.exec(
           'insert or ignore into replays (key, request, digest, answer, one_time, resource, keep_until, root, bytes) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
           ...[key, request, digest, answer, one_time, resource, keep_until, root, sizeOf(keep)],
         ).rowsWritten;
-      // Most keys are new. Where one is not, what it held goes first, and is taken off the sum.
+      // Most keys are new. Otherwise, delete the old row first and subtract it from the total.
       if (insert() === 0) {
         stored.drop('key = ?', key);
         insert();
@@ -83,7 +85,7 @@ export function createStoredResponses(sql: SqlStorage): StoredResponses {
   };
 }
 
-/** How many bytes each root stores: counted once when the gate starts, then kept in step. */
+/** How many bytes each root stores: counted once when the gate starts, then updated. */
 function createTally(sql: SqlStorage) {
   const roots = new Map<string, number>();
   let total = 0;

@@ -1,14 +1,14 @@
-// The task of syncs: asks the Worker to work on each sync whose turn it is, and begins those that changed secrets ask for. Invariants: a sync that nobody
-// works on is asked for again until it has ended; what changed is noted in the turn of its change, so that no automatic sync is forgotten.
+// The sync task: requests a job for each sync whose turn it is, and starts automatic syncs after changes. Invariants: jobs are requested
+// for an unfinished sync until it has ended; a change is recorded in its own turn, so no automatic sync is missed.
 import type { SyncRow } from '../db/schema';
 import type { Core } from './core';
 
 /** How long changes of secrets wait for others, to be synced together. */
 export const GATHERED = 3000;
-/** How long a job that was asked for may take to begin. */
+/** How long a requested job may take to begin. */
 const PATIENCE = 60_000;
 
-/** A sync is asked for, cancelled or ended, just before its row says so. */
+/** Called when a sync is started, cancelled or ended, just before its row is written. */
 export function followSync(core: Core, row: SyncRow, now: number): void {
   if (row.revision === 1 && row.credential === null && row.integration_id !== null)
     core.syncs.undue(row.integration_id, row.environment_id, row.created_at);
@@ -17,10 +17,10 @@ export function followSync(core: Core, row: SyncRow, now: number): void {
   core.schedule.at('syncs', now);
 }
 
-/** What the names that were not begun fail with once a sync is cancelled. */
+/** The error of names that were not begun when a sync is cancelled. */
 export const cancelled = { code: 'NOT_ATTEMPTED', message: 'The sync was cancelled.' } as const;
 
-/** Secrets of an environment change: what is synced automatically is due a few seconds later. */
+/** Secrets of an environment change: automatic syncs are due a few seconds later. */
 export function followEnvironment(core: Core, environment: string, now: number): void {
   for (const { id, auto, environments } of core.rows.within('integration', 'sync')) {
     if (!auto || (environments && !environments.includes(environment))) continue;
@@ -29,7 +29,7 @@ export function followEnvironment(core: Core, environment: string, now: number):
   }
 }
 
-/** One run. Answers when to look again. */
+/** One run. Returns when to look again. */
 export async function runSyncs(core: Core, org: string, now: number): Promise<number | null> {
   if (core.rows.get('org', org)?.deleted_at !== null) return null;
   let next = Number.POSITIVE_INFINITY;
@@ -40,7 +40,7 @@ export async function runSyncs(core: Core, org: string, now: number): Promise<nu
   } else if (due !== null) next = due;
   const places = new Set<string>();
   for (const { id, place } of core.rows.within('sync', 'open').sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    // Those of one place wait for the first.
+    // Syncs of one place wait for the first.
     if (places.has(place)) continue;
     places.add(place);
     const at = core.syncs.askAt(id);

@@ -1,6 +1,6 @@
-// Syncs under way: who works on one, what is left of its plan, what came of it, and which names this service wrote at which place. Invariants: a name is
-// ours from the turn in which its write is reported; a step that was handed out is marked, so that whoever goes on after a consumer that was cut off knows
-// that it may have been done; one consumer at a time works on a sync.
+// Running syncs: who works on one, the rest of its plan, the results, and which names this service wrote at which place. Invariants: a name
+// is ours from the turn in which its write is reported; a step is marked when it is handed out, so after an interruption the next consumer
+// knows that it may have been done; only one consumer works on a sync at a time.
 import type { Owned, Result, Step } from '../adapters/sync/plan';
 
 /** A step of a plan, and whether it was handed out before. */
@@ -9,36 +9,36 @@ export interface OpenStep extends Step {
 }
 
 export interface Syncs {
-  /** Begins, or goes on with, a sync: gives a lease unless another one is held. */
+  /** Starts or continues a sync: returns a lease unless another one is held. */
   take(sync: string, now: number): { lease: number; started: number; planned: boolean } | null;
-  /** Whether a lease is still held; holding it goes on. */
+  /** Whether a lease is still held; extends it if so. */
   renew(sync: string, lease: number, now: number): boolean;
   release(sync: string): void;
-  /** When somebody last began to work on a sync that is not ended; null if nobody did. */
+  /** When work on an unfinished sync last began; null if never. */
   startedAt(sync: string): number | null;
-  /** A job was asked for. */
+  /** A job was requested. */
   asked(sync: string, until: number): void;
-  /** When a job may be asked for: after the lease, and after the last time that one was. */
+  /** When a job may be requested: after the lease, and after the previous request. */
   askAt(sync: string): number;
   plan(sync: string, steps: Step[], results: Result[]): void;
-  /** What is left to do: what is to be written first, then what is to be deleted. */
+  /** The remaining steps: writes first, then deletions. */
   steps(sync: string, most: number): OpenStep[];
-  /** Steps are handed out. */
+  /** Marks steps as handed out. */
   begin(sync: string, steps: Step[]): void;
-  /** A step is not to be done any more, and has no result. */
+  /** Drops a step without a result. */
   drop(sync: string, step: Step): void;
-  /** Notes what came of steps, and which names are ours from now on. */
+  /** Records results of steps, and which names are ours from now on. */
   report(sync: string, place: { id: string; environment: string }, done: (Result & { digest: string })[]): void;
-  /** Ends the steps that are open, as failures with this code. */
+  /** Ends the open steps as failures with this code. */
   fail(sync: string, problem: { code: string; message: string }, which: 'all' | 'not begun'): void;
   results(sync: string): Result[];
   count(sync: string): number;
   owned(place: string): Owned[];
-  /** A secret of an environment has changed: the environment is due for these connections. */
+  /** A secret of an environment has changed: the environment is due for this connection. */
   due(integration: string, environment: string, at: number): void;
   dueBy(now: number): { integration: string; environment: string }[];
   nextDue(): number | null;
-  /** A sync of a connection and an environment begins, with what has changed until now. */
+  /** A sync of a connection and an environment starts, covering all changes so far. */
   undue(integration: string, environment: string, until: number): void;
   forget(sync: string): void;
   forgetEnvironment(environment: string): void;
@@ -46,7 +46,7 @@ export interface Syncs {
   clear(): void;
 }
 
-/** How long a consumer may be silent: some chunk of writes to a slow target, with waits. */
+/** How long a consumer may be silent: a few chunks of writes to a slow target, including waits. */
 const LEASE = 180_000;
 
 type StepRow = { name: string; target: string; kind: string; listed: string | null; handle: string | null; digest: string; begun: number };
@@ -110,7 +110,7 @@ export function createSyncs(sql: SqlStorage): Syncs {
   };
 }
 
-/** Who works on a sync. */
+/** The leases of syncs. */
 function leases(sql: SqlStorage, all: Query): Pick<Syncs, 'take' | 'renew' | 'release' | 'startedAt' | 'asked' | 'askAt'> {
   type Run = { started: number; lease: number; leased_until: number; asked_until: number; planned: number };
   const run = (sync: string) => all<Run>('select * from sync_runs where sync = ?', sync)[0];
@@ -147,7 +147,7 @@ function leases(sql: SqlStorage, all: Query): Pick<Syncs, 'take' | 'renew' | 're
   };
 }
 
-/** What is left of the plans, what came of the rest, and which names are ours. */
+/** The remaining plans, the results, and which names are ours. */
 function progress(
   sql: SqlStorage,
   all: Query,
@@ -179,7 +179,7 @@ function progress(
         const { name, targetName, action } = result;
         const kind = action === 'deleted' ? 'remove' : 'put';
         const step = all('select 1 one from sync_steps where sync = ? and target = ? and name = ?', sync, targetName, name);
-        // What was reported before counts once.
+        // A result that was already reported counts once.
         if (step.length === 0) continue;
         sql.exec('delete from sync_steps where sync = ? and target = ? and name = ?', sync, targetName, name);
         addResult(sync, result);
@@ -202,7 +202,7 @@ function progress(
   };
 }
 
-/** What changed secrets ask for. */
+/** The automatic syncs that are due. */
 function dues(sql: SqlStorage, all: Query): Pick<Syncs, 'due' | 'dueBy' | 'nextDue' | 'undue'> {
   return {
     due: (integration, environment, at) => void sql.exec('insert or ignore into sync_due values (?, ?, ?)', integration, environment, at),

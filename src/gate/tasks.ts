@@ -1,6 +1,6 @@
-// The tasks of a gate, run by its schedule in bounded batches: settle what is in doubt, close minutes of the rate limit, move audit segments to
-// D1 and have checkpoints signed, purge what has ended, find what is due for rotation, tell what expires. Invariant: each task may be cut off anywhere and simply
-// runs again.
+// The tasks of a gate, run by its schedule in bounded batches: settle changes in doubt, close minutes of the rate limit, move audit
+// segments to D1, request checkpoints, purge ended rows, find secrets due for rotation, raise expiries. Invariant: each task can be
+// interrupted at any point and simply runs again.
 
 import type { RowKind } from '../db/rows';
 import { requestCheckpoint } from './checkpoint-task';
@@ -17,10 +17,10 @@ import type { Task } from './schedule';
 import { closeSegments } from './segments';
 import { runSyncs } from './sync-task';
 
-/** Stored responses that one run deletes: it runs again at once while there are more. */
+/** The most stored responses that one run deletes; it runs again immediately while there are more. */
 const PER_RUN = 1000;
 
-/** Each task answers when it wants to run next, or null. */
+/** Each task returns when to run next, or null. */
 const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<number | null> | number | null> = {
   settle: async (core, org, now) => ((await settle(core, org)) ? null : now + 5000),
   minutes: (core, _org, now) =>
@@ -45,7 +45,7 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
   end: endOrg,
 };
 
-/** Runs what is due. Never throws: a task that fails is tried again a minute later. */
+/** Runs due tasks. Never throws: a failed task is retried a minute later. */
 export async function runTasks(core: Core, org: string, now = core.now()): Promise<void> {
   for (const task of core.schedule.now(now)) {
     core.schedule.begin(task);
@@ -67,7 +67,9 @@ export async function runTasks(core: Core, org: string, now = core.now()): Promi
   core.schedule.arm();
 }
 
-/** Rows of an organisation that has ended; what is left is what its tokens are refused by: hashes, and that the org has ended. */
+/**
+ * Kinds of rows to delete from a deleted organisation. The rest is needed to refuse its tokens: hashes, and the fact that it was deleted.
+ */
 const CLEARED: RowKind[] = [
   ...([
     'secret',
@@ -87,7 +89,7 @@ const CLEARED: RowKind[] = [
   ] as const),
 ];
 
-/** Deletes what an organisation leaves once it has ended, a batch at a time. */
+/** Deletes the remaining data of a deleted organisation, in batches. */
 async function endOrg(core: Core, org: string, now: number): Promise<number | null> {
   const rest = [
     ...['secret_versions', 'secrets', 'credentials', 'grants', 'team_members', 'teams', 'passkeys', 'members'],

@@ -1,13 +1,13 @@
-// Requests that wait for an approval to be decided. In memory alone: a gate that starts anew has none, and whoever waited asks again.
+// Requests waiting for a decision on an approval. Only in memory: after a restart the gate has none, and clients ask again.
 
 export interface Waiters {
-  /** Resolves when the approval changes, or after so many milliseconds. Past the bound it resolves at once. */
+  /** Resolves when the approval changes, or after this many milliseconds; immediately if too many are waiting. */
   wait(id: string, ms: number): Promise<void>;
   /** The approval has changed. */
   notify(id: string): void;
 }
 
-/** Requests that wait at a time. */
+/** The most waiting requests. */
 const MOST_WAITING = 1000;
 
 export function createWaiters(): Waiters {

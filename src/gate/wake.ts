@@ -4,7 +4,7 @@ import type { Outbox } from './outbox';
 import type { Rows } from './rows';
 import type { Schedule } from './schedule';
 
-/** Whether there is anywhere to deliver events to. */
+/** Whether there is any endpoint for events. */
 export const hasEndpoints = (rows: Pick<Rows, 'count'>): boolean => rows.count('webhook') > 0 || rows.count('integration') > 0;
 
 /** Called for each new event. */

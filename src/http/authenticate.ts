@@ -1,5 +1,5 @@
-// Who asks, by the token alone: its form, its checksum under this deployment's key, or the signature of a session. Invariant: a forged
-// token reaches no gate and no database; whether a genuine one is still valid, the gate decides.
+// Identifies the caller by the token alone: its form, its checksum under this deployment's key, or the signature of a session. Invariant: a
+// forged token reaches no gate and no database; the gate decides whether a genuine one is still valid.
 import { type Proof, readProof } from '../auth/dpop';
 import { isJwt, readSession } from '../auth/jwt';
 import { signingKeysOf } from '../auth/signing';
@@ -13,19 +13,19 @@ import type { Route } from './route';
 
 /** The caller of a request. */
 export interface Authenticated {
-  /** The token as it was sent. */
+  /** The token as sent. */
   bearer: string;
-  /** What it refers to; null for the bootstrap token. */
+  /** What the token refers to; null for the bootstrap token. */
   genuine: TokenRef | null;
-  /** The gate refuses it, so that it is counted and audited as any request by a genuine credential. */
+  /** The gate refuses it, so it is counted and audited like any request with a genuine credential. */
   isExpired: boolean;
-  /** What the header DPoP holds, and whether the token came under the scheme DPoP. */
+  /** The contents of the DPoP header, and whether the token was sent with the DPoP scheme. */
   proof?: Proof;
   isDpop?: true;
   deployment: DeploymentKeys;
 }
 
-/** Identifies the caller without the gate, or says why not: 401, or 429 after too many attempts at the bootstrap token. */
+/** Identifies the caller without the gate, or returns 401, or 429 after too many attempts with the bootstrap token. */
 export async function authenticate(route: Route, incoming: Incoming, keyring: Keyring): Promise<Authenticated | Refusal> {
   const { env, settings, base, facts } = incoming;
   const { authorization } = incoming.headers;
@@ -54,7 +54,7 @@ export async function authenticate(route: Route, incoming: Incoming, keyring: Ke
 const hasPrefix = (bearer: string) => Object.values(prefixes).some((prefix) => bearer.startsWith(prefix));
 const isBootstrap = (route: Route) => route.need.kinds.includes('system');
 
-/** A token as it was sent, and under which scheme. */
+/** A token as sent, and its scheme. */
 interface Shown {
   token: string;
   isDpop: boolean;
@@ -66,7 +66,7 @@ function tokenOf(authorization: string | null): Shown | null {
   return token === undefined ? null : { token, isDpop: scheme.toLowerCase() === 'dpop' };
 }
 
-/** What a request says of the key of a device. Nothing is verified where there is no header DPoP. */
+/** What a request proves about a device's key. Without a DPoP header, nothing is verified. */
 async function possession(
   { request, headers, base }: Incoming,
   { token, isDpop }: Shown,
@@ -79,14 +79,14 @@ async function possession(
 }
 
 /**
- * What was wrong with what was sent, by its form alone: nothing is compared with the bootstrap token where that is not accepted, so that no
- * response tells whether a guess at it was right.
+ * What was wrong with the token, by its form alone. Where the bootstrap token is not accepted, nothing is compared with it, so no response
+ * reveals whether a guess was right.
  */
 function unauthenticatedMessage(authorization: string | null, bearer: string | null, route: Route): string {
   if (!authorization) return 'The Authorization header is missing. Send "Authorization: Bearer TOKEN".';
-  if (bearer === null) return 'The Authorization header does not hold a bearer token. Send "Authorization: Bearer TOKEN".';
+  if (bearer === null) return 'The Authorization header does not contain a bearer token. Send "Authorization: Bearer TOKEN".';
   if (isJwt(bearer) || hasPrefix(bearer)) return UNKNOWN_TOKEN;
   return isBootstrap(route)
     ? 'The token is neither the bootstrap token nor a valid token of this deployment.'
-    : `${UNKNOWN_TOKEN} The bootstrap token is not accepted for this call.`;
+    : `${UNKNOWN_TOKEN} The bootstrap token is not accepted for this request.`;
 }

@@ -1,17 +1,17 @@
-// Reading a body: strictly JSON in UTF-8, at most 1 MiB, counted whatever Content-Length says.
+// Reads a body: strictly JSON in UTF-8, at most 1 MiB, counted regardless of Content-Length.
 import { concat, fromUtf8 } from '../crypto/bytes';
 import { type Refusal, refuse } from '../errors';
 
 export const MOST_BODY = 1_048_576;
 
-/** The bytes, and either what they say or why not. `json` is undefined where there is no body. */
+/** The bytes, and either the parsed JSON or a refusal. `json` is undefined without a body. */
 export interface ReadBody {
   bytes: Uint8Array;
   json?: unknown;
   refusal: Refusal | null;
 }
 
-/** Reads a body that a route takes. A route that may do without one takes an empty one as none. */
+/** Reads the body for a route. If the route allows no body, an empty one counts as none. */
 export async function readBody(request: Request): Promise<ReadBody> {
   const type = request.headers.get('content-type');
   const bytes = await readBytes(request);
@@ -30,10 +30,10 @@ export async function readBody(request: Request): Promise<ReadBody> {
   }
 }
 
-/** All bytes of a body, or null if there are too many; what is too much is read past, not kept, so that the answer gets through. */
+/** All bytes of a body, or null if there are too many; the excess is read and dropped, so the client receives the response. */
 async function readBytes(request: Request): Promise<Uint8Array | null> {
   const declared = request.headers.get('content-length');
-  // The runtime ends a body where its Content-Length says: a small one is read in one piece, which takes less time than a stream.
+  // The runtime ends a body at its Content-Length: a small one is read in one piece, which is faster than a stream.
   if (declared !== null && Number(declared) <= MOST_BODY) return withinLimit(new Uint8Array(await request.arrayBuffer()));
   if (!request.body) return new Uint8Array();
   const parts: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-// What a handler knows of one request. Services take this, never Hono's context.
+// What a handler knows about one request. Services take this, never Hono's context.
 
 import type { Action } from '../auth/actions';
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/keyring';
@@ -10,7 +10,7 @@ import type { RateLimitState } from '../gate/rate-limit';
 import type { Ask, Named, Reply, RequestFacts } from '../gate/types';
 import type { RequestHeaders } from './headers';
 
-/** What every request is handled with. */
+/** The input for handling any request. */
 export interface Incoming {
   request: Request;
   headers: RequestHeaders;
@@ -23,11 +23,11 @@ export interface Incoming {
   defer(work: Promise<unknown>): void;
 }
 
-/** What every handler has. */
+/** What every handler gets. */
 export interface BaseContext {
   env: Env;
   settings: Settings;
-  /** Origin under which this deployment is known. */
+  /** The public origin of this deployment. */
   base: string;
   request: RequestFacts;
   deployment: DeploymentKeys;
@@ -36,31 +36,31 @@ export interface BaseContext {
   defer(work: Promise<unknown>): void;
 }
 
-/** The organisation that a request is about. */
+/** The organisation of a request. */
 export interface Org {
   org: string;
   keys: OrgKeys | null;
-  /** The wrapped key of an organisation that is being created. */
+  /** The wrapped key of an organisation being created. */
   wrapped: WrappedKey | null;
 }
 
-/** What a handler has that prepares a request for the gate. */
+/** What a handler gets to prepare a request for the gate. */
 export interface Context extends BaseContext, Org {}
 
-/** What a handler has that renders what the gate answered. */
+/** What a handler gets to render the gate's result. */
 export interface RenderContext extends Context {
-  /** The ETag that the gate gave. */
+  /** The ETag from the gate. */
   etag: string | null;
-  /** The operation asks its gate for a further part under the same request. */
+  /** Asks the gate for a further part of the operation, under the same request id. */
   further(input: unknown): Promise<Outcome>;
-  /** Asks the gate for something else, for the same caller, under a request id of its own. It does not count against a rate limit. */
+  /** Calls the gate for another action of the same caller, under a separate request id. It does not count against a rate limit. */
   also(asked: Also): Promise<Outcome>;
 }
 
-/** What a handler has that makes what the gate asked for. */
+/** What a handler gets to create what the gate asked for. */
 export type MoreContext = Context & Pick<RenderContext, 'further'>;
 
-/** Something else that the gate is asked. */
+/** Another action for the gate. */
 export interface Also {
   action: Action;
   operation?: string;
@@ -68,22 +68,22 @@ export interface Also {
   input: unknown;
 }
 
-/** What a handler has of a request that needs no credential. */
+/** What a handler gets for a request without a credential. */
 export interface PublicContext extends BaseContext {
   headers: Headers;
-  /** Asks the gate of an org to do what the route is about, or another operation of its action. */
+  /** Calls the gate of an organisation with the route's action, or another operation of that action. */
   ask(org: string, keys: OrgKeys, bearer: Ask['bearer'], input: unknown, operation?: string): Promise<Reply>;
-  /** Counts a refused attempt by this address: the refusal as it is, or 429 after too many. */
+  /** Counts a refused attempt by this address. Returns the refusal unchanged, or 429 after too many. */
   count(refusal: Refusal): Promise<Refusal>;
 }
 
-/** What such a request is answered with. */
+/** The response to such a request. */
 export type PublicAnswer = { headers?: Record<string, string>; rate_limit?: RateLimitState | null } & (
   | { status: number; json?: unknown }
   | { refusal: Refusal }
 );
 
-/** What the log line of a request says besides the request itself. */
+/** The data for the log line, besides the request itself. */
 export interface Trace {
   route: string;
   org: string | null;
@@ -94,13 +94,13 @@ export interface Trace {
   code: string | null;
 }
 
-/** The org's keys; every handler that prepares or renders for an org has them. */
+/** The organisation's keys; every handler that prepares or renders for an organisation has them. */
 export function keysOf(context: Pick<Context, 'keys'>): OrgKeys {
   if (!context.keys) throw new Error('a route without an org asked for its keys');
   return context.keys;
 }
 
-/** A page of a list, with the cursor of the next. */
+/** A page of a list, with the cursor for the next one. */
 export const pageOf = (context: Pick<Context, 'deployment' | 'org'>, list: string, slice: { items: unknown[]; next: string | null }) => ({
   data: slice.items,
   next_cursor: slice.next === null ? null : toCursor(context.deployment.cursor, context.org, list, slice.next),

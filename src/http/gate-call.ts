@@ -1,5 +1,5 @@
-// Calling a gate: over a fresh stub, repeated once where the platform says that this may help. A repeat is harmless: a change is
-// known by its request id.
+// Calls a gate over a fresh stub, and repeats once if the platform says that this may help. A repeat is harmless: a change is recognised by
+// its request id.
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import { readReply, writeAsk } from '../gate/rollout';
@@ -20,7 +20,7 @@ export async function callGate(
       trace.gate_calls++;
       const stub = env.GATE.getByName(ask.org, locationHint ? { locationHint } : {});
       const answer = stub.call(writeAsk(attempt ? { ...ask, repeated: true } : ask)) as unknown as Promise<Reply>;
-      // If whoever asked for a change goes away, the gate is still heard out.
+      // If the client of a change disconnects, the gate's result is still awaited.
       if (changes) defer(answer.catch(() => {}));
       const reply = readReply(await answer);
       trace.d1_calls += reply.d1_calls;

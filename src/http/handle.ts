@@ -1,6 +1,6 @@
-// One request, from HTTP to the gate and back: who asks (by the token alone, no I/O), what they ask (parsed, validated, encrypted), one
-// call of the gate, and the answer. Invariant: nothing is refused here that the gate has to audit or count; what is found wrong goes
-// along as a finding, and the gate refuses it in the contract's order.
+// One request, from HTTP to the gate and back: identify the caller (by the token alone, no I/O), parse, validate and encrypt the request,
+// call the gate, and render the response. Invariant: nothing is refused here that the gate must audit or count; a problem is passed on as a
+// finding, and the gate refuses it in the contract's order.
 
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
@@ -21,7 +21,7 @@ import { errorResponse, rendered } from './responses';
 import type { Input, Prepared, Route } from './route';
 import { findingOf, validate } from './validate';
 
-/** What a request asks, as far as it could be read. */
+/** The contents of a request, as far as it could be read. */
 interface Asked {
   body: ReadBody;
   input: Input;
@@ -31,7 +31,9 @@ interface Asked {
   idempotencyKey: string | null;
 }
 
-/** Answers a request by a credential or with the bootstrap token: authenticate, parse, find the organisation, prepare, ask the gate, respond. */
+/**
+ * Handles a request with a credential or the bootstrap token: authenticate, parse, find the organisation, prepare, call the gate, respond.
+ */
 export async function handle(route: Route, incoming: Incoming): Promise<Response> {
   const { env, settings, base, facts, trace, defer } = incoming;
   const keyring = keyringOf(env.DB, settings.masterKeys);
@@ -50,7 +52,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   return askGate(ready);
 }
 
-/** Reads and validates what is asked. */
+/** Reads and validates a request. */
 async function parse(route: Route, incoming: Incoming, { isExpired }: Authenticated): Promise<Asked> {
   const { request, headers } = incoming;
   const body: ReadBody = route.method === 'get' ? { bytes: new Uint8Array(), refusal: null } : await readBody(request);
@@ -65,11 +67,11 @@ async function parse(route: Route, incoming: Incoming, { isExpired }: Authentica
   };
 }
 
-/** Whether the answer of a request is not kept under its Idempotency-Key. */
+/** Whether the response of a request is not stored under its Idempotency-Key. */
 const isUnkept = ({ unkept }: Route, { body }: Input, finding: Refusal | null): boolean =>
   typeof unkept === 'function' ? finding === null && unkept(body) : unkept === true;
 
-/** What a request names, as far as it is well formed: what is not stands as an empty text, and the request is 404 in its turn. */
+/** What a request names. A malformed name becomes an empty text, and the gate then returns 404. */
 function namedOf(route: Route, input: Input): { named: Named; isWellFormed: boolean } {
   const named: Named = { ...route.named?.(input) };
   let isWellFormed = true;
@@ -81,7 +83,7 @@ function namedOf(route: Route, input: Input): { named: Named; isWellFormed: bool
   return { named, isWellFormed };
 }
 
-/** The organisation whose gate is asked, and its keys; a new one where the request creates one. Null where there is no such organisation. */
+/** The organisation whose gate to call, and its keys; a new one if the request creates one. Null if it does not exist. */
 async function resolveOrg(
   caller: Authenticated,
   { env, params }: Incoming,
@@ -101,7 +103,7 @@ async function resolveOrg(
   return keys ? { org, keys, wrapped: null } : { org, ...keyring.create(org) };
 }
 
-/** Decrypts the cursor of a list, and encrypts values and creates tokens: what the gate has to be given. */
+/** Decrypts a list's cursor, encrypts values and creates tokens: the input for the gate. */
 async function prepare(route: Route, incoming: Incoming, caller: Authenticated, parsed: Asked, context: Context): Promise<Ready> {
   const asked = withPosition(route, incoming, parsed, context);
   const ready = { route, incoming, caller, asked, context };
@@ -109,13 +111,13 @@ async function prepare(route: Route, incoming: Incoming, caller: Authenticated, 
   try {
     return { ...ready, prepared: (await route.prepare?.(asked.input, context)) ?? { input: {} } };
   } catch (error) {
-    // What a schema cannot say is found here.
+    // Problems that a schema cannot detect.
     if (!(error instanceof ApiError)) throw error;
     return { ...ready, asked: { ...asked, finding: error.refusal }, prepared: { input: null } };
   }
 }
 
-/** What is asked, with the position that its cursor stands for; a finding where the cursor is not one of this list. */
+/** The request with the position from its cursor; a finding if the cursor does not belong to this list. */
 function withPosition(route: Route, { params }: Incoming, asked: Asked, { deployment, org }: Context): Asked {
   const query = asked.input.query as { cursor?: string } | undefined;
   if (query?.cursor === undefined || asked.finding) return asked;
@@ -125,7 +127,7 @@ function withPosition(route: Route, { params }: Incoming, asked: Asked, { deploy
     : { ...asked, input: { ...asked.input, query: { ...query, cursor } } };
 }
 
-/** A request that is ready for the gate. */
+/** A request ready for the gate. */
 interface Ready {
   route: Route;
   incoming: Incoming;
@@ -135,10 +137,10 @@ interface Ready {
   prepared: Prepared;
 }
 
-/** What only the caller's token opens is bound to the request: by its Idempotency-Key, so that a replay shows it again. */
+/** Binds values encrypted for the caller's token to the request: by its Idempotency-Key, so that a replay shows them again. */
 const ownerOf = ({ incoming, asked, context }: Ready): string[] => [context.org, asked.idempotencyKey ?? incoming.facts.id];
 
-/** What the gate needs to know of a request. */
+/** The gate's input for a request. */
 function askOf(ready: Ready): Ask {
   const { route, incoming, caller, asked, context, prepared } = ready;
   const { finding } = asked;
@@ -164,7 +166,7 @@ function askOf(ready: Ready): Ask {
   };
 }
 
-/** Which request this is, for approval: nothing else has this digest. */
+/** Identifies a request for approval: no other request has this digest. */
 function identified({ incoming: { request }, asked, context }: Ready, id: string | null): NonNullable<Ask['approval']> {
   const { pathname, search } = new URL(request.url);
   const path = `${pathname}${search}`;
@@ -173,13 +175,13 @@ function identified({ incoming: { request }, asked, context }: Ready, id: string
   return { id, method: request.method, path, digest: hmacHex(digest, tuple('approval', request.method, path, asked.body.bytes)) };
 }
 
-/** The approval that a header names. What is no id names none that exists. */
+/** The approval in a header. A text that is not an id becomes one that does not exist. */
 const approvalOf = (header: string): string => (forms.approval(header) ? header : 'unknown');
 
-/** Whether the gate has to know which request this is, to note that it waits for approval. */
+/** Whether the gate must know the request's identity, to record that it waits for approval. */
 const waitsForApproval = (data: unknown): boolean => (data as { approval?: true }).approval === true;
 
-/** The Idempotency-Key of a request, and the digest that tells it from any other request under the same key. */
+/** The Idempotency-Key of a request, and the digest that distinguishes it from other requests with the same key. */
 function idempotencyOf({ incoming: { request }, caller, asked, context }: Ready): Ask['idempotency'] {
   if (asked.idempotencyKey === null || !context.keys) return null;
   const { pathname, search } = new URL(request.url);
@@ -191,10 +193,10 @@ function idempotencyOf({ incoming: { request }, caller, asked, context }: Ready)
   };
 }
 
-/** How often the gate may ask for more: a value that it cannot make, and which request this is. */
+/** How often the gate may ask for more: a value that it cannot create, and the request's identity. */
 const MOST_ROUNDS = 3;
 
-/** Asks the gate, as often as the operation needs, and renders its answer. */
+/** Calls the gate as often as the operation needs, and renders the result. */
 async function askGate(ready: Ready): Promise<Response> {
   const { route, incoming, caller, asked, context } = ready;
   const { env, facts, trace, defer } = incoming;
@@ -223,7 +225,7 @@ async function askGate(ready: Ready): Promise<Response> {
         made = { ...ready, prepared: more };
         again = { ...again, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };
       }
-      // The rate limit is that of the first call: the others do not count.
+      // The rate limit of the first call: further calls do not count.
       reply = { ...(await gate(again)), rate_limit: first.rate_limit };
     }
     return await respond(made, reply, { further, also });
@@ -233,7 +235,7 @@ async function askGate(ready: Ready): Promise<Response> {
   }
 }
 
-/** Renders what the gate answered. */
+/** Renders the gate's result. */
 async function respond(
   ready: Ready,
   { outcome, rate_limit, replay }: Reply,

@@ -1,5 +1,5 @@
-// The headers that any request may have, each read once: every read crosses into the runtime. Invariant: what is wrong with one becomes a
-// finding, and nothing of it is passed on.
+// The headers that any request may have, each read once, because every read crosses into the runtime. Invariant: an invalid header becomes
+// a finding, and its value is not passed on.
 import { addressOf } from '../auth/addresses';
 import { fromUtf8 } from '../crypto/bytes';
 import { invalid, type Refusal } from '../errors';
@@ -7,13 +7,13 @@ import { isPrintable, printable } from '../text';
 
 export interface RequestHeaders {
   authorization: string | null;
-  /** A proof of possession (RFC 9449), as it was sent. */
+  /** A proof of possession (RFC 9449), as sent. */
   dpop: string | null;
-  /** Of a POST: the Idempotency-Key, bare or as a quoted structured-field string (RFC 8941 §3.3.3). */
+  /** For a POST: the Idempotency-Key, bare or as a quoted structured-field string (RFC 8941 §3.3.3). */
   idempotency_key: string | null;
   if_match: string | null;
   if_none_match: string | null;
-  /** The approval by which a held request may be done. */
+  /** The approval that the request uses. */
   approval_id: string | null;
   reason: string | null;
   user_agent: string | null;
@@ -23,7 +23,7 @@ export interface RequestHeaders {
   finding: Refusal | null;
 }
 
-/** The length of a list of entity tags, in If-Match or If-None-Match. */
+/** The most characters of a list of entity tags, in If-Match or If-None-Match. */
 const MOST_TAGS = 1000;
 
 export function readHeaders({ method, headers }: Request): RequestHeaders {
@@ -56,21 +56,23 @@ export function readHeaders({ method, headers }: Request): RequestHeaders {
 const tooLong = (name: string, tags: string | null): Refusal | null =>
   tags !== null && tags.length > MOST_TAGS ? invalid(name, `must have at most ${MOST_TAGS} characters`) : null;
 
-/** The key that the header holds, or null for none that is well formed. */
+/** The key in the header, or null if it is malformed. */
 function idempotencyKeyOf(header: string): string | null {
   const quoted = /^"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(header)?.[1];
   const key = quoted === undefined ? header : quoted.replace(/\\(["\\])/g, '$1');
   return /^[\x20-\x7e]{1,255}$/.test(key) ? key : null;
 }
 
-/** The reason that the header holds, or null for none that is well formed. 256 characters have 1,024 bytes at most; each may arrive as a character of its own. */
+/**
+ * The reason in the header, or null if it is malformed. 256 characters have at most 1,024 bytes, each of which may arrive as a character.
+ */
 function reasonOf(header: string): string | null {
   if (header.length === 0 || header.length > 1024) return null;
   const reason = decoded(header);
   return [...reason].length <= 256 && isPrintable(reason) ? reason : null;
 }
 
-/** A header's text: HTTP carries bytes, so UTF-8 in it arrives as Latin-1. */
+/** Decodes a header: HTTP carries bytes, so UTF-8 arrives as Latin-1. */
 const decoded = (header: string): string => {
   const isBytes = [...header].every((char) => char.charCodeAt(0) < 256);
   return (isBytes && fromUtf8(Uint8Array.from(header, (char) => char.charCodeAt(0)))) || header;

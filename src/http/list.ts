@@ -1,5 +1,5 @@
-// Lists: page by page, with `limit` and `cursor` in the query and a cursor for the next page in the answer. Invariant: a cursor is encrypted for
-// its organisation and its list, so that it works nowhere else.
+// Lists: page by page, with `limit` and `cursor` in the query and a cursor for the next page in the response. Invariant: a cursor is
+// encrypted for its organisation and list, so it works nowhere else.
 import { z } from '@hono/zod-openapi';
 import type { Code } from '../errors';
 import { type Context, pageOf } from './context';
@@ -15,7 +15,7 @@ export interface Slice {
   next: string | null;
 }
 
-/** What the cursors of a list are bound to: its path, and the id in the path. */
+/** What a list's cursors are bound to: its path, and the id in the path. */
 export const listName = (path: string, params: Record<string, string>): string => [path, params.id ?? ''].join(' ').trim();
 
 type ListQuery = z.ZodType<{ limit?: number; cursor?: string }>;
@@ -23,9 +23,9 @@ type ListQuery = z.ZodType<{ limit?: number; cursor?: string }>;
 type Declaration<Q extends ListQuery> = Omit<Route<Q, z.ZodType>, 'method' | 'need' | 'body' | 'prepare' | 'render' | 'query'> & {
   query?: Q;
   refusals?: Code[];
-  /** Input of the operation beside `limit` and `after`. */
+  /** The operation's input in addition to `limit` and `after`. */
   filters?(query: z.output<Q>): object;
-  /** What the answer holds beside the page. */
+  /** Additional fields of the response. */
   beside?(slice: Slice): object | undefined;
 };
 

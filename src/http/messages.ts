@@ -1,4 +1,4 @@
-// What a field must be, in the words of a refusal. Invariant: a message says what is expected and never quotes what was sent.
+// What a field must be, as worded in a refusal. Invariant: a message says what is expected and never quotes the request.
 import type { z } from '@hono/zod-openapi';
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
@@ -20,7 +20,7 @@ const formats: Record<string, string> = {
 
 const counted = (count: unknown, what: string) => `${count} ${what}${Number(count) === 1 ? '' : 's'}`;
 
-/** A bound, by what it bounds: a number, the characters of a string or the items of an array. */
+/** A bound on a number, the characters of a string or the items of an array. */
 function bound(word: 'at least' | 'at most', origin: string, limit: unknown): string {
   if (origin === 'string')
     return word === 'at least' && Number(limit) === 1 ? 'must not be empty' : `must have ${word} ${counted(limit, 'character')}`;
@@ -29,7 +29,7 @@ function bound(word: 'at least' | 'at most', origin: string, limit: unknown): st
   return `must be ${word} ${limit}`;
 }
 
-/** The message of an issue whose schema has none of its own. */
+/** The message of an issue whose schema does not define one. */
 export function messageOf(issue: RawIssue): string {
   if (issue.input === undefined && issue.code !== 'custom') return 'is required';
   switch (issue.code) {

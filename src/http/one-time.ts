@@ -1,10 +1,10 @@
-// Values that are shown once, such as a new token. Invariant: a stored response holds them encrypted with a key that only the token of
-// the caller gives, so that only a replay by the same caller shows them again.
+// Values shown once, such as a new token. Invariant: a stored response contains them encrypted with a key derived from the caller's token,
+// so only a replay by the same caller shows them again.
 import { fromUtf8, utf8 } from '../crypto/bytes';
 import { hkdf } from '../crypto/digest';
 import { decrypt, encrypt } from '../crypto/envelope';
 
-/** A key that only who holds the token can make: the service stores neither the token nor this. */
+/** A key that only the holder of the token can derive: the service stores neither. */
 const bearerKey = (bearer: string) => hkdf(utf8(bearer), new Uint8Array(), 'svc/v1/key/bearer');
 
 export function encryptOneTime(bearer: string, owner: string[], once: Record<string, string> | undefined): string | null {
@@ -15,7 +15,7 @@ export function encryptOneTime(bearer: string, owner: string[], once: Record<str
   });
 }
 
-/** One-time values of a stored response: for whoever made the call, null for anyone else. */
+/** The one-time values of a stored response: for the original caller, null for anyone else. */
 export function decryptOneTime(bearer: string, owner: string[], kept: string | null): Record<string, string | null> | undefined {
   if (kept === null) return undefined;
   const { paths, sealed } = JSON.parse(kept) as { paths: string[]; sealed?: string };
@@ -23,7 +23,7 @@ export function decryptOneTime(bearer: string, owner: string[], kept: string | n
   return opened ? JSON.parse(fromUtf8(opened) ?? '{}') : Object.fromEntries(paths.map((path) => [path, null]));
 }
 
-/** Puts one-time values at their places ("api_key.token") in an answer. */
+/** Inserts one-time values at their places ("api_key.token") in a response. */
 export function withOnce(data: unknown, once: Record<string, string | null> | undefined): unknown {
   if (!once) return data;
   const whole = structuredClone(data) as Record<string, unknown>;

@@ -1,9 +1,9 @@
-// The shell of every HTML page: its one stylesheet and its Content-Security-Policy. Invariant: text enters a page only through hono's
-// `html`, which escapes it; a page holds no script and loads nothing but this deployment's own files.
+// The shell of every HTML page: its stylesheet and its Content-Security-Policy. Invariant: text enters a page only through hono's `html`,
+// which escapes it; a page has no inline scripts and loads only this deployment's own files.
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 
-/** HTML, escaped where it has to be. */
+/** HTML, escaped where necessary. */
 export type Markup = ReturnType<typeof html>;
 
 export const json = (value: unknown): Markup => html`<pre tabindex="0"><code>${JSON.stringify(value, null, 2)}</code></pre>`;
@@ -44,7 +44,7 @@ input:focus-visible{outline:3px solid var(--warm);outline-offset:1px}.shared{max
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');
 const styleHash = hashOf(style);
 
-/** What a page may load: nothing, unless it has scripts, which may call this deployment's API, or stylesheets, which may hold images. */
+/** What a page may load: nothing, unless it has scripts, which may call this deployment's API, or stylesheets, which may contain images. */
 function policyOf({ scripts, styles, document }: Options): string {
   return [
     "default-src 'none'",
@@ -56,7 +56,7 @@ function policyOf({ scripts, styles, document }: Options): string {
 
 const navigation = html`<nav class="top" aria-label="Documentation"><a href="/docs">API reference</a><a href="/docs/errors">Errors</a><a href="/api/v1/openapi.json">OpenAPI</a><a href="/approvals">Approvals</a><a href="/console">Console</a></nav>`;
 
-/** A response that is served as it is, each time. */
+/** A response that is served unchanged each time. */
 export interface Rendered {
   body: string;
   headers: Record<string, string>;
@@ -65,24 +65,24 @@ export interface Rendered {
 export const responseOf = ({ body, headers }: Rendered): Response => new Response(body, { headers });
 
 interface Options {
-  /** For the scripts of a page that people act on: its name, and the origin where it belongs. Such a page has no navigation. */
+  /** For pages with scripts that users interact with: the page's name, and its origin. Such a page has no navigation. */
   app?: { name: string; origin: string };
-  /** Scripts of this deployment's, by path. */
+  /** Scripts of this deployment, by path. */
   scripts?: string[];
-  /** Stylesheets of this deployment's, by path, in place of the one that pages share. */
+  /** Stylesheets of this deployment, by path, instead of the shared one. */
   styles?: string[];
   /**
-   * A document that people save and print: it has a stylesheet of its own in place of the shared one, no navigation, and its policy within it, since a
-   * file has no headers.
+   * A document to save and print: it has its own stylesheet instead of the shared one, no navigation, and its policy inside, since a file
+   * has no headers.
    */
   document?: { style: string };
 }
 
-/** The policy of a document within itself, where `frame-ancestors` has no effect. */
+/** The policy inside a document, where `frame-ancestors` has no effect. */
 const policyWithin = ({ style }: { style: string }): Markup =>
   html`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${raw(hashOf(style))}'; base-uri 'none'; form-action 'none'">`;
 
-/** A whole page. */
+/** A full page. */
 export function page(title: string, content: Markup, options: Options = {}): Rendered {
   const { app, scripts = [], styles, document } = options;
   const whole = html`<!doctype html>
@@ -101,7 +101,7 @@ ${scripts.map((src) => html`<script src="${src}"></script>`)}
 </body>
 </html>
 `;
-  // hono's `html` gives a promise only where one is put in.
+  // hono's `html` returns a promise only if a promise was passed in.
   if (whole instanceof Promise) throw new Error('a page holds a promise');
   return {
     body: whole.toString(),

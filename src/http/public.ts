@@ -1,5 +1,5 @@
-// Requests that need no credential, since their body or a cookie proves who asks: sign-in. Invariants: what is refused is counted by
-// address and has asked no gate; what succeeds is neither counted nor held up.
+// Requests without a credential, authenticated by their body or a cookie: sign-in. Invariants: a refused request is counted by address and
+// has not called a gate; a successful one is neither counted nor delayed.
 import { keyringOf } from '../crypto/keyring';
 import { ApiError, refuse } from '../errors';
 import type { Ask } from '../gate/types';
@@ -19,7 +19,7 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
   if (finding) return errorResponse(finding, base, trace);
 
   const keyring = keyringOf(env.DB, settings.masterKeys);
-  /** What the gate was asked last: for its organisation a violation is reported. */
+  /** The last call to a gate: an integrity violation is reported for its organisation. */
   let last: Ask | null = null;
   const gate = (ask: Ask) => callGate(env, ask, trace, true, incoming.defer);
   const context: PublicContext = {

@@ -1,4 +1,4 @@
-// Refused attempts by client address, where there is no credential to count by. The count is kept by a Durable Object for each address
+// Refused attempts by client address, for requests without a credential to count by. A Durable Object per address keeps the count
 // (`throttle.ts`). Invariant: an isolate that knows that an address is over the limit does not ask again until the limit allows more.
 
 import QuickLRU from 'quick-lru';
@@ -9,7 +9,7 @@ import { ApiError, refuse } from '../errors';
 /** Until when an address is over the limit, in milliseconds. */
 const over = new QuickLRU<string, number>({ maxSize: 5000 });
 
-/** Counts one refused attempt. Answers 0, or after how many seconds the next one is taken. */
+/** Counts one refused attempt. Returns 0, or how many seconds to wait before the next one. */
 export async function countRefused({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: string, now = Date.now()): Promise<number> {
   const client = clientOf(ip);
   const until = over.get(client) ?? 0;
@@ -19,10 +19,13 @@ export async function countRefused({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: stri
   return wait;
 }
 
-/** Counts one attempt, whether it succeeds or not, of what few are enough of. Answers 0, or after how many seconds the next one is taken. */
-export const countAttempt = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, what: 'device login' | 'user code', who: string): Promise<number> =>
+/** Attempts per minute that are counted whether they succeed or not. Many people can share an address, and each starts their own logins. */
+const ATTEMPTS = { 'device login': 100, 'user code': 20 };
+
+/** Counts one attempt, successful or not. Returns 0, or how many seconds to wait before the next one. */
+export const countAttempt = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, what: keyof typeof ATTEMPTS, who: string): Promise<number> =>
   THROTTLE.getByName(`${what} ${who}`)
-    .refused()
+    .refused(ATTEMPTS[what])
     .catch(() => {
       throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
     });

@@ -1,9 +1,9 @@
-// Results that are made once an isolate and then kept.
+// Results computed once per isolate and then cached.
 import QuickLRU from 'quick-lru';
 
 /**
- * `make`, with its results kept by its arguments, which hold no line ends. From `most` to twice as many are kept: a client may choose an
- * argument, such as the host of the base URL.
+ * `make`, with results cached by its arguments, which contain no line breaks. Between `most` and twice as many are cached: clients can
+ * choose an argument, such as the host of the base URL.
  */
 export function remember<A extends string[], T extends object>(most: number, make: (...args: A) => T): (...args: A) => T {
   const kept = new QuickLRU<string, T>({ maxSize: most });

@@ -1,4 +1,4 @@
-// What a request is answered with: JSON or an error of the catalogue, with the state of the caller's rate limit in its headers.
+// Responses: JSON or an error of the catalogue, with the state of the caller's rate limit in the headers.
 import { errorBody, type Refusal, refuse, statusOf } from '../errors';
 import type { RateLimitState } from '../gate/rate-limit';
 import type { Trace } from './context';
@@ -26,7 +26,7 @@ export function errorResponse(
 
 export const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
-/** The refusal of any other method, where a path can only be read. */
+/** The refusal of other methods on a read-only path. */
 export const readOnly = (base: string, trace: Trace): Response =>
   errorResponse(refuse('METHOD_NOT_ALLOWED'), base, trace, null, { Allow: 'GET, HEAD' });
 

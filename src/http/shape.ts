@@ -1,27 +1,27 @@
-// The shape of a request, judged before its fields: how many parameters, how many values and how deep. Invariant: the work is linear in
-// what is allowed, not in what was sent, and what passes is small enough to validate field by field.
+// The shape of a request, checked before its fields: number of parameters, number of values and depth. Invariant: the work is linear in
+// what is allowed, not in what was sent, and a request that passes is small enough to validate field by field.
 
-/** What is wrong with a request: a field by its path, and what is expected there. */
+/** What is wrong with a request: the path of a field, and what is expected there. */
 export interface Detail {
   path: string;
   message: string;
 }
 
-/** Parameters in a query. */
+/** The most parameters in a query. */
 export const MOST_PARAMETERS = 50;
-/** Values in a body: every object, array, string, number, boolean and null. */
+/** The most values in a body: every object, array, string, number, boolean and null. */
 export const MOST_VALUES = 2000;
-/** Fields of one object, and items of one array. */
+/** The most fields of one object, and items of one array. */
 export const MOST_FIELDS = 100;
 export const MOST_ITEMS = 1000;
-/** Objects and arrays inside each other. */
+/** The deepest nesting of objects and arrays. */
 export const MOST_DEPTH = 16;
-/** Details of one refusal. */
+/** The most details of one refusal. */
 export const MOST_DETAILS = 100;
 
 const PROTO = '__proto__';
 
-/** The first thing about a parsed body that no request may have; null where there is nothing. */
+/** The first general limit that a parsed body violates; null if none. */
 export function shapeOf(body: unknown): Detail | null {
   const open: { value: unknown; path: string[] }[] = [{ value: body, path: [] }];
   let values = 1;
@@ -37,7 +37,7 @@ export function shapeOf(body: unknown): Detail | null {
     values += size;
     if (values > MOST_VALUES) return { path: '', message: `must have at most ${MOST_VALUES} values in total` };
     for (const [key, inner] of Object.entries(value)) {
-      // A field of this name would be lost where objects are copied.
+      // A field with this name would be lost when objects are copied.
       if (key === PROTO) return { path: [...path, PROTO].join('.'), message: 'is not allowed as a field name' };
       open.push({ value: inner, path: [...path, key] });
     }

@@ -1,5 +1,5 @@
-// Validates the query and the body of a request. Invariant: a message names a field and what is expected of it, and never
-// quotes what the field held.
+// Validates the query and the body of a request. Invariant: a message names a field and what is expected, and never quotes the field's
+// value.
 import type { z } from '@hono/zod-openapi';
 import { type Refusal, refuse, statusOf } from '../errors';
 import { printable } from '../text';
@@ -31,7 +31,7 @@ export function validate(
   };
   const absent = body.json === undefined && body.bytes.length === 0;
   if (route.body && absent && !route.body.optional)
-    return { input, finding: refuse('MALFORMED_JSON', { message: 'The body is missing. This call requires a JSON object.' }) };
+    return { input, finding: refuse('MALFORMED_JSON', { message: 'The body is missing. This request requires a JSON object.' }) };
   const query = validQuery(route, request.url);
   const sent = validBody(route, absent, body.json);
   const details = [...query.details, ...sent.details].slice(0, MOST_DETAILS);
@@ -46,7 +46,7 @@ interface Validated {
   details: Detail[];
 }
 
-/** What schemas make of an empty query: the same each time. */
+/** The parsed form of an empty query, the same each time. */
 const ofNone = new WeakMap<z.ZodType, Validated>();
 
 function validQuery({ query: schema }: Route, url: string): Validated {
@@ -65,7 +65,7 @@ function validParameters(schema: z.ZodType | undefined, parameters: URLSearchPar
     if (query.has(name)) details.push(detail([name], 'must not be repeated'));
     query.set(name, value);
   }
-  // A schema passes over a field of this name.
+  // A schema ignores a field with this name.
   const unknown = schema ? ['__proto__'].filter((name) => query.delete(name)) : [...query.keys()];
   details.push(...unknown.map((name) => detail([name], 'is not a known parameter')));
   if (!schema) return { details };
@@ -86,13 +86,13 @@ function validBody(route: Route, absent: boolean, json: unknown): Validated {
   if (!route.body) {
     const isEmpty =
       json === undefined || (typeof json === 'object' && json !== null && !Array.isArray(json) && Object.keys(json).length === 0);
-    return { details: isEmpty ? [] : [detail([], 'must be empty: this call takes no body')] };
+    return { details: isEmpty ? [] : [detail([], 'must be empty: this request takes no body')] };
   }
   const parsed = route.body.schema.safeParse(route.body.nulls ? withoutNulls(route.body.nulls, json) : json, { error: messageOf });
   return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error, 'is not a known field') };
 }
 
-/** A body without the document in it, whose shape its own reader judges. */
+/** A body without its document, whose shape a separate parser checks. */
 function withoutDocument({ body }: Route, json: unknown): unknown {
   if (body?.document === undefined || typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   return Object.fromEntries(Object.entries(json).filter(([name]) => name !== body.document));
@@ -104,7 +104,7 @@ function withoutNulls(names: readonly string[], json: unknown): unknown {
   return Object.fromEntries(Object.entries(json).filter(([name, value]) => value !== null || !names.includes(name)));
 }
 
-/** Names a field by its path, bounded and printable, since an unknown field's name is the caller's own; never quotes what a field held. */
+/** Names a field by its path, bounded and printable because an unknown field's name is user input; never quotes the value. */
 const detail = (path: PropertyKey[], message: string): Detail => ({ path: printable(path.map(String).join('.'), 200), message });
 
 /** What is wrong, field by field. */

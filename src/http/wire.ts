@@ -1,4 +1,4 @@
-// Shapes that several resources share on the wire: times, names, pages. ISO strings and wire spelling exist in `wire.ts` files alone.
+// Schemas shared by several resources: times, names, pages. ISO strings and wire formats exist only in `wire.ts` files.
 import { z } from '@hono/zod-openapi';
 import { isRange } from '../auth/addresses';
 import { isPattern } from '../auth/globs';
@@ -12,7 +12,7 @@ export const isoOrNull = (time: number | null): string | null => (time === null 
 
 export const Time = z.string().openapi({ format: 'date-time', example: '2026-11-21T12:00:00.000Z' });
 
-/** Text that people write: well-formed Unicode without control, format (bidi too) and line-separator characters. */
+/** User text: well-formed Unicode without control, format (including bidi) and line-separator characters. */
 export const text = (most: number) =>
   z.string().min(1).max(most).refine(isPrintable, 'must not contain control, format or line-separator characters');
 
@@ -34,7 +34,7 @@ export const Scopes = z
   .refine(distinct, 'must not contain duplicates')
   .openapi({ example: ['secrets:read'] });
 export const Environments = z.array(EnvironmentRef).min(1).max(100).refine(distinct, 'must not contain duplicates');
-/** What the name patterns of one credential or grant hold together, in bytes: what judging one name by them costs. */
+/** The most total bytes of the name patterns of one credential or grant, which bounds the cost of matching a name. */
 const MOST_PATTERNS = 4096;
 export const Patterns = z
   .array(z.string().max(256).refine(isPattern, 'must be a pattern of letters, digits, . _ / - * ? with at most 256 characters and five *'))
@@ -49,14 +49,14 @@ export const Addresses = z
   .max(20)
   .openapi({ example: ['203.0.113.0/24'] });
 
-/** ISO 8601 with an offset; 40 characters spell nanoseconds. */
+/** ISO 8601 with an offset; 40 characters allow for nanoseconds. */
 const Spelled = z.iso.datetime({ offset: true }).max(40);
 const spelled = { type: 'string', format: 'date-time' } as const;
 
-/** A time, in ISO 8601 with an offset; milliseconds on the inside. */
+/** A time in ISO 8601 with an offset; milliseconds internally. */
 export const Instant = Spelled.transform((value) => Date.parse(value)).openapi(spelled);
 
-/** The same, to come. */
+/** The same, in the future. */
 export const FutureTime = Spelled.transform((value) => Date.parse(value))
   .refine((time) => time > Date.now() && time < 253402300800000, 'must be in the future')
   .openapi({ ...spelled, example: '2027-11-21T12:00:00.000Z' });
@@ -69,7 +69,7 @@ const whole = (least: number, most: number) =>
     .refine((value) => value >= least && value <= most, `must be between ${least} and ${most}`)
     .openapi({ type: 'integer', minimum: least, maximum: most });
 
-/** A whole number in a query. */
+/** An integer in a query. */
 export const QueryInteger = whole;
 
 export const pageQuery = {
@@ -77,7 +77,7 @@ export const pageQuery = {
   cursor: z.string().max(1000).optional().openapi({ description: 'next_cursor of the previous page.' }),
 };
 
-/** @param beside what an answer holds beside the page */
+/** @param beside additional fields of the response */
 export const pageOf = <T extends z.ZodType, B extends z.ZodRawShape = Record<never, never>>(item: T, name: string, beside?: B) =>
   z
     .object({

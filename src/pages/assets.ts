@@ -1,9 +1,9 @@
-// The files that pages load, and the browser's type of each. Invariant: what is not in this table is not served.
+// The files that pages load, and their media types. Invariant: only files in this table are served.
 import type { Env } from '../env';
 
 const [script, style] = ['text/javascript; charset=utf-8', 'text/css; charset=utf-8'];
 
-/** By name. `scripts/assets.mjs` puts the same files where the platform serves them from. */
+/** By name. `scripts/assets.mjs` copies the same files to where the platform serves them. */
 export const assetTypes: Record<string, string> = {
   'approvals.js': script,
   'device.js': script,

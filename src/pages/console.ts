@@ -1,6 +1,6 @@
-// The console: one page for every address below /console, and the files that it loads. Invariants: the page runs no script and uses no style
-// but its own files, may not turn text into script or markup (trusted types), cannot be framed, and calls this deployment alone; a file whose
-// name holds a hash of its content may be kept for ever, the page never.
+// The console: one page for every address below /console, and the files that it loads. Invariants: the page runs only its own scripts and
+// styles, cannot turn text into script or markup (trusted types), cannot be framed, and calls only this deployment; a file with a content
+// hash in its name may be cached for ever, the page never.
 import type { Env } from '../env';
 
 const types: Record<string, string> = {
@@ -9,7 +9,7 @@ const types: Record<string, string> = {
   svg: 'image/svg+xml',
 };
 
-/** Without `style-src 'unsafe-inline'`: what the console positions, it positions through the CSSOM, which this allows. */
+/** Without `style-src 'unsafe-inline'`: the console positions elements through the CSSOM, which this allows. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -32,14 +32,14 @@ const headers = {
   'Permissions-Policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
 };
 
-/** The page, whatever the address: the console itself says where it leads. */
+/** The page, for every address: the console does its own routing. */
 export async function consolePage({ ASSETS }: Env): Promise<Response> {
   const found = await ASSETS.fetch('http://assets/console/index.html');
   if (!found.ok) throw new Error(`the page of the console is missing: status ${found.status}`);
   return new Response(found.body, { headers });
 }
 
-/** A file of the console, or null if there is none of that name. @param name below /console/assets */
+/** A file of the console, or null if there is none with that name. @param name below /console/assets */
 export async function consoleFile({ ASSETS }: Env, name: string): Promise<Response | null> {
   const type = /^[\w-]+\.([a-z]+)$/.exec(name)?.[1];
   if (!type || !types[type]) return null;

@@ -1,5 +1,5 @@
-// The page on which members confirm terminal logins. Invariant: it is the same for every code, live or not; a code that it is opened with is
-// only filled in, and looked up once somebody has signed in.
+// The page on which members confirm terminal logins. Invariant: it is the same for every code, live or not; a code in the address is only
+// filled in, and looked up after the member has signed in.
 import { html } from 'hono/html';
 import { page, type Rendered } from '../http/page';
 import { remember } from '../http/remember';
@@ -20,7 +20,7 @@ const confirming = (origin: string): Rendered =>
 <p class="signed facts"><span>Signed in as <strong id="name"></strong></span></p>
 <form id="enter" aria-labelledby="heading">
 <h1 id="heading">Sign in a terminal</h1>
-<label for="code">Code that your terminal shows</label>
+<label for="code">Code shown in your terminal</label>
 <input id="code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="32" required>
 <p><button id="find" type="submit">Continue</button></p>
 </form>
@@ -33,8 +33,8 @@ const confirming = (origin: string): Rendered =>
 <dt>Address</dt><dd id="address"></dd>
 <dt>Asked</dt><dd id="asked"></dd>
 </dl>
-<p id="elsewhere" class="error" hidden>This terminal has another address than this browser. Confirm only if you started the login there yourself.</p>
-<p>Nobody has checked the name of the program. It gets a session with your permissions, for up to seven days. If somebody sent you this code or link, choose Deny.</p>
+<p id="elsewhere" class="error" hidden>This terminal has a different address than this browser. Confirm only if you started the login there yourself.</p>
+<p>The name of the program is not verified. The program gets a session with your permissions for up to seven days. If someone sent you this code or link, choose Deny.</p>
 <p><button id="confirm" type="button">Confirm</button> <button id="deny" class="quiet" type="button">Deny</button></p>
 </section>
 <section id="over" tabindex="-1" aria-labelledby="end" hidden>
@@ -49,5 +49,5 @@ const confirming = (origin: string): Rendered =>
     { app: { name: 'device', origin }, scripts },
   );
 
-/** The page by the origin of this deployment: passkeys work at that one alone. */
+/** The page, by the deployment's origin: passkeys work only at that origin. */
 export const devicePage = remember(2, confirming);

@@ -1,5 +1,5 @@
-// The page at `/`: what this deployment is, and where a person or a program goes next. Invariant: it is the same for everybody, and
-// names nothing that is not public.
+// The page at `/`: what this deployment is, and links for users and programs. Invariant: it is the same for everyone and contains only
+// public information.
 import { html } from 'hono/html';
 import { page, responseOf } from '../http/page';
 import { API } from '../http/route';
@@ -23,7 +23,7 @@ const rendered = page(
 <p>This service stores secrets for applications, CI jobs, AI agents and people.</p>
 <ul>
 <li><a href="${paths.console}">Console</a>: sign in with a passkey</li>
-<li><a href="/console${paths.approvals}">Approvals</a> that wait for you</li>
+<li><a href="/console${paths.approvals}">Approvals</a> waiting for you</li>
 <li><a href="${paths.reference}">API reference</a></li>
 <li><a href="${paths.openapi}">OpenAPI document</a></li>
 <li><a href="${paths.status}">Status</a> of this deployment</li>
@@ -31,7 +31,7 @@ const rendered = page(
 </main>`,
 );
 
-/** HTML for browsers, JSON for programs. @param base the origin that the links of JSON begin with */
+/** HTML for browsers, JSON for programs. @param base the origin of the links in JSON */
 export function home(base: string, isBrowser: boolean): Response {
   const links = Object.entries(paths).map(([name, path]) => [name, `${base}${path}`]);
   const response = isBrowser ? responseOf(rendered) : Response.json({ name: NAME, version, ...Object.fromEntries(links) });

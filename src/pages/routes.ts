@@ -1,4 +1,4 @@
-// What this deployment serves besides its API and its documentation: the pages for people, the files that pages load, and its public keys.
+// What this deployment serves besides its API and documentation: the pages, the files that pages load, and its public keys.
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { accepts } from 'hono/accepts';
 import { signingKeysOf } from '../auth/signing';
@@ -37,7 +37,7 @@ const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Resp
 };
 
 export function pageRoutes(app: OpenAPIHono<App>): void {
-  // The same page whatever the id: what a link shows is asked for by POST, and by nobody who only looks.
+  // The same page for every id: the script requests a link's contents by POST, so merely opening the page reveals nothing.
   app.get('/s/:id', (c) => {
     c.get('trace').route = '/s/{id}';
     return responseOf(sharePage);

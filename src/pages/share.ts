@@ -1,5 +1,5 @@
-// The page of a link. Invariants: it is the same for every link, live or not, and contains nothing of any; it requests the value only on
-// a click, so link previews and mail scanners use up no view.
+// The page of a link. Invariants: it is the same for every link, live or not, and contains no data of one; it requests the value only on a
+// click, so link previews and mail scanners do not use up views.
 import { html } from 'hono/html';
 import { page, type Rendered } from '../http/page';
 
@@ -8,7 +8,7 @@ export const sharePage: Rendered = page(
   html`<main class="card shared">
 <p class="facts">Secrets Vault Service</p>
 <form id="ask" aria-labelledby="title">
-<h1 id="title">Somebody shared a secret with you</h1>
+<h1 id="title">Someone shared a secret with you</h1>
 <p>Look at it only when you are ready: the link may work just once.</p>
 <p id="locked" hidden><label for="passphrase">Passphrase</label>
 <input id="passphrase" type="password" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="256"></p>

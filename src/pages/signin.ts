@@ -1,5 +1,5 @@
-// The pages for people: one to make a first passkey, one to sign in. Invariant: they work without any host but this one, and say
-// nothing of any organisation before somebody has signed in.
+// The pages for registering a first passkey and for signing in. Invariant: they load nothing from other hosts, and show no data of an
+// organisation before sign-in.
 import { html } from 'hono/html';
 import { type Markup, page, type Rendered } from '../http/page';
 import { remember } from '../http/remember';
@@ -47,6 +47,6 @@ const signingIn = (origin: string) =>
     'Sign in with a passkey',
   );
 
-/** The pages by the origin of this deployment: passkeys work at that one alone. */
+/** The pages, by the deployment's origin: passkeys work only at that origin. */
 export const enrolPage = remember(2, enrolling);
 export const signInPage = remember(2, signingIn);

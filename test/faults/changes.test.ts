@@ -182,7 +182,7 @@ describe('fault: a request in flight', () => {
 });
 
 describe('fault: D1 is unavailable', () => {
-  it('the gate answers from what it holds, and otherwise 503 with retry_after', async () => {
+  it('the gate answers from its own rows, and otherwise 503 with retry_after', async () => {
     const o = await newOrg();
     const { id, value } = await newSecret(o);
     faults.fail = () => 'before';
@@ -236,7 +236,7 @@ describe('concurrency: with random delays of D1', () => {
     expect((await o.get('/access-tokens')).json.data).toEqual([]);
   });
 
-  it('create, rename and restore give a name to one secret alone', async () => {
+  it('create, rename and restore give a name to only one secret', async () => {
     for (let first = 0; first < 3; first++) {
       const o = await newOrg();
       const gone = await newSecret(o, { name: 'N' });

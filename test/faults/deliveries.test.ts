@@ -74,7 +74,7 @@ async function deliverOnce(fault?: Fault) {
   return { calls, outcome };
 }
 
-it('fault: each event reaches each living endpoint or is a dead letter, whatever call fails', async () => {
+it('fault: each event reaches each live endpoint or is a dead letter, whichever call fails', async () => {
   const { calls } = await deliverOnce();
   expect(calls.gate).toBeGreaterThan(5);
   for (const fault of sampled([null, ...faultsOf(calls)], 24)) {

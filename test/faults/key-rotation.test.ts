@@ -126,7 +126,7 @@ describe('key rotation: re-wrapping', () => {
     await expectReadable(o, [secret]);
   });
 
-  it('started anew after an interruption does what is left, and keeps what is done', async () => {
+  it('after an interruption, a new run does what is left and keeps what is done', async () => {
     await newOrg();
     await many(150);
     deploy(BOTH);
@@ -167,7 +167,7 @@ describe('key rotation: re-wrapping', () => {
     await expectReadable(o, [secret]);
   });
 
-  it('the next walk finds what an isolate with the old list creates meanwhile', async () => {
+  it('the next walk finds keys that an isolate with the old list created in the meantime', async () => {
     await newOrg();
     deploy(BOTH);
     expect((await walk()).at(-1)).toEqual({ done: 2, total: 2, next: null });
@@ -181,7 +181,7 @@ describe('key rotation: re-wrapping', () => {
     await expectReadable(late, [secret]);
   });
 
-  it('does not bring back a key that was destroyed meanwhile', async () => {
+  it('does not bring back a key that was destroyed in the meantime', async () => {
     const o = await newOrg();
     deploy(BOTH);
     await o.get('/environments');

@@ -72,7 +72,7 @@ describe('audit log', () => {
     expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: false, broken: { sequence: 1 } });
   });
 
-  it('keeps what D1 does not take', async () => {
+  it('keeps entries that D1 rejects', async () => {
     const o = await newOrg();
     await inGate(o, ({ core }) => {
       const draft = { action: 'org.read', resource: o.id, environment: null, version: null, reason: null, ip: '', user_agent: null };
@@ -115,7 +115,7 @@ describe('expiry and purge', () => {
     expect((await o.get('/environments/production/values')).json.values).toEqual({});
   });
 
-  it('revocation: what a session token created ends with it', async () => {
+  it('revocation: credentials created by a session token are revoked with it', async () => {
     const o = await newOrg();
     const token = await newSession(o);
     const made = await newKey(token.o);
@@ -258,7 +258,7 @@ describe('recovery: a change in doubt', () => {
 });
 
 describe('organisation: deletion', () => {
-  it('refuses its credentials and destroys its key at once, and purges the rest in time', async () => {
+  it('refuses its credentials and destroys its key immediately, and purges the rest later', async () => {
     const o = await newOrg();
     await newSecret(o);
     const { name } = (await o.get('')).json;

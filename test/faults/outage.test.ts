@@ -75,7 +75,7 @@ const LATE = ['SECRET_EXPIRED over', 'SECRET_EXPIRING far 7', 'SECRET_EXPIRING n
 const IN_TIME = [...LATE, 'SECRET_EXPIRING over 1'];
 
 describe("a week's outage", () => {
-  it('of the gate: what waited arrives once, an endpoint that failed before is not disabled by it, and warnings are not doubled', async () => {
+  it('of the gate: pending deliveries arrive once, an endpoint that failed before is not disabled by it, and warnings are not doubled', async () => {
     const { o, living, failing } = await prepared();
     receivers[living.host] = answers(503);
     receivers[failing.host] = answers(500);
@@ -132,7 +132,7 @@ describe("a week's outage", () => {
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
-  it('of D1: what a job cannot send without its keys waits, and arrives once', async () => {
+  it('of D1: a delivery that a job cannot send without its keys waits, and arrives once', async () => {
     const { o, living, failing } = await prepared();
     faults.fail = () => 'before';
     await aWeek(o);

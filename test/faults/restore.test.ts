@@ -89,7 +89,7 @@ describe('restore: a database from a backup', () => {
     expect((await o.get('/audit-log?action=integrity.alarm')).json.data.length).toBeGreaterThan(0);
   });
 
-  it('does not bring back what policies were: those of the gate hold, and are written back', async () => {
+  it('does not bring back earlier policies: those of the gate apply, and are written back', async () => {
     const o = await newOrg();
     const [strict, retired] = [await newPolicy(o, 'naming', { pattern: '.' }), await newPolicy(o, 'naming', { pattern: '^[A-Z]' })];
     const backup = await backUp();
@@ -196,7 +196,7 @@ describe('restore: a database from a backup', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('audit log: the adoption is recorded with its reason, and verify reports what the log lost', async () => {
+  it('audit log: the adoption is recorded with its reason, and verify reports the lost entries', async () => {
     const o = await newOrg();
     const backup = await backUp();
     for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));

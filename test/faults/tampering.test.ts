@@ -895,7 +895,7 @@ describe('tampering: a link', () => {
   });
 
   it.each(Object.entries(attacks).filter(([name]) => name !== 'its row of before'))(
-    '%s gains nothing where the gate has lost its storage',
+    '%s gains nothing after the gate has lost its storage',
     async (_, attack) => {
       const w = await linked();
       await attack(w);

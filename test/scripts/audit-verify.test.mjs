@@ -96,7 +96,7 @@ describe('audit verifier: a log that is whole', () => {
         assert.equal(run(log, checkpoints, { key }).status, 0);
   });
 
-  it('says what a restore lost, if a signed entry accounts for it', () => {
+  it('reports the entries lost in a restore, if a signed entry records them', () => {
     const missing = [{ from: 6, to: 9, reason: 'restore' }];
     const restored = logOf({ fields: { 12: { action: 'org.adopt', missing } } });
     const entries = restored.filter(({ sequence }) => sequence < 6 || sequence > 9);
@@ -110,7 +110,7 @@ describe('audit verifier: a log that is whole', () => {
     }
   });
 
-  it('begins after a cut whose checkpoint is there, and ends where it is said to end', () => {
+  it('begins after a cut with a checkpoint, and ends at the expected entry', () => {
     const rest = log.slice(5);
     assert.equal(run(rest, marks).status, 0);
     assert.equal(run(rest.slice(0, 5), marks).status, 1);

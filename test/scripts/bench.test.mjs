@@ -44,10 +44,10 @@ it('another checkout takes the place of the floor, row by row', slow(60_000), ()
   assert.ok(rows[0].cpu_ms_there > 0 && rows[0].cpu_ratio > 0, JSON.stringify(rows));
 });
 
-it('a directory that is no checkout is named', () => {
+it('a directory that is not a checkout is named', () => {
   const ran = bench('--against', 'src');
   assert.equal(ran.status, 1);
-  assert.match(ran.stderr, /--against src is no checkout/);
+  assert.match(ran.stderr, /--against src is not a checkout/);
 });
 
 it('benchmark: creates with webhooks are compared with creates without', slow(60_000), () => {

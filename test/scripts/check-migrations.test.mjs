@@ -24,7 +24,7 @@ describe('migration', () => {
     assert.deepEqual(rolloutProblems(fs.readFileSync(path.join(project, 'migrations/0000_foundation.sql'), 'utf8'), '0.1.0'), []);
   });
 
-  it('is refused if it removes what old code may use', () => {
+  it('is refused if it removes something that old code may use', () => {
     for (const [sql, why] of [
       ['DROP TABLE `orgs`;', /drops a table/],
       ['drop  table if exists orgs', /drops a table/],
@@ -51,7 +51,7 @@ describe('migration', () => {
     assert.equal(problems(rebuild).length, 2);
   });
 
-  it('may remove what a release before this one has stopped using', () => {
+  it('may remove something that an earlier release has stopped using', () => {
     assert.deepEqual(problems('-- Unused since 0.2.0: names moved to members.\nALTER TABLE orgs DROP COLUMN name;'), []);
     assert.deepEqual(problems('--> statement-breakpoint\n-- unused since 0.2.9\nDROP TABLE `orgs`;--> statement-breakpoint\n'), []);
     for (const release of ['0.3.0', '0.10.0', '1.0.0'])

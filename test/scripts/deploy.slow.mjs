@@ -78,7 +78,7 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
       [at('POST', '/queues'), /^The queue secrets-vault could not be created: /m],
       [
         (request) => at('POST', '/query')(request) && request.body.includes('CREATE TABLE `orgs`'),
-        /^The migrations could not be applied, and the code that runs is still the one before: /m,
+        /^The migrations could not be applied, and the previous code is still running: /m,
       ],
       [at('PATCH', '/secrets-bulk'), /^The secrets could not be set; they are kept in \.production\.vars: /m],
       [at('PUT', '/schedules'), /^The deployment failed: /m],
@@ -121,7 +121,7 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     const args = ['--location', 'weur', '--public-url', base];
     const inCi = await deploy(args, { CI: 'true' });
     assert.equal(inCi.code, 1);
-    assert.match(inCi.said, /^The secrets of the vault have to be created, and this CI machine would lose them/m);
+    assert.match(inCi.said, /^The secrets of the vault must be created, and this CI machine would lose them/m);
 
     const right = new Uint8Array(32).fill(9);
     const { db } = account.databases.get('secrets-vault');
@@ -133,7 +133,7 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     const before = changes().length;
     const noKeys = await deploy(args);
     assert.equal(noKeys.code, 1);
-    assert.match(noKeys.said, /^The database holds a vault, and MASTER_KEYS is not set: put \.production\.vars back/m);
+    assert.match(noKeys.said, /^The database contains a vault, but MASTER_KEYS is not set: restore \.production\.vars/m);
     const file = path.join(dir, '.production.vars');
     assert.ok(!fs.existsSync(file), 'and makes none');
 
@@ -164,7 +164,7 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     account.health = { status: 503, body: { status: 'failing', checks: { database: 'ok', gate: 'ok', queue: 'failing' } } };
     const ill = await deploy(['--location', 'weur', '--public-url', base, '--wait', '1']);
     assert.equal(ill.code, 1);
-    assert.match(ill.said, /healthz does not answer 200 after 1 s \(queue failing\)/);
+    assert.match(ill.said, /healthz did not return 200 within 1 s \(queue failing\)/);
     account.databases.get('secrets-vault').db.exec("INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')");
     const before = changes().length;
     const old = await deploy(['--public-url', base]);

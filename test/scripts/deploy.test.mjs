@@ -44,7 +44,7 @@ describe('npm run deploy', () => {
 
   it('refuses options that it cannot follow', () => {
     for (const [args, message] of [
-      [['--location', 'mars'], /^--location is not a place: give one of weur, /],
+      [['--location', 'mars'], /^--location is not a valid place: pass one of weur, /],
       [['--public-url', 'http://vault.example.com'], /^--public-url is not an https origin/],
       [['--public-url', 'https://vault.example.com/path'], /^--public-url is not an https origin/],
       [['--wait', 'long'], /^--wait is not a number of seconds/],
@@ -61,11 +61,11 @@ describe('npm run deploy', () => {
     account.signedIn = false;
     const out = await run(['--location', 'weur']);
     assert.equal(out.code, 1);
-    assert.match(out.said, /^CLOUDFLARE_API_TOKEN is set and was not accepted: make a token with the permissions /);
+    assert.match(out.said, /^CLOUDFLARE_API_TOKEN is set but was not accepted: create a token with the permissions /);
     account.signedIn = true;
     const placeless = await run([]);
     assert.equal(placeless.code, 1);
-    assert.match(placeless.said, /^The database has to be created, and cannot be moved later: give --location with one of weur, /m);
+    assert.match(placeless.said, /^The database must be created, and cannot be moved later: pass --location with one of weur, /m);
     account.others = [{ id: 'f'.repeat(32), name: 'Other', type: 'standard' }];
     const several = await run(['--location', 'weur', '--wait', '0'], { CLOUDFLARE_ACCOUNT_ID: undefined });
     assert.equal(several.code, 1);

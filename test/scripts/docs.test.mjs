@@ -1,4 +1,4 @@
-// The documents agree with the tree: every link leads somewhere, and every file that they name exists.
+// The documents agree with the tree: every file, test and variable that they name exists. Links are tested in links.test.mjs.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -16,36 +16,6 @@ const filesIn = (dir) =>
 const rootPages = fs.readdirSync(project).filter((name) => name.endsWith('.md'));
 const pages = [...rootPages, ...filesIn('docs'), ...filesIn('.github')].filter((name) => name.endsWith('.md'));
 const read = (name) => fs.readFileSync(path.join(project, name), 'utf8');
-
-/** A page without its blocks of code. */
-const proseOf = (text) => text.replace(/^```[\s\S]*?^```/gm, '');
-
-/** The anchors of a page, as GitHub makes them. */
-function anchorsOf(name) {
-  const headings = [...proseOf(read(name)).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
-  return new Set(
-    headings.map((heading) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-        .trim()
-        .replace(/\s/g, '-'),
-    ),
-  );
-}
-
-it('documents: every link to a page or a heading leads there', () => {
-  const broken = pages.flatMap((name) =>
-    [...proseOf(read(name)).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link]) => {
-      if (/^[a-z]+:/.test(link)) return [];
-      const [file, anchor] = link.split('#');
-      const target = file ? path.join(path.dirname(name), file) : name;
-      if (!fs.existsSync(path.join(project, target))) return [`${name}: ${link} is not there`];
-      return anchor && !anchorsOf(target).has(anchor) ? [`${name}: ${link} has no such heading`] : [];
-    }),
-  );
-  assert.deepEqual(broken, []);
-});
 
 it('documents: every file of the source that they name exists', () => {
   const missing = pages

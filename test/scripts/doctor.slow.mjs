@@ -32,7 +32,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.deepEqual(verdicts(fresh.stdout), { variables: 'ok', bindings: 'ok', keys: 'ok', migrations: 'warn', service: 'warn' });
     assert.match(
       fresh.stdout,
-      /^warn +service +does not answer at .*: run npm start; if it runs already, set PORT and HOST as it has them\.$/m,
+      /^warn +service +does not respond at .*: run npm start; if it is already running, set PORT and HOST to its values\.$/m,
     );
     assert.ok(!fs.existsSync(path.join(dir, '.dev.vars')) && !fs.existsSync(path.join(dir, '.wrangler')), 'it makes nothing');
 
@@ -116,7 +116,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     );
     broken(
       () => fs.writeFileSync(path.join(folder, 'torn.sqlite'), 'no database'.repeat(100)),
-      /^fail +migrations +STATE_DIR holds a database that cannot be read: /m,
+      /^fail +migrations +STATE_DIR contains a database that cannot be read: /m,
       () => fs.rmSync(path.join(folder, 'torn.sqlite')),
     );
     const last = doctor(dir, unused);
@@ -195,9 +195,9 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.equal(ill.code, 1);
     for (const line of [
       /^fail +variables +BOOTSTRAP_TOKEN not set: run npm run deploy/m,
-      /^fail +bindings +what is deployed lacks QUEUE(, BOOTSTRAP_TOKEN)?: run npm run deploy/m,
+      /^fail +bindings +the deployment lacks QUEUE(, BOOTSTRAP_TOKEN)?: run npm run deploy/m,
       /^fail +keys +MASTER_KEYS of the shell or \.production\.vars: lacks k0/m,
-      /^warn +migrations +0000_foundation\.sql.* not applied: npm run deploy does/m,
+      /^warn +migrations +0000_foundation\.sql.* not applied: npm run deploy applies them/m,
       /^fail +clock +this machine and the service are (59|60) s apart/m,
       /^fail +queue +failing: /m,
       /^ok +gate /m,
@@ -208,8 +208,8 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     account.health = { status: 200, body: { hello: 'world' } };
     fs.rmSync(path.join(dir, '.production.vars'));
     const away = await remote();
-    assert.match(away.out, /^fail +account +CLOUDFLARE_API_TOKEN is set and was not accepted: make a token/m);
-    assert.match(away.out, /^fail +service +what answers at http\S+ is not a vault/m);
+    assert.match(away.out, /^fail +account +CLOUDFLARE_API_TOKEN is set but was not accepted: create a token/m);
+    assert.match(away.out, /^fail +service +the server at http\S+ is not a vault/m);
   });
 
   it('knows each binding that the code uses', () => {

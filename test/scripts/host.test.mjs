@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import os from 'node:os';
 import { it } from 'node:test';
 import { callerOf } from '../../scripts/vault.mjs';
-import { copyOfProject, env, freePort, project, startService } from './service.mjs';
+import { copyOfProject, env, freePort, project, sharedService, startService } from './service.mjs';
 
 /** Documentation addresses: no machine has them. */
 const SPOOFED = '203.0.113.9';
@@ -30,7 +30,7 @@ async function limitedKey(service, allowed_addresses) {
   return { read, addresses };
 }
 
-it('allowed_addresses: refused where other machines reach the service, because no caller can name its address', {
+it("allowed_addresses: refused if other machines can reach the service, because callers' addresses are unknown", {
   timeout: 120_000,
 }, async () => {
   const service = await startService(copyOfProject(), { HOST: '0.0.0.0', PORT: String(await freePort()) });
@@ -43,8 +43,8 @@ it('allowed_addresses: refused where other machines reach the service, because n
   assert.match(service.said(), /HOST is 0\.0\.0\.0: other machines reach this service/);
 });
 
-it('allowed_addresses: work where only this machine reaches the service', { timeout: 120_000 }, async () => {
-  const service = await startService(copyOfProject(), { PORT: String(await freePort()) });
+it('allowed_addresses: work if only this machine can reach the service', { timeout: 120_000 }, async () => {
+  const service = await sharedService();
   const { read, addresses } = await limitedKey(service, ['127.0.0.1/32', `${SPOOFED}/32`]);
   assert.deepEqual(await read({}), [200, undefined]);
   assert.deepEqual(await read({ 'CF-Connecting-IP': SPOOFED }), [200, undefined], 'a test may name an address');
@@ -88,7 +88,7 @@ it('npm start: the banner names an address that answers', { timeout: 120_000, sk
   assert.equal((await call('GET', '/orgs')).status, 200);
 });
 
-it('operator scripts: a token goes over plain HTTP to this machine alone', () => {
+it('operator scripts: a token is sent over plain HTTP only to this machine', () => {
   const refusal = /not a URL that a token may be sent to/;
   const here = [
     'http://localhost:1',
@@ -109,7 +109,7 @@ it('operator scripts: a token goes over plain HTTP to this machine alone', () =>
   for (const url of elsewhere) assert.throws(() => callerOf(url, 't'), refusal, url);
 });
 
-it('operator scripts: say at once where nothing answers, and go on trying', async () => {
+it('operator scripts: report immediately that nothing responds, and keep trying', async () => {
   const PORT = String(await freePort());
   const child = spawn(process.execPath, ['scripts/restore.mjs', '--adopt', '--reason', 'a test'], {
     cwd: project,
@@ -120,6 +120,6 @@ it('operator scripts: say at once where nothing answers, and go on trying', asyn
   child.kill('SIGKILL');
   assert.match(
     said,
-    new RegExp(`^The service at http://127\\.0\\.0\\.1:${PORT} does not answer \\(ECONNREFUSED\\).* set PORT or give --url\\.$`, 'm'),
+    new RegExp(`^The service at http://127\\.0\\.0\\.1:${PORT} does not respond \\(ECONNREFUSED\\).* set PORT or pass --url\\.$`, 'm'),
   );
 });

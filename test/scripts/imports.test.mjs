@@ -39,7 +39,7 @@ function cycleOf(start) {
   return walk(start, [start]);
 }
 
-test('imports: there is no cycle, type-only imports included', () => {
+test('imports: there are no cycles, including type-only imports', () => {
   const imports = [...graph.values()].reduce((sum, list) => sum + list.length, 0);
   assert.ok(imports > 400, `only ${imports} imports were found`);
   for (const file of files) assert.equal(cycleOf(file)?.join(' → '), undefined);
@@ -57,7 +57,7 @@ test('imports: they point one way, from HTTP over the domains to the gate and do
       for (const to of graph.get(file) ?? []) assert.ok(!never.test(to), `${file} imports ${to}`);
 });
 
-test('imports: nothing that runs in the gate imports the keyring, or what runs in the Worker', () => {
+test('imports: code that runs in the gate imports neither the keyring nor code that runs in the Worker', () => {
   const inGate = files.filter((name) => /^(gate|domains\/\w+\/gate)\//.test(name));
   assert.ok(inGate.length > 50);
   for (const file of inGate) {

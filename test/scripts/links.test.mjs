@@ -22,6 +22,15 @@ it('links: every relative link and anchor in a document resolves', () => {
   assert.deepEqual(broken, []);
 });
 
+it('links: the index of the documentation names every page', () => {
+  const named = new Set(linksOf(read('docs/README.md')).map((link) => path.join('docs', link)));
+  const missing = markdownFiles().filter((file) => /^docs\//.test(file) && file !== 'docs/README.md' && !named.has(file));
+  assert.deepEqual(
+    missing.filter((file) => !/^docs\/generate\//.test(file)), // its own index is docs/generate/README.md
+    [],
+  );
+});
+
 it('links: anchors are spelled as GitHub spells them', () => {
   const anchors = anchorsOf('# A `code` title, with marks!\n## Twice\n## Twice\n```sh\n# no heading\n```\n## [Linked](x.md) one\n');
   assert.deepEqual([...anchors], ['a-code-title-with-marks', 'twice', 'twice-1', 'linked-one']);

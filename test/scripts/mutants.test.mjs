@@ -4,16 +4,18 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
 import { transformSync } from 'esbuild';
-import { mutants } from '../../scripts/mutant-table.mjs';
-import { applied, sourcesIn, tagsIn } from '../../scripts/safety-tags.mjs';
+import { mutants as mutantsOfService } from '../../scripts/mutant-table.mjs';
+import { mutants as mutantsOfCli } from '../../scripts/mutant-table-cli.mjs';
+import { applied, sourcesIn, tagsIn, testFile } from '../../scripts/safety-tags.mjs';
 import { root } from '../../scripts/wrangler.mjs';
 
+const mutants = [...mutantsOfService, ...mutantsOfCli];
 const sources = sourcesIn(root);
 const of = (source) => new Map([['src/a.ts', source]]);
 const mutant = (change, tag = 'checked') => ({ name: 'nobody checks', tag, change, notice: 'a: b' });
 const mutated = (change, source, tag = undefined) => applied(mutant(change, tag), of(source)).source.replace(/\s+/g, ' ').trim();
 
-it('mutants: each tag stands in the source exactly once and has a mutant; each mutant has a unique name', () => {
+it('mutants: each tag is in the source exactly once and has a mutant; each mutant has a unique name', () => {
   const inSource = tagsIn(sources).map(({ tag }) => tag);
   const inTable = new Set(mutants.flatMap(({ tag }) => tag ?? []));
   assert.deepEqual([...inSource].sort(), [...inTable].sort());
@@ -31,7 +33,7 @@ it('mutants: each changes its source, which still parses', () => {
 
 it('mutants: each names an existing test file, and a file instead of a tag only for a migration', () => {
   for (const { name, tag, file, notice } of mutants) {
-    assert.ok(fs.existsSync(path.join(root, 'test', `${notice.split(': ')[0]}.test.ts`)), notice);
+    assert.ok(fs.existsSync(path.join(root, testFile(notice.split(': ')[0]))), notice);
     assert.ok(tag === undefined ? file?.startsWith('migrations/') : file === undefined, name);
   }
 });
@@ -66,7 +68,7 @@ it('mutants: a mutant of several tags changes each of their statements', () => {
   assert.equal(mutated('remove', source, ['a-b', 'c-d']), '// safety: a-b b(); // safety: c-d');
 });
 
-it('mutants: a tag that is missing or stands twice is an error that names it', () => {
+it('mutants: a tag that is missing or occurs twice is an error that names it', () => {
   assert.throws(() => mutated('remove', 'check();\n'), /nobody checks.* checked .*nowhere/);
   assert.throws(() => mutated('remove', '// safety: checked\na();\n// safety: checked\nb();\n'), /src\/a\.ts, src\/a\.ts/);
 });

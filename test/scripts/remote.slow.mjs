@@ -124,14 +124,14 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
   assert.match(backedUp.said, /of 1 of 1 organisations .*: BOOTSTRAP_TOKEN is not set\. To include them, set it in the environment/);
   change('DELETE FROM audit_segments');
   change("UPDATE orgs SET name = 'younger'");
-  assert.match((await run('restore', ['b.sql'])).said, /not empty: give --replace/);
+  assert.match((await run('restore', ['b.sql'])).said, /not empty: pass --replace/);
   const restored = await run('restore', ['b.sql', '--replace', '--keys', '.dev.vars']);
   assert.equal(restored.status, 0, restored.said);
   assert.deepEqual(['orgs', 'secrets', 'secret_versions', 'audit_segments'].map(rows), before);
 
   const keys = path.join(dir, 'keys');
   const rotate = (step, more = {}) => run('keys-rotate', [step, '--keys', 'keys', '--settle', '0', '--json'], more);
-  assert.match((await rotate('add')).said, /holds no valid MASTER_KEYS/);
+  assert.match((await rotate('add')).said, /contains no valid MASTER_KEYS/);
   const added = await rotate('add', { MASTER_KEYS: old });
   assert.equal(added.status, 0, added.said);
   const list = /^MASTER_KEYS=(.*)$/m.exec(fs.readFileSync(keys, 'utf8'))?.[1] ?? '';

@@ -46,7 +46,7 @@ test('scan: finds in the tests of this project the vectors that are keys and tok
   ]);
 });
 
-test('scan: finds nothing in what is installed, but tokens that tests of packages hold', () => {
+test('scan: finds nothing in installed packages, except tokens in their tests', () => {
   const { bytes, found } = foundIn('node_modules');
   assert.ok(bytes > 10_000_000, `${bytes} bytes`);
   assert.deepEqual(

@@ -32,46 +32,98 @@ export const freePort = () =>
 
 /** A copy of the project, as a fresh clone would be; removed after the test. */
 export function copyOfProject() {
+  const dir = copied();
+  after(() => removed(dir));
+  return dir;
+}
+
+/** A copy of the project that somebody else removes. */
+export function copied() {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-'));
   fs.cpSync(project, dir, {
     recursive: true,
     filter: (from) => !LEFT_OUT.includes(path.relative(project, from)) && !IN_PACKAGES.test(from),
   });
   fs.symlinkSync(fs.realpathSync(path.join(project, 'node_modules')), path.join(dir, 'node_modules'));
-  after(() => fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }));
   return dir;
 }
 
+/** Removes a copy, and the logs of its services. @param {string} dir */
+export function removed(dir) {
+  const logs = fs.readdirSync(path.dirname(dir)).filter((name) => name.startsWith(`${path.basename(dir)}.`));
+  for (const entry of [path.basename(dir), ...logs])
+    fs.rmSync(path.join(path.dirname(dir), entry), { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
+}
+
 /**
- * Starts the service in a copy of the project and waits until it answers and has printed its banner.
+ * Starts the service in a copy of the project and waits until it answers and has printed its banner. It is stopped at the end of the test or
+ * suite that called this, also after a `restart` in a test within.
  * @param {string} dir
  * @param {Record<string, string>} [variables]
  */
 export async function startService(dir, variables = {}) {
-  const port = variables.PORT ? Number(variables.PORT) : await freePort();
-  const child = spawn('npm', ['start'], {
-    cwd: dir,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...env, ...variables, PORT: String(port) },
-  });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
+  const started = launch(dir, variables, await freePort());
+  after(() => started.stop().catch(() => {}));
+  await started.ready();
+  return started;
+}
+
+/**
+ * The service that the test files of a run share, in a copy of the project with a state of its own. It is for tests that change nothing but
+ * organisations of their own: set-up.mjs starts it for all of them, and a file that runs by itself starts one.
+ */
+export async function sharedService() {
+  const { dir, port } = JSON.parse(process.env.SHARED_SERVICE ?? '{}');
+  if (dir) return { dir, ...reached(dir, port, `http://127.0.0.1:${port}`) };
+  const copy = copyOfProject();
+  return { dir: copy, ...(await startService(copy)) };
+}
+
+/** Starts the service. @param {string} dir @param {Record<string, string>} variables @param {number} free a port, unless a variable names one */
+export function launch(dir, variables, free) {
+  const port = variables.PORT ? Number(variables.PORT) : free;
+  const service = reached(dir, port, `http://${reachedAt(variables.HOST ?? '127.0.0.1')}:${port}`);
+  const start = () => {
+    const log = fs.openSync(logOf(dir, port), 'w', 0o600);
+    const started = spawn('npm', ['start'], {
+      cwd: dir,
+      detached: true,
+      stdio: ['ignore', log, log],
+      env: { ...env, ...variables, PORT: String(port) },
+    });
+    fs.closeSync(log);
+    return started;
+  };
+  let child = start();
+  const ready = async () => {
+    for (let waited = 0; ; waited += 200) {
+      const well = await fetch(`${service.base}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
+      if (well?.status === 200 && service.said().includes(' is ready at ')) return;
+      assert.ok(waited < 100_000 && child.exitCode === null, `the service did not start: ${service.said().slice(-800)}`);
+      await new Promise((done) => setTimeout(done, 200));
+    }
+  };
+  const pid = () => /** @type {number} */ (child.pid);
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'close');
-    process.kill(-child.pid, 'SIGTERM');
+    process.kill(-pid(), 'SIGTERM');
     await ended;
   };
-  after(() => stop().catch(() => {}));
-  const base = `http://${reachedAt(variables.HOST ?? '127.0.0.1')}:${port}`;
-  for (let waited = 0; ; waited += 200) {
-    const well = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-    if (well?.status === 200 && said.includes(' is ready at ')) break;
-    assert.ok(waited < 100_000 && child.exitCode === null, `the service did not start: ${said.slice(-800)}`);
-    await new Promise((done) => setTimeout(done, 200));
-  }
-  /** What it was made with, from .dev.vars. @param {string} name */
+  const restart = async () => {
+    await stop();
+    child = start();
+    await ready();
+  };
+  return { ...service, ready, stop, restart, pid, exitCode: () => child.exitCode };
+}
+
+/** Where a service writes what it says: beside the copy, of which tests read every file. @param {string} dir @param {number} port */
+const logOf = (dir, port) => `${dir}.${port}.log`;
+
+/** Calls of a service, and what it was made with and says. @param {string} dir @param {number} port @param {string} base */
+function reached(dir, port, base) {
+  /** From .dev.vars. @param {string} name */
   const variable = (name) => new RegExp(`^${name}="?([^"\n]*)`, 'm').exec(fs.readFileSync(path.join(dir, '.dev.vars'), 'utf8'))?.[1] ?? '';
   /** @param {string} method @param {string} at @param {string} token @param {unknown} [body] @param {Record<string, string>} [headers] */
   const call = async (method, at, token, body, headers = {}) => {
@@ -83,7 +135,7 @@ export async function startService(dir, variables = {}) {
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, json: text ? JSON.parse(text) : null };
   };
-  return { port, base, stop, call, variable, said: () => said, pid: /** @type {number} */ (child.pid), exitCode: () => child.exitCode };
+  return { port, base, call, variable, said: () => fs.readFileSync(logOf(dir, port), 'utf8') };
 }
 
 /**

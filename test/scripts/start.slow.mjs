@@ -114,7 +114,7 @@ function paste(service, shell, env = {}) {
 }
 
 describe('npm start', { concurrency: 1 }, () => {
-  it('starts twice at once on a fresh clone, with one set of keys, and the printed commands work', async () => {
+  it('starts twice concurrently on a fresh clone, with one set of keys, and the printed commands work', async () => {
     const cwd = clone('fresh clone');
     const both = await Promise.all([start(cwd), start(cwd)]);
     const file = path.join(cwd, '.dev.vars');
@@ -170,7 +170,7 @@ describe('npm start', { concurrency: 1 }, () => {
     }
   });
 
-  it('kills processes that do not end, and does so at once after a second signal', async () => {
+  it('kills processes that do not end, and does so immediately after a second signal', async () => {
     const cwd = clone('deaf');
     for (const [times, within] of [
       [1, ENDS_WITHIN],

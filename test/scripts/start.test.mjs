@@ -36,7 +36,7 @@ const ask = (port, n) =>
     request.on('error', () => done(null)).end();
   });
 
-it('npm start: a runtime that is killed comes back with its state, and never answers in another shape', slow(150_000), async () => {
+it('npm start: a runtime that is killed comes back with its state, and never responds in another format', slow(150_000), async () => {
   const dir = copyOfProject();
   const temporary = fs.mkdtempSync(path.join(os.tmpdir(), 't-'));
   const service = await startService(dir, { TMPDIR: temporary });
@@ -57,12 +57,12 @@ it('npm start: a runtime that is killed comes back with its state, and never ans
     }
   });
   for (const part of ['workerd serve', 'serve.mjs', 'workerd serve']) {
-    const killed = below(service.pid, part);
+    const killed = below(service.pid(), part);
     assert.equal(killed.length, 1, part);
     await sleep(1_000);
     process.kill(killed[0], 'SIGKILL');
     const from = Date.now();
-    while (below(service.pid, part).every((pid) => pid === killed[0]) || (await ask(service.port, 1)) === null) {
+    while (below(service.pid(), part).every((pid) => pid === killed[0]) || (await ask(service.port, 1)) === null) {
       assert.ok(Date.now() - from < 10_000, `back within 10 s: ${service.said().slice(-500)}`);
       await sleep(50);
     }
@@ -75,10 +75,10 @@ it('npm start: a runtime that is killed comes back with its state, and never ans
   // One that does not stay alive is given up.
   const from = Date.now();
   for (; service.exitCode() === null && Date.now() - from < 60_000; await sleep(100))
-    for (const pid of below(service.pid, 'workerd serve')) process.kill(pid, 'SIGKILL');
+    for (const pid of below(service.pid(), 'workerd serve')) process.kill(pid, 'SIGKILL');
   assert.equal(service.exitCode(), 1);
   assert.match(service.said(), /^(workerd|The runtime) ended.*, for the 6th time within ten minutes: npm start ends/m);
-  assert.deepEqual(below(service.pid, ''), []);
+  assert.deepEqual(below(service.pid(), ''), []);
   const left = fs.readdirSync(temporary).filter((name) => /^(miniflare|svs)-/.test(name));
   assert.deepEqual([left, fs.existsSync(path.join(dir, '.wrangler', 'state', 'tmp'))], [[], false]);
 });

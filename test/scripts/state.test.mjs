@@ -29,7 +29,7 @@ describe('state directory', () => {
   it('is refused if it is not a directory', () => {
     const file = path.join(dir, 'file');
     fs.writeFileSync(file, '');
-    for (const of of [file, path.join(file, 'below')]) assert.match(claimState(of), /^STATE_DIR is not a directory .*: set it/);
+    for (const of of [file, path.join(file, 'below')]) assert.match(claimState(of), /^STATE_DIR is not a writable directory: set it/);
   });
 
   it('reports its migrations and whether it holds a vault', () => {

@@ -64,7 +64,7 @@ function credentialsOf(platform) {
 
 const short = ({ results }) => results.map(({ name, action, code }) => `${name} ${action}${code ? ` ${code}` : ''}`);
 
-test('sync: every platform is written to, left alone where nothing changed, updated and pruned', async (t) => {
+test('sync: every platform is written to, left unchanged if nothing changed, updated and pruned', async (t) => {
   await started();
   const ids = {};
   for (const [name, value] of Object.entries(values)) {

@@ -127,7 +127,7 @@ it('webhooks: real receivers get signed events, and a slow or dead one delays no
   assert.equal(good.got.length, before);
 });
 
-it('webhooks: the receivers of the guide take what is genuine, once, and refuse all else', { timeout: 300_000 }, async (t) => {
+it('webhooks: the receivers of the guide accept genuine deliveries, once, and refuse everything else', { timeout: 300_000 }, async (t) => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'receivers-'));
   after(() => fs.rmSync(dir, { recursive: true, force: true }));
   const commands = { 'receiver.mjs': ['node'], 'receiver.py': ['python3'], 'receiver.go': ['go', 'run'] };

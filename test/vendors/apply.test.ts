@@ -67,7 +67,7 @@ it('sync apply: a name that fails stops no other', async () => {
   expect([values.size, end]).toEqual([11, null]);
 });
 
-it('sync apply: what ends the sync leaves the names that were not begun alone', async () => {
+it('sync apply: an error that ends the sync leaves unbegun names alone', async () => {
   for (const ends of ['sync', 'stop'] as const) {
     const { target, calls } = memory({}, async (name) => {
       await new Promise(setImmediate);
@@ -83,7 +83,7 @@ it('sync apply: what ends the sync leaves the names that were not begun alone', 
   }
 });
 
-it('sync apply: what was begun is settled by reading, and is created or updated as it was planned', async () => {
+it('sync apply: a begun step is settled by reading, and is created or updated as planned', async () => {
   const { reading, calls, values } = memory({ A: 'value of A', B: 'value of B', C: 'before' });
   const begun = [
     work('A', { begun: true }),
@@ -96,7 +96,7 @@ it('sync apply: what was begun is settled by reading, and is created or updated 
   expect(values.get('C')).toBe('value of C');
 });
 
-it('sync apply: values are read before a write where each write makes a version, unless the listing held them', async () => {
+it('sync apply: values are read before a write if each write creates a version, unless the listing contained them', async () => {
   const there = { remote: { target: 'A' } };
   const reads = memory({ A: 'value of A' });
   expect(short((await apply(reads.reading, [work('A', there), work('B')])).results)).toEqual(['A unchanged', 'B created']);
@@ -106,7 +106,7 @@ it('sync apply: values are read before a write where each write makes a version,
   expect(lists.calls).toEqual(['put A']);
 });
 
-it('sync apply: what a batch does not tell of has failed, and an error fails each name of it', async () => {
+it('sync apply: a name without a result in a batch has failed, and an error fails each of its names', async () => {
   const list = async () => [];
   const some = await apply({ list, write: async () => new Map([['N00', { action: 'created' }]]) }, [work('N00'), work('N01')]);
   expect(short(some.results)).toEqual(['N00 created', 'N01 TARGET_REJECTED']);

@@ -47,7 +47,7 @@ it('sync: aws-secrets-manager takes either secretName or prefix, which may be em
   ]);
 });
 
-it('sync: aws-secrets-manager reads every page, and other prefixes are no part of it', async () => {
+it('sync: aws-secrets-manager reads every page, and ignores other prefixes', async () => {
   const fake = await running(startAwsSecretsManager());
   for (let i = 0; i < 10; i++) fake.seed(`app/NAME_${i}`, 'before');
   fake.seed('other/NAME_1', 'before');
@@ -72,7 +72,7 @@ it('sync: aws-secrets-manager makes no version of an equal value, and a dry run 
   expect(fake.secrets.get('app/SAME')?.versions).toHaveLength(1);
 });
 
-it('sync: aws-secrets-manager restores what is scheduled for deletion before it writes', async () => {
+it('sync: aws-secrets-manager restores a secret scheduled for deletion before it writes', async () => {
   const fake = await running(startAwsSecretsManager());
   fake.seed('app/GONE', 'before', { deleted: true });
   expect(short(await sync(awsSecretsManager, each, fake, { GONE: 'after' }))).toEqual(['GONE updated']);
@@ -84,7 +84,7 @@ it('sync: aws-secrets-manager restores what is scheduled for deletion before it 
   expect(keysOf(fake)).toEqual({ FOREIGN: 'theirs', A: 'a' });
 });
 
-it('sync: aws-secrets-manager prunes with a recovery window, and a JSON secret loses the key alone', async () => {
+it('sync: aws-secrets-manager prunes with a recovery window, and a JSON secret loses only the key', async () => {
   const fake = await running(startAwsSecretsManager());
   const first = await sync(awsSecretsManager, each, fake, { A: 'a', B: 'b' });
   expect(short(await sync(awsSecretsManager, each, fake, { A: 'a' }, { owned: first.owned, gone: ['B'] }))).toEqual([
@@ -106,7 +106,7 @@ it('sync: aws-secrets-manager writes one JSON secret in one call, and none for n
   expect(fake.writes()).toHaveLength(1);
 });
 
-it('sync: aws-secrets-manager keeps what others hold in a JSON secret, digit for digit', async () => {
+it('sync: aws-secrets-manager keeps keys of others in a JSON secret, digit for digit', async () => {
   const fake = await running(startAwsSecretsManager());
   fake.seed('app/all', '{"id": 12345678901234567890, "rate": 1.10, "__proto__": {"a": [null, true, 1e400]}, "PORT": 5432, "text": "ü"}');
   const result = await sync(awsSecretsManager, one, fake, { PORT: '5432', A: 'a', constructor: 'c' });
@@ -117,7 +117,7 @@ it('sync: aws-secrets-manager keeps what others hold in a JSON secret, digit for
 });
 
 it.each(['plain text', '', '[]', '5', '"text"', 'null', '{"broken":', null])(
-  'sync: aws-secrets-manager overwrites no secret that is no JSON object: %j',
+  'sync: aws-secrets-manager does not overwrite a secret that is not a JSON object: %j',
   async (text) => {
     const fake = await running(startAwsSecretsManager());
     fake.seed('app/all', text);
@@ -166,7 +166,7 @@ it('sync: aws-secrets-manager makes one version of a write whose answer was lost
   expect(fake.secrets.get('app/B')?.versions).toHaveLength(2);
 });
 
-it('sync: aws-secrets-manager settles what was begun by reading', async () => {
+it('sync: aws-secrets-manager settles begun steps by reading', async () => {
   const fake = await running(startAwsSecretsManager());
   const first = await sync(awsSecretsManager, each, fake, { A: 'a', B: 'b' }, { id: 'one' });
   const before = fake.writes().length;
@@ -182,7 +182,7 @@ it('sync: aws-secrets-manager writes a value that it wrote before, two versions 
   expect(fake.text('app/A')).toBe('one');
 });
 
-it('sync: aws-secrets-manager updates where a create is refused as existing, and creates where an update finds nothing', async () => {
+it('sync: aws-secrets-manager updates if a create is refused as existing, and creates if an update finds nothing', async () => {
   const fake = await running(startAwsSecretsManager());
   fake.seed('app/B', 'before');
   fake.interrupt = (request) => {
@@ -226,7 +226,7 @@ it('sync: aws-secrets-manager takes a listing of another shape for no empty one'
   expect(fake.writes()).toEqual([]);
 });
 
-it('sync: the made-up aws-secrets-manager refuses what the vendor would', async () => {
+it('sync: the fake aws-secrets-manager refuses what the vendor would', async () => {
   const fake = await running(startAwsSecretsManager());
   const type = async (headers: Record<string, string>, body = '{}') => {
     const response = await fetch(fake.url, { method: 'POST', headers, body });

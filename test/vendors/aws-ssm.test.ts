@@ -62,7 +62,7 @@ it.each(['production', '/production/', '//', '/a b', ''])('sync: aws-ssm refuses
   expect(awsSsm.config.safeParse({ ...keys, pathPrefix }).success).toBe(false);
 });
 
-it('sync: aws-ssm leaves the type of a parameter alone, and says that AWS refuses to change it', async () => {
+it('sync: aws-ssm does not change the type of a parameter, and says that AWS refuses to change it', async () => {
   const fake = await running(startAwsSsm());
   fake.seed('/production/api/PLAIN', 'before', { Type: 'String' });
   const result = await sync(awsSsm, config, fake, { PLAIN: 'after' });
@@ -83,7 +83,7 @@ it('sync: aws-ssm makes one version of a write whose answer was lost', async () 
   ]);
 });
 
-it('sync: aws-ssm repeats a lost write where it may not read, at the price of a version', async () => {
+it('sync: aws-ssm repeats a lost write if it may not read, at the price of a version', async () => {
   const fake = await running(startAwsSsm());
   fake.denied.add('GetParameter');
   let lost = 0;
@@ -92,7 +92,7 @@ it('sync: aws-ssm repeats a lost write where it may not read, at the price of a 
   expect(fake.parameters.get('/production/api/A')?.Version).toBe(2);
 });
 
-it('sync: aws-ssm settles what was begun by reading', async () => {
+it('sync: aws-ssm settles begun steps by reading', async () => {
   const fake = await running(startAwsSsm());
   fake.seed('/production/api/A', 'before');
   fake.interrupt = (request) => (operationOf(request) === 'GetParametersByPath' ? { status: 200, body: { Parameters: [] } } : null);
@@ -102,7 +102,7 @@ it('sync: aws-ssm settles what was begun by reading', async () => {
   expect(fake.parameters.get('/production/api/B')?.Value).toBe('b');
 });
 
-it('sync: aws-ssm deletes what it wrote, and what is gone already counts as deleted', async () => {
+it('sync: aws-ssm deletes what it wrote, and a missing name counts as deleted', async () => {
   const fake = await running(startAwsSsm());
   const first = await sync(awsSsm, config, fake, { A: 'a', B: 'b' });
   fake.interrupt = (request) => {
@@ -113,7 +113,7 @@ it('sync: aws-ssm deletes what it wrote, and what is gone already counts as dele
   expect(short(result)).toEqual(['A unchanged', 'B deleted']);
 });
 
-it('sync: aws-ssm waits where AWS throttles, with status 400', async () => {
+it('sync: aws-ssm waits when AWS throttles, with status 400', async () => {
   const fake = await running(startAwsSsm());
   let n = 0;
   fake.interrupt = () => (n++ % 2 === 0 ? { status: 400, body: { __type: 'ThrottlingException', message: 'Rate exceeded' } } : null);

@@ -29,7 +29,7 @@ it.each([
   'https://demo.vault.azure.net/secrets',
   'https://de.mo.vault.azure.net',
   'https://vault.azure.net',
-])('sync: azure-key-vault takes the address of a vault alone, and not %s', (vaultUrl) => {
+])('sync: azure-key-vault accepts only the address of a vault, and not %s', (vaultUrl) => {
   expect(azureKeyVault.config.safeParse({ ...config, vaultUrl }).success).toBe(false);
   expect(azureKeyVault.config.parse({ ...config, vaultUrl: 'https://Demo.vault.azure.net' }).vaultUrl).toBe('https://demo.vault.azure.net');
 });
@@ -83,7 +83,7 @@ it('sync: azure-key-vault keeps content type and tags, and takes no certificate'
   expect(short(pruned)).toEqual(['CERT failed TARGET_REJECTED', 'PEM failed TARGET_REJECTED']);
 });
 
-it('sync: azure-key-vault writes a new version where the newest is disabled', async () => {
+it('sync: azure-key-vault writes a new version if the newest is disabled', async () => {
   const fake = await running(startAzureKeyVault());
   fake.seed('OFF', 'same', {}, { enabled: false });
   expect(short(await sync(azureKeyVault, config, fake, { OFF: 'same' }))).toEqual(['OFF updated']);
@@ -112,7 +112,7 @@ it('sync: azure-key-vault waits for a recovery no longer than 30 s, and carries 
   expect(fake.text('GONE')).toBe('after');
 });
 
-it('sync: azure-key-vault prunes by soft deletion, and what is gone already counts as deleted', async () => {
+it('sync: azure-key-vault prunes by soft deletion, and a missing name counts as deleted', async () => {
   const fake = await running(startAzureKeyVault());
   const first = await sync(azureKeyVault, config, fake, { A: 'a', B: 'b' });
   fake.interrupt = ({ method, path }) => {
@@ -124,7 +124,7 @@ it('sync: azure-key-vault prunes by soft deletion, and what is gone already coun
   expect(fake.secrets.get('a')?.deleted).toBe(true);
 });
 
-it('sync: azure-key-vault makes one version of a write whose answer was lost, and settles what was begun', async () => {
+it('sync: azure-key-vault creates one version for a write whose response was lost, and settles begun steps', async () => {
   const fake = await running(startAzureKeyVault());
   fake.seed('B', 'before');
   let lost = 0;
@@ -143,7 +143,7 @@ it('sync: azure-key-vault holds sizes before it writes, and takes an empty value
   expect(short(result)).toEqual(['EMPTY created', 'MORE failed VALUE_TOO_LARGE', 'MOST created']);
 });
 
-it('sync: azure-key-vault tells a refused secret by its code alone', async () => {
+it('sync: azure-key-vault recognises a refused secret only by its code', async () => {
   const fake = await running(startAzureKeyVault());
   const { results } = await sync(azureKeyVault, { ...config, clientSecret: 'invalid_client' }, fake, { A: 'a' });
   expect(results).toEqual([
@@ -162,7 +162,7 @@ it('sync: azure-key-vault takes a listing of another shape for no empty one', as
   expect(fake.writes()).toEqual([]);
 });
 
-it('sync: the made-up azure-key-vault refuses what the vendor would', async () => {
+it('sync: the fake azure-key-vault refuses what the vendor would', async () => {
   const fake = await running(startAzureKeyVault());
   fake.tokens.add('t');
   const headers = { Authorization: 'Bearer t', 'Content-Type': 'application/json' };

@@ -46,7 +46,7 @@ it('sync: bitbucket-pipelines follows no next page on another host', async () =>
   expect(other.requests).toEqual([]);
 });
 
-it('sync: bitbucket-pipelines makes a variable in plain view a secured one, even where the value is equal', async () => {
+it('sync: bitbucket-pipelines secures a variable in plain view, even if the value is equal', async () => {
   const fake = await running(startBitbucketPipelines());
   fake.repository.push(variable('OPEN', false, 'same'), variable('OTHER', false));
   expect(short(await sync(bitbucketPipelines, config, fake, { OPEN: 'same' }))).toEqual(['OPEN updated']);
@@ -66,7 +66,7 @@ it.each(['DELETE', 'POST'])('sync: bitbucket-pipelines secures a variable althou
   expect(fake.repository).toMatchObject([{ key: 'OPEN', secured: true, value: 'ours' }]);
 });
 
-it('sync: bitbucket-pipelines updates what appeared, and creates what went, after the listing', async () => {
+it('sync: bitbucket-pipelines updates names that appeared, and creates names that disappeared, after the listing', async () => {
   const fake = await running(startBitbucketPipelines());
   fake.repository.push(variable('GOES'), variable('A'), variable('B'), variable('C'));
   fake.interrupt = ({ method }) => {

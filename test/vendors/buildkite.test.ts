@@ -57,7 +57,7 @@ it('sync: buildkite follows no next page on another host', async () => {
   expect(other.requests).toEqual([]);
 });
 
-it('sync: buildkite updates what appeared, and creates what went, after the listing', async () => {
+it('sync: buildkite updates names that appeared, and creates names that disappeared, after the listing', async () => {
   const fake = await running(startBuildkite());
   fake.secrets.push(secret('GOES'));
   fake.interrupt = ({ method }) => {
@@ -79,7 +79,7 @@ it.each(['POST', 'PUT', 'DELETE'])('sync: buildkite repeats a %s whose answer wa
   expect(fake.secrets.map(({ key, value }) => `${key} ${value}`)).toEqual(['THERE ours', 'NEW ours']);
 });
 
-it('sync: buildkite fails what is refused for another reason than that it exists', async () => {
+it('sync: buildkite fails names that are refused for another reason than that they exist', async () => {
   const fake = await running(startBuildkite());
   fake.interrupt = ({ method }) => (method === 'POST' ? { status: 422, body: { message: 'Validation failed: new-value' } } : null);
   const result = await sync(buildkite, config, fake, { ALPHA: 'new-value' });

@@ -163,7 +163,7 @@ describe('rate limits', () => {
     },
   );
 
-  it('sync client: a rate limit in the words of a vendor is one, whatever the status', async () => {
+  it("sync client: a rate limit in a vendor's form is recognised, regardless of the status", async () => {
     const vendor: Vendor = {
       code: (body) => (body as { code?: string }).code,
       meaning: ({ code }) => (code === 'Throttled' ? 'rate_limit' : null),
@@ -188,7 +188,7 @@ describe('rate limits', () => {
     expect(at()).toEqual([0, 0, 7100, 7100]);
   });
 
-  it('sync client: a target that asks for more than 30 s ends the sync at once, and is not called again', async () => {
+  it('sync client: a target that asks for more than 30 s ends the sync immediately, and is not called again', async () => {
     for (const [call, ends] of [
       [list, 'sync'],
       [write, 'stop'],
@@ -253,7 +253,7 @@ describe('budget', () => {
     expect(midst.sent.length).toBeLessThanOrEqual(5 + 4 * 4);
   });
 
-  it('sync client: whatever a target says, tries, waits and calls after the end keep their bounds', async () => {
+  it('sync client: for any response, attempts, waits and calls after the end stay bounded', async () => {
     const said = fc.oneof(
       { weight: 3, arbitrary: fc.constant<Said>({ status: 200 }) },
       fc.constantFrom<Said>('timeout', { status: 500 }, { status: 503 }, { status: 403 }, { status: 429 }),
@@ -340,7 +340,7 @@ describe('codes', () => {
     expect(await fails(client, { ...write, purpose: purpose as 'list' })).toEqual([code, ends, null]);
   });
 
-  it('sync client: a refused credential ends the sync for whatever call comes next', async () => {
+  it('sync client: a refused credential ends the sync for every later call', async () => {
     const { client, sent } = scripted(() => ({ status: 401 }));
     await errorOf(client.call(write));
     expect(await fails(client, write)).toEqual(['TARGET_AUTH', 'sync', null]);
@@ -361,7 +361,7 @@ describe('codes', () => {
 });
 
 describe('redirects and pages', () => {
-  it('sync client: a redirect is no success and is not followed', async () => {
+  it('sync client: a redirect is not a success and is not followed', async () => {
     const other = await running(startFake(() => ({ status: 200, body: {} })));
     const fake = await running(startHeroku());
     for (const status of [301, 302, 303, 307, 308]) {
@@ -438,14 +438,14 @@ describe('redirects and pages', () => {
     expect(fake.writes()).toEqual([]);
   });
 
-  it('sync client: a listing that breaks off is no shorter listing', async () => {
+  it('sync client: a truncated listing is not a shorter listing', async () => {
     const fake = await running(startFake((): FakeAnswer => ({ status: 200, headers: { 'Content-Length': '1000' }, body: '{"A":"a"}' })));
     const result = await sync(heroku, { token: 't', appName: 'a' }, fake, { A: 'a' }, { timeout: 200 });
     expect(short(result)).toEqual(['A failed TARGET_UNREACHABLE']);
   });
 });
 
-describe('what targets echo', () => {
+describe('echoes of targets', () => {
   const vendor: Vendor = { headers: { Authorization: 'Bearer secret-token' }, code: (body) => (body as { code?: unknown }).code };
   const told = async (code: unknown, ...calls: Call[]) => {
     const { client } = scripted(() => ({ status: 422, body: { code, message: 'secret-value' } }), fastClock(), { vendor });
@@ -455,14 +455,14 @@ describe('what targets echo', () => {
   };
   const sends = (value: string): Call => ({ ...write, json: { name: 'A', value } });
 
-  it('sync client: the code of a vendor is told, if it looks like one', async () => {
+  it('sync client: the code of a vendor is reported, if it looks like one', async () => {
     for (const code of ['invalid_params', 'ResourceNotFoundException', 'FAILED_PRECONDITION', 'env.exists', 10215, '10215'])
       expect(await told(code, write)).toBe(`The target answered with status 422 (${code}).`);
     for (const code of [undefined, null, {}, [], true, '', 'two words', 'line\nbreak', 'a'.repeat(65), 'hunter2', 1.5, -1, 12345678])
       expect(await told(code, write)).toBe('The target answered with status 422.');
   });
 
-  it('sync client: a code that holds what was sent is not told: a value, a token, a name, part of them, or one of an earlier call', async () => {
+  it('sync client: a code that contains sent data is not reported: a value, a token, a name, part of them, or one of an earlier call', async () => {
     const silent = 'The target answered with status 422.';
     expect(await told('hunter', sends('hunter'))).toBe(silent);
     expect(await told('unter', sends('hunter'))).toBe(silent);
@@ -475,7 +475,7 @@ describe('what targets echo', () => {
     expect(await told('things', write)).toBe(silent);
   });
 
-  it('sync client: nothing of an echo reaches results, whatever the status', async () => {
+  it('sync client: nothing of an echo reaches results, regardless of the status', async () => {
     const fake = await running(startHeroku());
     const values = { A: 'hunter', B: 'correct-horse', C: '123456' };
     for (const status of [200, 302, 400, 401, 403, 404, 409, 422, 429, 500]) {
@@ -507,7 +507,7 @@ describe('writes that make a version', () => {
     expect(sent.map(({ url }) => url)).toEqual([`${URL_}/put`, URL_]);
   });
 
-  it('sync client: is repeated where it was not done, or where nobody may ask', async () => {
+  it('sync client: is repeated if it was not done, or if the question is refused', async () => {
     for (const answer of [{ status: 200, body: { is: false } }, { status: 403 }]) {
       const { client, sent } = scripted((n) => (n === 1 ? { status: 500 } : n === 2 ? answer : { status: 200 }), virtualClock());
       await client.call({ ...write, url: `${URL_}/put`, settle });
@@ -528,7 +528,7 @@ describe('writes that make a version', () => {
     expect(elapsed()).toBeLessThan(55_000);
   });
 
-  it('sync client: what is pending is asked for until the waits are spent, and fails its name alone', async () => {
+  it('sync client: a pending call is repeated until the waits are used up, and fails only its name', async () => {
     const { client, elapsed } = scripted((n) => ({ status: n < 9 ? 409 : 200 }), virtualClock());
     await client.call({ ...write, pending: [409] });
     expect(elapsed()).toBe(500 + 1000 + 2000 + 5 * 2000);

@@ -31,7 +31,7 @@ it('sync: cloudflare-pages writes to production by default, in one call, and lea
   for (const { json } of fake.writes()) expect(Object.keys(json.deployment_configs.production)).toEqual(['env_vars']);
 });
 
-it('sync: cloudflare-pages makes a variable in plain view a secret, even where the value is equal', async () => {
+it('sync: cloudflare-pages makes a variable in plain view a secret, even if the value is equal', async () => {
   const fake = await running(startCloudflarePages());
   fake.configs.production.env_vars = { ALPHA: { type: 'plain_text', value: 'a' } };
   expect(short(await sync(cloudflarePages, config, fake, { ALPHA: 'a' }))).toEqual(['ALPHA updated']);

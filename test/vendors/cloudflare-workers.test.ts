@@ -83,7 +83,7 @@ it.each(['PATCH', 'PUT'])('sync: cloudflare-workers repeats a %s whose answer wa
   expect(fake.secrets).toEqual({ ALPHA: 'a' });
 });
 
-it('sync: cloudflare-workers stops where a rate limit asks for too long, one by one too', async () => {
+it('sync: cloudflare-workers stops if a rate limit asks for too long, one by one too', async () => {
   const fake = await running(startCloudflareWorkers());
   fake.bulk = 404;
   fake.interrupt = ({ method, json }) =>

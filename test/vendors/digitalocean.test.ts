@@ -42,7 +42,7 @@ for (const [what, config] of Object.entries({ app, web })) {
   });
 }
 
-it('sync: digitalocean writes all names and deletions as one deployment, and all else goes back as it came', async () => {
+it('sync: digitalocean writes all names and deletions as one deployment, and sends everything else back unchanged', async () => {
   const fake = await running(startDigitalocean());
   fake.plain.set('EV[1:theirs]', 'theirs');
   const theirs = [
@@ -88,7 +88,7 @@ it('sync: digitalocean reads the app again just before it writes', async () => {
   expect(fake.spec).toMatchObject({ region: 'nyc', envs: [{ key: 'LATE', value: 'theirs' }, { key: 'A' }] });
 });
 
-it('sync: digitalocean writes to one component alone, of any kind, and says where there is none', async () => {
+it('sync: digitalocean writes only to one component, of any kind, and reports a missing one', async () => {
   const fake = await running(startDigitalocean());
   const config = { ...app, component: 'queue', scope: 'RUN_TIME' };
   expect(short(await sync(digitalocean, config, fake, { A: 'a' }))).toEqual(['A created']);
@@ -97,7 +97,7 @@ it('sync: digitalocean writes to one component alone, of any kind, and says wher
   expect(short(await sync(digitalocean, { ...app, component: 'none' }, fake, { A: 'a' }))).toEqual(['A failed TARGET_NOT_FOUND']);
 });
 
-it('sync: digitalocean refuses what the vendor would change', async () => {
+it('sync: digitalocean refuses values that the vendor would change', async () => {
   const fake = await running(startDigitalocean());
   const result = await sync(digitalocean, app, fake, {
     SELF: 'a ${_self.PRIVATE_URL}',

@@ -17,7 +17,7 @@ it('sync: gcp-secret-manager keeps the contract of all platforms', async () => {
   });
 });
 
-it('sync: gcp-secret-manager takes the key file as text or as an object, and its project where none is given', async () => {
+it('sync: gcp-secret-manager accepts the key file as text or as an object, and uses its project by default', async () => {
   const fake = await running(startGcpSecretManager());
   const parse = (config: object) => gcpSecretManager.config.safeParse(config);
   expect(parse({ serviceAccountJson: fake.key }).data?.projectId).toBe('demo-project');
@@ -70,7 +70,7 @@ it('sync: gcp-secret-manager makes no version of an equal value, whose age does 
   ]);
 });
 
-it('sync: gcp-secret-manager adds a version to a secret without one, and where the newest is disabled or no text', async () => {
+it('sync: gcp-secret-manager adds a version to a secret without one, and if the newest is disabled or not text', async () => {
   const fake = await running(startGcpSecretManager());
   fake.seed('NONE');
   fake.seed('DISABLED', 'same');
@@ -119,7 +119,7 @@ it('sync: gcp-secret-manager carries on a creation that was cut off', async () =
   expect(fake.secrets.get('B')?.versions).toHaveLength(1);
 });
 
-it('sync: gcp-secret-manager updates where a create is refused as existing, and creates where an update finds nothing', async () => {
+it('sync: gcp-secret-manager updates if a create is refused as existing, and creates if an update finds nothing', async () => {
   const fake = await running(startGcpSecretManager());
   fake.seed('B', 'before');
   fake.interrupt = (request) => {
@@ -131,7 +131,7 @@ it('sync: gcp-secret-manager updates where a create is refused as existing, and 
   expect([fake.text('A'), fake.text('B')]).toEqual(['a', 'b']);
 });
 
-it('sync: gcp-secret-manager fails as a whole where the token is refused, or the project is not there', async () => {
+it('sync: gcp-secret-manager fails as a whole if the token is refused, or the project does not exist', async () => {
   const fake = await running(startGcpSecretManager());
   const other = { ...configOf(fake), projectId: 'other-project' };
   expect(short(await sync(gcpSecretManager, other, fake, { A: 'a', B: 'b' }))).toEqual(['A failed TARGET_AUTH', 'B failed TARGET_AUTH']);
@@ -160,7 +160,7 @@ it('sync: gcp-secret-manager takes a listing of another shape for no empty one, 
   expect(fake.writes()).toEqual([]);
 });
 
-it('sync: gcp-secret-manager waits where Google says RESOURCE_EXHAUSTED', async () => {
+it('sync: gcp-secret-manager waits if Google returns RESOURCE_EXHAUSTED', async () => {
   const fake = await running(startGcpSecretManager());
   let n = 0;
   fake.interrupt = (request) =>
@@ -168,7 +168,7 @@ it('sync: gcp-secret-manager waits where Google says RESOURCE_EXHAUSTED', async 
   expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', B: 'b' }))).toEqual(['A created', 'B created']);
 });
 
-it('sync: the made-up gcp-secret-manager refuses what the vendor would', async () => {
+it('sync: the fake gcp-secret-manager refuses what the vendor would', async () => {
   const fake = await running(startGcpSecretManager());
   const status = async (path: string, init: RequestInit = {}) => (await fetch(fake.url + path, init)).status;
   expect(await status('/v1/projects/demo-project/secrets')).toBe(401);

@@ -47,7 +47,7 @@ it('sync: github-actions reads every page before it decides what exists', async 
   expect(short(result)).toEqual(['NEW created', 'OTHER_9 updated']);
 });
 
-it('sync: github-actions seals each value anew, up to 48 KB, and sends no plain text', async () => {
+it('sync: github-actions seals each value again, up to 48 KB, and sends no plain text', async () => {
   const { fake } = await started();
   const value = 'x'.repeat(49_152);
   const result = await sync(githubActions, repository, fake, {
@@ -136,7 +136,7 @@ it.each([
   ['429, x-ratelimit-remaining: 0', 429, (clock) => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset(clock, 20) })],
   ['403, retry-after', 403, () => ({ 'retry-after': '20' })],
 ] as [string, number, (clock: { now(): number }) => Record<string, string>][])(
-  'sync: github-actions waits as told by %s',
+  'sync: github-actions waits as requested by %s',
   async (_what, status, headers) => {
     const { fake } = await started();
     const clock = fastClock();

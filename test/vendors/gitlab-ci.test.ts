@@ -26,7 +26,7 @@ it.each([
   });
 });
 
-it('sync: gitlab-ci reads, changes and deletes rows of its own scope alone', async () => {
+it('sync: gitlab-ci reads, changes and deletes only rows of its own scope', async () => {
   const { fake, rows } = await started();
   const others = ['*', 'staging', 'production/eu'].map((environment_scope) => variable({ key: 'DB_PASS', environment_scope }));
   rows.push(...others);
@@ -39,7 +39,7 @@ it('sync: gitlab-ci reads, changes and deletes rows of its own scope alone', asy
   expect(others.every(({ value }) => value === 'theirs')).toBe(true);
 });
 
-it('sync: gitlab-ci masks wherever it can, and says where it cannot', async () => {
+it('sync: gitlab-ci masks if it can, and says if it cannot', async () => {
   const { fake } = await started();
   const secrets = {
     ...{ PLAIN: 'long-enough', DOLLAR: 'with$dollar', UMLAUT: 'pässwörter', QUOTED: '"\'{}[]!#' },
@@ -53,7 +53,7 @@ it('sync: gitlab-ci masks wherever it can, and says where it cannot', async () =
     expect(fake.row(PROJECT, key)).toMatchObject({ value, raw: true, masked: !unmasked.includes(key), variable_type: 'env_var' });
 });
 
-it('sync: gitlab-ci writes what is equal but expanded, a file or unmasked', async () => {
+it('sync: gitlab-ci writes equal values that are expanded, a file or unmasked', async () => {
   const { fake, rows } = await started();
   const good = { value: 'same-value', raw: true, masked: true };
   rows.push(variable({ key: 'GOOD', ...good }), variable({ key: 'EXPANDED', ...good, raw: false }));
@@ -67,7 +67,7 @@ it('sync: gitlab-ci writes what is equal but expanded, a file or unmasked', asyn
   ).toBe(true);
 });
 
-it('sync: gitlab-ci protects new variables if told, and takes protection from none', async () => {
+it('sync: gitlab-ci protects new variables if configured, and never removes protection', async () => {
   const { fake, rows } = await started();
   rows.push(variable({ key: 'GUARDED', protected: true }), variable({ key: 'OPEN' }));
   await sync(gitlabCi, config, fake, { GUARDED: 'new-value', OPEN: 'new-value', NEW: 'new-value' });
@@ -76,7 +76,7 @@ it('sync: gitlab-ci protects new variables if told, and takes protection from no
   expect(Object.fromEntries(rows.map((row) => [row.key, row.protected]))).toEqual({ GUARDED: true, OPEN: true, NEW: false, NEWER: true });
 });
 
-it('sync: gitlab-ci keeps hidden variables hidden, and refuses them what cannot be masked', async () => {
+it('sync: gitlab-ci keeps hidden variables hidden, and refuses values that cannot be masked for them', async () => {
   const { fake, rows } = await started();
   rows.push(
     variable({ key: 'HIDDEN', masked: true, hidden: true, raw: true }),
@@ -97,7 +97,7 @@ it('sync: gitlab-ci reads every page before it decides what exists', async () =>
   expect(short(await sync(gitlabCi, config, fake, { OTHER_9: 'our-value', NEW: 'our-value' }))).toEqual(['NEW created', 'OTHER_9 updated']);
 });
 
-it('sync: gitlab-ci updates what appeared, and creates what went, after the listing', async () => {
+it('sync: gitlab-ci updates names that appeared, and creates names that disappeared, after the listing', async () => {
   const { fake, rows } = await started();
   rows.push(variable({ key: 'GOES' }));
   fake.interrupt = ({ method }) => {
@@ -127,7 +127,7 @@ it('sync: gitlab-ci settles a step that was begun before', async () => {
   expect(fake.row(PROJECT, 'ALPHA')?.value).toBe('new-value');
 });
 
-it('sync: gitlab-ci fails what is refused for another reason than that it exists', async () => {
+it('sync: gitlab-ci fails names that are refused for another reason than that they exist', async () => {
   const { fake } = await started();
   fake.interrupt = ({ method }) => (method === 'POST' ? { status: 400, body: { message: { value: ['is invalid: our-value'] } } } : null);
   const result = await sync(gitlabCi, config, fake, { ALPHA: 'our-value' });
@@ -135,7 +135,7 @@ it('sync: gitlab-ci fails what is refused for another reason than that it exists
   expect(fake.writes()).toHaveLength(1);
 });
 
-it('sync: gitlab-ci waits as told by a rate limit', async () => {
+it('sync: gitlab-ci waits as requested by a rate limit', async () => {
   const { fake } = await started();
   fake.interrupt = ({ method }, n) =>
     method === 'POST' && n === 2 ? { status: 429, headers: { 'Retry-After': '5' }, body: 'Retry later' } : null;

@@ -28,7 +28,7 @@ it.each([
   for (const row of rows) if (row !== foreign) expect(row).toMatchObject({ category, sensitive: true, hcl: false });
 });
 
-it('sync: hcp-terraform reads, changes and deletes variables of its own category alone', async () => {
+it('sync: hcp-terraform reads, changes and deletes only variables of its own category', async () => {
   const { fake, rows } = await started();
   const other = variable('region', { category: 'terraform' });
   rows.push(other, variable('OLD', { category: 'terraform' }));
@@ -50,7 +50,7 @@ it.each(['links', 'meta'] as const)('sync: hcp-terraform reads every page before
   expect(short(await sync(hcpTerraform, config, fake, { OTHER_9: 'ours', NEW: 'ours' }))).toEqual(['NEW created', 'OTHER_9 updated']);
 });
 
-it('sync: hcp-terraform makes sensitive, and literal, what is equal but in plain view or HCL', async () => {
+it('sync: hcp-terraform makes equal values in plain view or HCL sensitive and literal', async () => {
   const { fake, rows } = await started();
   rows.push(variable('OPEN', { sensitive: false, value: 'same', description: 'theirs' }), variable('HCL', { hcl: true, value: 'same' }));
   expect(short(await sync(hcpTerraform, config, fake, { OPEN: 'same', HCL: 'same' }))).toEqual(['HCL updated', 'OPEN updated']);
@@ -60,7 +60,7 @@ it('sync: hcp-terraform makes sensitive, and literal, what is equal but in plain
   ]);
 });
 
-it('sync: hcp-terraform updates what appeared, and creates what went, after the listing', async () => {
+it('sync: hcp-terraform updates names that appeared, and creates names that disappeared, after the listing', async () => {
   const { fake, rows } = await started();
   rows.push(variable('GOES'));
   fake.interrupt = ({ method }) => {
@@ -98,7 +98,7 @@ it('sync: hcp-terraform tells an unknown workspace, a refused value, and another
   expect(fake.writes()).toHaveLength(writes);
 });
 
-it('sync: hcp-terraform takes a rate limit for what it is', async () => {
+it('sync: hcp-terraform recognises a rate limit', async () => {
   const { fake } = await started();
   fake.interrupt = (_request, n) =>
     n < 3

@@ -44,7 +44,7 @@ it('sync: kubernetes replaces slashes, and refuses keys that no Secret takes', a
   expect(kubernetes.name('..', config as never)).toMatchObject({ code: 'NAME_INVALID' });
 });
 
-it('sync: kubernetes takes empty values, and overwrites bytes that are no text', async () => {
+it('sync: kubernetes accepts empty values, and overwrites bytes that are not text', async () => {
   const fake = await running(startKubernetes());
   fake.seed('app-secrets', {});
   Object.assign(fake.secrets.get('demo/app-secrets') ?? {}, { data: { BYTES: '//4=', SAME: 'AA==' } });
@@ -82,7 +82,7 @@ it('sync: kubernetes tells a missing namespace, a verb that is not allowed, and 
   expect(short(await sync(kubernetes, config, fake, { A: 'a' }))).toEqual(['A failed TARGET_AUTH']);
 });
 
-it('sync: kubernetes patches where a create is refused as existing, and where an answer was lost', async () => {
+it('sync: kubernetes patches if a create is refused as existing, and if a response was lost', async () => {
   const fake = await running(startKubernetes());
   let n = 0;
   fake.interrupt = ({ method }) => {
@@ -147,7 +147,7 @@ it('sync: kubernetes takes a Secret of another shape for no empty one', async ()
   expect(fake.writes()).toEqual([]);
 });
 
-it('sync: the made-up kubernetes refuses what the vendor would', async () => {
+it('sync: the fake kubernetes refuses what the vendor would', async () => {
   const fake = await running(startKubernetes());
   const url = `${fake.url}/api/v1/namespaces/demo/secrets`;
   const headers = { Authorization: `Bearer ${fake.token}`, 'Content-Type': 'application/json' };

@@ -52,7 +52,7 @@ it('sync: netlify gets one call for all new names, as secrets, for the site', as
   expect(bare.writes()[0]?.json).toEqual([{ key: 'A', is_secret: true, values: [{ context: 'production', value: 'a' }] }]);
 });
 
-it('sync: netlify keeps other contexts, scopes and the secrecy of what exists', async () => {
+it('sync: netlify keeps other contexts, scopes and the secrecy of existing variables', async () => {
   const fake = await running(startNetlify());
   fake.add('A', { production: 'old', dev: 'theirs', 'branch-deploy': 'theirs' }, { scopes: ['builds'], is_secret: false });
   fake.add('B', { all: 'theirs' });
@@ -77,7 +77,7 @@ it('sync: netlify prunes the values of our contexts, and the name only with its 
   expect(fake.vars.get('SHARED')?.values).toMatchObject([{ context: 'dev', value: 'theirs' }]);
 });
 
-it('sync: netlify does not prune a name that somebody gave another value after the listing', async () => {
+it('sync: netlify does not prune a name whose value changed after the listing', async () => {
   const fake = await running(startNetlify());
   const first = await sync(netlify, config, fake, { A: 'ours' });
   fake.interrupt = ({ method, path }) => {
@@ -88,7 +88,7 @@ it('sync: netlify does not prune a name that somebody gave another value after t
   expect(fake.vars.get('A')?.values).toEqual([{ id: 'late', context: 'dev', value: 'theirs' }]);
 });
 
-it('sync: netlify never compares with a masked value, and writes where a context has none', async () => {
+it('sync: netlify never compares with a masked value, and writes if a context has none', async () => {
   const fake = await running(startNetlify());
   fake.add('MASKED', { production: 'theirs' }, { is_secret: true });
   fake.add('SHOWN', { production: 'equal', 'deploy-preview': 'equal' });
@@ -103,7 +103,7 @@ it('sync: netlify never compares with a masked value, and writes where a context
   expect(short(again)).toEqual(['MASKED updated']);
 });
 
-it('sync: netlify: a name that came to exist is updated, and stops no other that is new', async () => {
+it('sync: netlify: a name that was created concurrently is updated, and does not stop other new names', async () => {
   const fake = await running(startNetlify());
   fake.interrupt = ({ method }, n) => {
     if (method === 'POST' && n === 2) fake.add('LATE', { production: 'theirs', dev: 'theirs' });
@@ -113,7 +113,7 @@ it('sync: netlify: a name that came to exist is updated, and stops no other that
   expect([fake.value('LATE'), fake.value('LATE', 'dev'), fake.value('NEW')]).toEqual(['ours', 'theirs', 'ours']);
 });
 
-it('sync: netlify: a name that was deleted meanwhile is created', async () => {
+it('sync: netlify: a name that was deleted concurrently is created', async () => {
   const fake = await running(startNetlify());
   fake.add('A', { production: 'theirs' });
   fake.interrupt = ({ method }) => {
@@ -133,7 +133,7 @@ it('sync: netlify: the refusal of one name stops no other', async () => {
   expect(result.results[0]?.message).toBe('The target answered with status 422 (422).');
 });
 
-it('sync: netlify is not called again after a rate limit that is too long, and what was written stands', async () => {
+it('sync: netlify is not called again after a rate limit that is too long, and written names are kept', async () => {
   const fake = await running(startNetlify());
   fake.add('OLD', { production: 'theirs' });
   const clock = fastClock();

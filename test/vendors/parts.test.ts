@@ -30,13 +30,13 @@ const batch = (ends: 'name' | 'sync' | 'stop'): BatchTarget => ({
   },
 });
 
-it('sync: an error of one call in a batch is that of its names alone', async () => {
+it('sync: an error of one call in a batch applies only to its names', async () => {
   const { results, end } = await apply(batch('name'), ['A', 'B', 'C'].map(work));
   expect(results.map(({ name, action }) => `${name} ${action}`)).toEqual(['A created', 'B failed', 'C created']);
   expect(end).toBe(null);
 });
 
-it('sync: what was written before a batch was ended stands, and names of calls that were not made stay open', async () => {
+it('sync: names written before a batch was ended keep their results, and names of calls that were not made stay open', async () => {
   for (const ends of ['sync', 'stop'] as const) {
     const { results, end } = await apply(batch(ends), ['A', 'B', 'C'].map(work));
     expect(results.map(({ name, action }) => `${name} ${action}`)).toEqual(['A created', 'B failed']);
@@ -71,14 +71,14 @@ it('sync: calls of a batch are at most four at a time, and none is begun after a
   expect(begun.length).toBeLessThan(12);
 });
 
-it('sync: what is refused within a success is told by its code, unless that may be what was sent', () => {
+it('sync: a refusal within a success is reported by its code, unless that may be sent data', () => {
   const told = (code: unknown, sent: unknown) => (refused(201, code, sent) as { message: string }).message;
   expect(told('ENV_CONFLICT', { value: 'secret' })).toBe('The target answered with status 201 (ENV_CONFLICT).');
   for (const code of ['swordfish', 'sword', 'has spaces', 'a1b2', '', 5, null, 'x'.repeat(65)])
     expect(told(code, [{ value: 'my swordfish' }])).toBe('The target answered with status 201.');
 });
 
-it('sync: a value that equals no value of a secret is written over, even where a hash of ours would say unchanged', () => {
+it("sync: a remote value that cannot equal a secret's value is overwritten, even if our digest is unchanged", () => {
   const adapter = syncAdapter({
     platform: 'vercel',
     config: z.object({}),

@@ -84,7 +84,7 @@ holds('a name or a value that the target does not take fails, and is not written
 });
 
 holds(
-  'nothing is deleted but what this service wrote, what is gone, and what no selected secret is called',
+  'only names written by this service whose secrets are gone are deleted, and no name of a selected secret',
   (_, { made, items, there, known, prunable, fold }) => {
     const has = (list: { target: string | null }[], target: string) =>
       list.some((one) => one.target !== null && fold(one.target) === fold(target));
@@ -97,7 +97,7 @@ holds(
 );
 
 holds(
-  'a name is unchanged only where its plain value equals, or what was last written does and it is listed still',
+  'a name is unchanged only if its plain value is equal, or its last write is equal and it is still listed',
   ({ secrets, reads }, { made, there, known, fold }) => {
     for (const { name, targetName } of made.results.filter(({ action }) => action === 'unchanged')) {
       const remote = there.find(({ target }) => fold(target) === fold(targetName as string));
@@ -117,14 +117,14 @@ holds('what is there is updated with its handle, whoever wrote it; what is not t
   }
 });
 
-it('sync plan: a value that is no text equals none, whatever was written before', () => {
+it('sync plan: a remote value that is not text equals none, regardless of earlier writes', () => {
   const items = [itemOf(adapter(false), {}, 'A', 'one', (target) => digestOf(target, 'one'))];
   const owned = [{ target: 'A', name: 'A', digest: digestOf('A', 'one') }];
   const made = plan(adapter(false), { items, remotes: [{ target: 'A', value: null }], owned, prunable: [], digestOf, reads: false });
   expect(made.steps.map(({ name, kind }) => [name, kind])).toEqual([['A', 'put']]);
 });
 
-it('sync plan: nothing is deleted but what is remembered as written, even if it is said to be gone', () => {
+it('sync plan: only names recorded as written are deleted, even if others are reported as gone', () => {
   const gone = [{ target: 'FOREIGN', name: 'A', digest: 'made up' }];
   const made = plan(adapter(false), { items: [], remotes: [{ target: 'FOREIGN' }], owned: [], prunable: gone, digestOf, reads: false });
   expect(made).toEqual({ steps: [], results: [] });

@@ -59,7 +59,7 @@ it('sync: railway never sends a token of one kind in the header of the other', a
   ]);
 });
 
-it('sync: railway compares values as they were set, and refuses what would be read as a reference', async () => {
+it('sync: railway compares values as they were set, and refuses values that would be read as a reference', async () => {
   const fake = await running(startRailway());
   fake.service.DATABASE = '${{Postgres.URL}}';
   const result = await sync(railway, service, fake, { DATABASE: '${{Postgres.URL}}', OPEN: 'a ${{ b', PLAIN: '${A} {{b}} $${c}' });
@@ -74,7 +74,7 @@ it('sync: railway with a variable that is sealed: it has no value, and is writte
   expect(short(await sync(railway, service, fake, { SEALED: 'ours' }))).toEqual(['SEALED updated']);
 });
 
-it('sync: railway with errors beside data has written nothing that it can vouch for', async () => {
+it('sync: railway with errors next to data has written nothing that it can confirm', async () => {
   const fake = await running(startRailway());
   const errors = [{ message: 'Problem processing request', extensions: { code: 'INTERNAL_SERVER_ERROR' } }];
   fake.interrupt = ({ json }) =>
@@ -87,7 +87,7 @@ it('sync: railway with errors beside data has written nothing that it can vouch 
   expect(short(await sync(railway, service, fake, { A: 'a' }))).toEqual(['A failed TARGET_REJECTED']);
 });
 
-it('sync: railway tells of each deletion by itself', async () => {
+it('sync: railway reports each deletion separately', async () => {
   const fake = await running(startRailway());
   const first = await sync(railway, service, fake, { GONE: 'g', KEPT: 'k', MINE: 'm', THEIRS: 't' });
   const errors = [
@@ -117,7 +117,7 @@ it('sync: railway: a deletion that the vendor does not confirm has failed', asyn
   }
 });
 
-it('sync: railway deletes each by itself where one is gone meanwhile', async () => {
+it('sync: railway deletes names one by one if one has disappeared', async () => {
   const fake = await running(startRailway());
   const { owned } = await sync(railway, service, fake, { ONE: '1', TWO: '2', THREE: '3' });
   fake.interrupt = ({ json }) => {
@@ -129,7 +129,7 @@ it('sync: railway deletes each by itself where one is gone meanwhile', async () 
   expect(fake.service).toEqual({});
 });
 
-it('sync: railway is waited for where a rate limit comes with status 200', async () => {
+it('sync: railway waits if a rate limit has status 200', async () => {
   const fake = await running(startRailway());
   const limited = { status: 200, headers: { 'Retry-After': '9' }, body: { errors: [{ message: 'Rate limit exceeded' }] } };
   fake.interrupt = (_, n) => (n === 1 ? limited : null);

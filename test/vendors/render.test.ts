@@ -54,7 +54,7 @@ it('sync: render never makes the call that deletes every other variable', async 
   expect(fake.writes().every(({ path }) => /\/env-vars\/[A-Z]+$/.test(path))).toBe(true);
 });
 
-it('sync: render compares with the value that stands there, whoever wrote it', async () => {
+it('sync: render compares with the current value, whoever wrote it', async () => {
   const fake = await running(startRender());
   fake.services['srv-1'] = { A: 'equal', B: 'other' };
   expect(short(await sync(render, service, fake, { A: 'equal', B: 'ours' }))).toEqual(['A unchanged', 'B updated']);

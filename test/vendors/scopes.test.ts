@@ -68,7 +68,7 @@ const groups = (parts: readonly string[]) => fc.array(fc.integer({ min: 0, max: 
 const grouped = (parts: readonly string[], of: number[]) =>
   [1, 2, 3].map((group) => parts.filter((_, i) => of[i] === group)).filter((some) => some.length);
 
-it('sync: vercel changes our targets alone, whatever stands there and whichever answers are lost', async () => {
+it('sync: vercel changes only our targets, regardless of existing variables and lost responses', async () => {
   const parts = ['production', 'preview', 'development'];
   const types = fc.constantFrom('plain', 'encrypted', 'sensitive');
   const there = fc.record({ rows: groups(parts), type: types, branch: fc.boolean() });
@@ -98,7 +98,7 @@ it('sync: vercel changes our targets alone, whatever stands there and whichever 
   );
 });
 
-it('sync: netlify changes our contexts alone, whatever stands there and whichever answers are lost', async () => {
+it('sync: netlify changes only our contexts, regardless of existing variables and lost responses', async () => {
   const parts = ['production', 'deploy-preview', 'branch-deploy', 'dev'];
   const there = fc.record({ rows: groups(parts), all: fc.boolean(), isSecret: fc.boolean() });
   const cases = fc.record({

@@ -34,7 +34,7 @@ it('sync: supabase gets one call for all names and one for all deletions', async
   expect(fake.writes().map(({ method }) => method)).toEqual(['POST', 'DELETE', 'POST']);
 });
 
-it('sync: supabase deletes each by itself where one is gone meanwhile', async () => {
+it('sync: supabase deletes names one by one if one has disappeared', async () => {
   const fake = await running(startSupabase());
   const first = await sync(supabase, config, fake, { ONE: '1', TWO: '2', THREE: '3' });
   fake.interrupt = ({ method }) => {
@@ -86,7 +86,7 @@ it('sync: supabase is waited for as long as its seconds say', async () => {
   expect(clock.slept).toEqual([7000]);
 });
 
-it('sync: supabase deletions that went through stand where the write after them is refused', async () => {
+it('sync: supabase keeps successful deletions if the write after them is refused', async () => {
   const fake = await running(startSupabase());
   const first = await sync(supabase, config, fake, { OLD: 'old' });
   fake.interrupt = ({ method }) => (method === 'POST' ? { status: 403, body: {} } : null);

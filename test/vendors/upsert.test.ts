@@ -41,14 +41,14 @@ it.each([
   ['changes a name that was listed', '1', { change: [reply(200)] }, ['change 1 404'], 'updated'],
   ['creates what went after the listing', '1', { change: [reply(404)], create: [reply(201)] }, ['change 1 404', 'create 409'], 'created'],
   [
-    'changes what appeared after the listing',
+    'changes names that appeared after the listing',
     undefined,
     { create: [reply(409)], change: [reply(200)], found: '2' },
     ['create 409', 'find', 'change 2 '],
     'updated',
   ],
   [
-    'says that it created what a try without an answer created',
+    'reports as created a name created by an attempt without a response',
     undefined,
     { create: [reply(409, true)], change: [reply(200)], found: '2' },
     ['create 409', 'find', 'change 2 '],
@@ -60,13 +60,13 @@ it.each([
   expect(made.calls).toEqual(calls);
 });
 
-it('sync: an upsert fails where a create is refused for another reason', async () => {
+it('sync: an upsert fails if a create is refused for another reason', async () => {
   const made = vendor({ create: [reply(409)] });
   await expect(upsert(put(), made)).rejects.toMatchObject({ ends: 'name', problem: { code: 'TARGET_REJECTED' } });
   expect(made.calls).toEqual(['create 409', 'find']);
 });
 
-it('sync: what was listed without an id is not called for', () => {
+it('sync: a listed variable without an id is not called for', () => {
   for (const handle of [undefined, '']) expect(() => idOf({ target: 'A', handle })).toThrow('has no id');
   expect(idOf({ target: 'A', handle: '1' })).toBe('1');
 });
@@ -81,7 +81,7 @@ it.each([
   expect((await client.call({ method: 'POST', url: 'https://demo.invalid/x' })).isRepeat).toBe(isRepeat);
 });
 
-it('sync: what stands there in another form is written, even where the value is equal', () => {
+it('sync: a variable in another form is written, even if the value is equal', () => {
   const digestOf = (_target: string, value: string) => value;
   const items = [itemOf(circleci, {}, 'A', 'same', (target) => digestOf(target, 'same'))];
   const owned = [{ name: 'A', target: 'A', digest: 'same' }];

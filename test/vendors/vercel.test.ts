@@ -91,7 +91,7 @@ it('sync: vercel: a variable that spans more targets keeps its value in the othe
   expect(fake.envs).toEqual([wide, custom].map((env) => expect.objectContaining({ id: env.id, value: 'theirs' })));
 });
 
-it('sync: vercel: a variable that somebody widened is pruned from our targets alone', async () => {
+it('sync: vercel: a variable that was widened concurrently is pruned only from our targets', async () => {
   const fake = await running(startVercel());
   const first = await sync(vercel, config, fake, { A: 'ours' });
   Object.assign(fake.envs[0] as object, { target: ['production', 'preview'] });
@@ -99,7 +99,7 @@ it('sync: vercel: a variable that somebody widened is pruned from our targets al
   expect(fake.envs).toMatchObject([{ key: 'A', value: 'ours', target: ['preview'] }]);
 });
 
-it('sync: vercel updates variables of single targets where they stand, and fills the targets without one', async () => {
+it('sync: vercel updates variables of single targets, and creates one for the targets without one', async () => {
   const fake = await running(startVercel());
   const one = fake.add({ key: 'A', value: 'theirs', target: ['production'], comment: 'keep' });
   const three = { ...both, targets: ['production', 'preview', 'development'] };
@@ -111,7 +111,7 @@ it('sync: vercel updates variables of single targets where they stand, and fills
   expect(fake.writes()).toHaveLength(1);
 });
 
-it('sync: vercel leaves variables of a Git branch, of the system and of other targets alone', async () => {
+it('sync: vercel does not change variables of a Git branch, of the system and of other targets', async () => {
   const fake = await running(startVercel());
   const branch = fake.add({ key: 'A', value: 'theirs', target: ['preview'], gitBranch: 'feature' });
   const other = fake.add({ key: 'A', value: 'theirs', target: ['development'] });
@@ -122,7 +122,7 @@ it('sync: vercel leaves variables of a Git branch, of the system and of other ta
   expect(fake.envs).toEqual(before);
 });
 
-it('sync: vercel keeps sensitive what is sensitive, and never compares with what it does not show', async () => {
+it('sync: vercel keeps sensitive variables sensitive, and never compares with a hidden value', async () => {
   const fake = await running(startVercel());
   fake.add({ key: 'HIDDEN', value: 'theirs', type: 'sensitive', target: ['production'] });
   fake.add({ key: 'PLAIN', value: 'equal', type: 'plain', target: ['production'] });
@@ -133,7 +133,7 @@ it('sync: vercel keeps sensitive what is sensitive, and never compares with what
   expect(fake.envs.map(({ type }) => type)).toEqual(['sensitive', 'plain', 'encrypted']);
 });
 
-it('sync: vercel writes again where one of the targets lost its value', async () => {
+it('sync: vercel writes again if one of the targets lost its value', async () => {
   const fake = await running(startVercel());
   const first = await sync(vercel, both, fake, { A: 'ours' });
   Object.assign(fake.envs[0] as object, { target: ['production'] });
@@ -141,7 +141,7 @@ it('sync: vercel writes again where one of the targets lost its value', async ()
   expect([fake.value('A'), fake.value('A', 'preview')]).toEqual(['ours', 'ours']);
 });
 
-it('sync: vercel: names that an answer of 201 refuses have failed, and nothing that it echoes is told', async () => {
+it('sync: vercel: names refused in a 201 response have failed, and nothing that it echoes is reported', async () => {
   const fake = await running(startVercel());
   const failed = (code: string) => [
     { error: { code, message: 'the value', key: 'BAD', envVarKey: 'BAD', value: 'the value', target: ['production'] } },
@@ -155,7 +155,7 @@ it('sync: vercel: names that an answer of 201 refuses have failed, and nothing t
   expect(JSON.stringify(await sync(vercel, config, fake, { BAD: 'the value' }))).not.toContain('the value');
 });
 
-it('sync: vercel: a key that came to exist meanwhile is updated or narrowed', async () => {
+it('sync: vercel: a key that was created concurrently is updated or narrowed', async () => {
   const fake = await running(startVercel());
   fake.interrupt = ({ method }, n) => {
     if (method === 'POST' && n === 2) fake.add({ key: 'LATE', value: 'theirs', target: ['production', 'preview'] });
@@ -165,7 +165,7 @@ it('sync: vercel: a key that came to exist meanwhile is updated or narrowed', as
   expect([fake.value('LATE'), fake.value('LATE', 'preview'), fake.value('NEW')]).toEqual(['ours', 'theirs', 'ours']);
 });
 
-it('sync: vercel deletes each by itself where one is gone meanwhile', async () => {
+it('sync: vercel deletes names one by one if one has disappeared', async () => {
   const fake = await running(startVercel());
   const first = await sync(vercel, config, fake, { ONE: '1', TWO: '2' });
   fake.interrupt = ({ method, path }) => {
@@ -185,7 +185,7 @@ it('sync: vercel: one that cannot be narrowed stops no other', async () => {
   expect(fake.value('WIDE')).toBe(wide.value);
 });
 
-it('sync: vercel finishes what was cut off between narrowing and creating', async () => {
+it('sync: vercel finishes an interrupted change between narrowing and creating', async () => {
   const fake = await running(startVercel());
   fake.add({ key: 'A', value: 'theirs', target: ['production', 'preview'] });
   fake.interrupt = ({ method }) => (method === 'POST' ? { status: 400, body: {} } : null);

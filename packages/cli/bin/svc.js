@@ -1,3 +1,3 @@
 #!/usr/bin/env node
-// The start of svc. It stands beside the bundle, which `npm ci` makes in a clone, so that npm finds it before that.
+// The entry point of svc. It is separate from the bundle, which `npm ci` builds in a clone, so that npm can link it before that.
 await import('../dist/main.js');

@@ -1,14 +1,14 @@
-// One call of svc, from its arguments to its exit code. Tests call it in their own process.
+// One run of svc, from its arguments to its exit code. Tests call it in their own process.
 import { asCliError, EXIT_CODES, usage } from './errors.ts';
 import type { Host } from './host.ts';
 import { CommanderError, errorOutput, ofCommander, programOf, type Result } from './program.ts';
 
-/** Our own tokens, wherever they stand in it: an argument that holds one was typed where others see it. */
-const TOKEN = /svc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{30,}/;
+/** A token of the vault anywhere in an argument: other users and the shell history can see arguments. */
+const TOKEN = /svc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{30,}|svcref_org_[\w.-]{30,}|svcdc_[A-Z]{8}\.[\w-]{30,}/;
 
 /**
  * Runs one command.
- * @param argv what follows `svc`
+ * @param argv the arguments after `svc`
  * @returns the exit code
  */
 export async function svc(argv: string[], host: Host): Promise<number> {
@@ -26,13 +26,13 @@ export async function svc(argv: string[], host: Host): Promise<number> {
   }
 }
 
-/** What a program is run with is that program's business. */
+/** Refuses a vault token in the arguments of svc. Arguments of a program that `svc run` starts are not checked. */
 function refuseTokens(args: string[]): void {
   const own = args.includes('run') ? args.slice(0, args.indexOf('run')) : args;
   // safety: cli-token-in-argv
   if (own.some((arg) => TOKEN.test(arg)))
     throw usage(
-      'A token stands in an argument. Other users of this machine see arguments, and the history of the shell keeps them.',
-      'Pass it through stdin, svc login --key-stdin, or the variable SVC_TOKEN; then revoke this one',
+      'An argument contains a token. Other users of this machine can see arguments, and the shell history keeps them.',
+      'Revoke this token, and pass a new one on stdin with svc login --key-stdin, or in the variable SVC_TOKEN',
     );
 }

@@ -1,4 +1,4 @@
-// The form of a command: what it takes, an example, and what it does. Help, the reference page and completions are made from it.
+// The definition of a command: its arguments, options, examples and code. Help, the reference page and completions are generated from it.
 import type { Context } from './context.ts';
 import { usage } from './errors.ts';
 import { secondsOf } from './text.ts';
@@ -11,13 +11,13 @@ export interface OptionSpec {
   repeat?: boolean;
 }
 
-/** What a command needs of the configuration, and so which common options it has. */
+/** The configuration a command needs. It decides which common options the command has. */
 export type Needs = 'nothing' | 'vault' | 'environment';
 
 export interface Input<Options> {
-  /** Arguments in their order. */
+  /** Arguments, in order. */
   args: string[];
-  /** What `[name...]` takes. */
+  /** The values of `[name...]`. */
   rest: string[];
   options: Options;
 }
@@ -25,22 +25,22 @@ export interface Input<Options> {
 // biome-ignore lint/suspicious/noExplicitAny: each command types its own options.
 export interface Command<Options = any> {
   needs: Needs;
-  /** As commander spells them: `<name>`, `[file]`, `<names...>`. */
+  /** In the syntax of commander: `<name>`, `[file]`, `<names...>`. */
   args?: Record<string, string>;
-  /** By their flags, as commander spells them. */
+  /** By flags, in the syntax of commander. */
   options?: Record<string, string | OptionSpec>;
-  /** Command lines without `svc`, and what they do. One at least. */
+  /** Command lines without `svc`, and what they do. At least one. */
   examples: Record<string, string>;
-  /** Further paragraphs of the help. */
+  /** More paragraphs for the help. */
   notes?: string[];
-  /** Options end at the first argument: what follows belongs to another program. */
+  /** Options end at the first argument: the rest belongs to another program. */
   passThrough?: boolean;
-  /** Whether it asks before it destroys something, and so takes --yes. */
+  /** Whether the command asks before it destroys something, and therefore accepts --yes. */
   confirms?: boolean;
   run(context: Context, input: Input<Options>): Promise<Outcome>;
 }
 
-/** An exit code, where it is not 0. */
+/** The exit code, if it is not 0. */
 export type Outcome = number | undefined;
 
 export interface Group {
@@ -52,13 +52,13 @@ export const isGroup = (command: Command | Group): command is Group => 'commands
 /** A command with its options typed. */
 export const command = <Options = Record<never, never>>(spec: Command<Options>): Command => spec;
 
-/** A command of a group. */
+/** A command in a group. */
 export const member = <Options = Record<never, never>>(summary: string, spec: Command<Options>): Command & { summary: string } => ({
   summary,
   ...spec,
 });
 
-// ---------------------------------------------------------------- parsers of options
+// ---------------------------------------------------------------- option parsers
 
 export function duration(text: string, flag: string): number {
   const seconds = secondsOf(text);
@@ -67,7 +67,7 @@ export function duration(text: string, flag: string): number {
 }
 
 export function count(text: string, flag: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw usage(`${flag} takes a whole number above 0.`);
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw usage(`${flag} takes a whole number greater than 0.`);
   return Number(text);
 }
 
@@ -84,10 +84,10 @@ export function tag(text: string, flag: string): [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** A time in ISO 8601, or how long ago. */
+/** An ISO 8601 time, or a duration before now. */
 export function moment(text: string, flag: string): string {
   const ago = secondsOf(text);
   const time = ago === undefined ? new Date(text) : new Date(Date.now() - ago * 1000);
-  if (Number.isNaN(time.getTime())) throw usage(`${flag} takes a time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h.`);
+  if (Number.isNaN(time.getTime())) throw usage(`${flag} takes a time such as 2026-01-31T12:00:00Z, or a duration before now such as 2h.`);
   return time.toISOString();
 }

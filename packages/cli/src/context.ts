@@ -1,6 +1,6 @@
-// What a command works with: where the vault is, which organisation and environment are meant, and who asks. A setting comes from a flag,
-// else a variable, else `.svc.json`, else the profile. Invariant: a credential goes to the origin that it was stored for, or that the
-// person or the job has named; what a repository says never decides where one is sent.
+// The context of a command: the vault, the organisation, the environment and the credential. A setting comes from a flag, else a variable,
+// else `.svc.json`, else the profile. Invariant: a credential is sent only to the origin it was stored for, or that the user or the job has
+// given; a repository never decides where a credential is sent.
 import type { Credential, Vault } from '@secrets-vault/client';
 import { checked, configDir, findProject, type Project, profileName, readProfiles, type Settings } from './config.ts';
 import { CliError, usage } from './errors.ts';
@@ -11,7 +11,7 @@ import { CredentialStore } from './store.ts';
 import { clean } from './text.ts';
 import { DIRECT, fetchOf } from './transport.ts';
 
-/** Options that many commands have. */
+/** Options shared by many commands. */
 export interface CommonOptions {
   json?: boolean;
   url?: string;
@@ -31,7 +31,7 @@ export interface Setting {
   source: Source;
 }
 
-/** How the caller proves who they are. */
+/** How the caller authenticates. */
 export type Identity =
   | { kind: 'variable'; token: string }
   | { kind: 'ci'; trustId: string }
@@ -40,7 +40,7 @@ export type Identity =
 const FLAGS = { url: '--url', org: '--org', environment: '--env' } as const;
 const VARIABLES = { url: 'SVC_URL', org: 'SVC_ORG_ID', environment: 'SVC_ENVIRONMENT' } as const;
 
-/** Environments in which changes are confirmed. */
+/** Whether changes in this environment need confirmation. */
 export const isProduction = (environment: string): boolean => /^(prod|production|live)([-_].*)?$/i.test(environment);
 
 export class Context {
@@ -68,12 +68,12 @@ export class Context {
     return this.foundProject;
   }
 
-  /** As if there were no `.svc.json`. */
+  /** Makes this context act as if there were no `.svc.json`. */
   ignoreProject(): void {
     this.foundProject = undefined;
   }
 
-  /** A setting and where it is from. */
+  /** A setting and its source. */
   setting(field: keyof Settings): Setting | undefined {
     const flag = field === 'environment' ? this.options.env : this.options[field];
     const variable = this.host.env[VARIABLES[field]];
@@ -83,7 +83,7 @@ export class Context {
     if (project) return { value: project, source: 'project' };
     const profile = readProfiles(this.configDir)[this.profile];
     if (!profile?.[field]) return undefined;
-    // A profile's organisation and environment are those of its vault and of its credential; a token of a variable may be of another.
+    // A profile's organisation and environment belong to its vault and credential; a token from a variable may belong to another.
     if (field !== 'url' && (this.host.env.SVC_TOKEN || profile.url !== this.setting('url')?.value)) return undefined;
     return { value: checked(field, profile[field], `${field} of the profile ${this.profile}`), source: 'profile' };
   }
@@ -91,11 +91,11 @@ export class Context {
   /** The vault's origin. */
   get origin(): string {
     const url = this.setting('url');
-    if (!url) throw usage('No vault is chosen.', 'Sign in with svc login --url https://vault.example.com, or set SVC_URL');
+    if (!url) throw usage('No vault address is set.', 'Sign in with svc login --url https://vault.example.com, or set SVC_URL');
     return url.value;
   }
 
-  /** Who asks, and undefined where nobody is signed in. */
+  /** The identity to use; undefined if the user is not signed in. */
   identity(): Identity | undefined {
     const { SVC_TOKEN: token, SVC_TRUST_ID: trustId } = this.host.env;
     if (token) {
@@ -110,7 +110,7 @@ export class Context {
     return { kind: 'ci', trustId };
   }
 
-  /** Refuses to send what is no stored credential to an address that only a file of the repository names. */
+  /** Refuses to send a credential that is not stored to an address that comes only from a file in the repository. */
   private onlyToNamed(what: string): void {
     const url = this.setting('url');
     if (url?.source !== 'project') return;
@@ -118,12 +118,12 @@ export class Context {
     // safety: cli-token-origin
     if (!known)
       throw usage(
-        `${what} is not sent to ${url.value}, which only ${clean(this.project?.file ?? '')} names.`,
-        `Name the vault yourself: SVC_URL=${url.value}`,
+        `${what} is not sent to ${url.value}: that address comes only from ${clean(this.project?.file ?? '')}.`,
+        `To trust it, set SVC_URL=${url.value}`,
       );
   }
 
-  /** The client, signed in, and the organisation. */
+  /** The signed-in client, and the organisation. */
   vault(): Promise<OpenVault> {
     this.opened ??= this.open();
     return this.opened;
@@ -148,7 +148,7 @@ export class Context {
     const key = typeof credential === 'string' && credential.startsWith('svc_live_') ? credential : undefined;
     const base = { url, credential: key ? DIRECT : credential, fetch: fetchOf(this, key), reason: this.reason() };
     const org = this.setting('org')?.value;
-    if (!org && identity.kind === 'ci') throw usage('No organisation is chosen.', 'Set SVC_ORG_ID');
+    if (!org && identity.kind === 'ci') throw usage('No organisation is set.', 'Set SVC_ORG_ID');
     const org_id = org ?? (await this.ownOrg(() => createVault({ ...base, org: '' })));
     return { vault: createVault({ ...base, org: org_id, environment: this.setting('environment')?.value }), org_id };
   }
@@ -171,7 +171,7 @@ export class Context {
     };
   }
 
-  /** The organisation of the credential itself. */
+  /** The organisation that the credential belongs to. */
   private async ownOrg(open: () => Vault): Promise<string> {
     const { data } = await open().api.GET('/whoami');
     return (data as { org_id: string }).org_id;
@@ -181,7 +181,7 @@ export class Context {
     return this.options.reason ?? this.host.env.SVC_REASON;
   }
 
-  /** The environment that is meant: chosen, or else the organisation's default one. */
+  /** The chosen environment, or the organisation's default one. */
   async environment(): Promise<string> {
     const chosen = this.setting('environment');
     if (chosen) return chosen.value;
@@ -191,25 +191,26 @@ export class Context {
       return (data as { default_environment: string }).default_environment;
     } catch (error) {
       if ((error as { status?: number }).status !== 403) throw error;
-      throw usage('No environment is chosen.', 'Name it with --env, SVC_ENVIRONMENT or svc init');
+      throw usage('No environment is set.', 'Set it with --env, SVC_ENVIRONMENT or svc init');
     }
   }
 
-  /** The header by which a call that was approved is made. */
+  /** The header that repeats a request with its approval. */
   approved(): Record<string, string> {
     const { approval } = this.options;
     return approval ? { 'Approval-Id': approval } : {};
   }
 
-  /** Asks before something is destroyed. Where nobody can be asked, --yes is needed. */
+  /** Asks for confirmation before something is destroyed. Without an interactive terminal, --yes is required. */
   async confirmDestruction(what: string): Promise<void> {
     if (this.options.yes) return;
     // safety: cli-confirm
-    if (!canAsk(this.host)) throw usage(`${what} Nobody can be asked here.`, 'Repeat the command with --yes');
+    if (!canAsk(this.host))
+      throw usage(`${what} This needs confirmation, and there is no interactive terminal.`, 'Repeat the command with --yes');
     await this.confirm(what);
   }
 
-  /** Asks a person before a change in production that can be undone. */
+  /** Asks for confirmation before a reversible change in production, if there is an interactive terminal. */
   async confirmProduction(what: string, environment: string): Promise<void> {
     if (!this.options.yes && isProduction(environment) && canAsk(this.host)) await this.confirm(what);
   }

@@ -1,17 +1,17 @@
-// What the commands of API keys, agents and session tokens share. Invariant: a token is shown once, when it is made, and on stdout alone.
+// Shared by the commands for API keys, agents and session tokens. Invariant: a token is shown once, when it is created, and only on stdout.
 import { duration, list, type OptionSpec } from './command.ts';
 import type { Context } from './context.ts';
 import { usage } from './errors.ts';
 import type { Cell } from './output.ts';
 import { clean, relative } from './text.ts';
 
-/** What bounds a new credential. */
+/** The options that restrict a new credential. */
 export const BOUNDS: Record<string, OptionSpec> = {
-  '--scopes <scopes>': { description: 'what it may do, separated by commas, such as secrets:read', parse: list },
-  '--environments <slugs>': { description: 'where, separated by commas; everywhere that you may by default', parse: list },
-  '--secrets <patterns>': { description: 'for which names, separated by commas, such as billing/*', parse: list },
-  '--ttl <duration>': { description: 'its lifetime, such as 12h or 30d', parse: duration },
-  '--addresses <ranges>': { description: 'from which addresses, separated by commas, such as 203.0.113.0/24', parse: list },
+  '--scopes <scopes>': { description: 'permissions, separated by commas, such as secrets:read', parse: list },
+  '--environments <slugs>': { description: 'only these environments, separated by commas; default: all that you can use', parse: list },
+  '--secrets <patterns>': { description: 'only these secret names, separated by commas, such as billing/*', parse: list },
+  '--ttl <duration>': { description: 'lifetime, such as 12h or 30d', parse: duration },
+  '--addresses <ranges>': { description: 'only from these IP addresses, separated by commas, such as 203.0.113.0/24', parse: list },
 };
 
 export interface Bounds {
@@ -23,7 +23,7 @@ export interface Bounds {
 }
 
 export function scopesOf({ scopes }: Bounds): string[] {
-  if (!scopes?.length) throw usage('--scopes is missing.', 'Give it what it needs, such as --scopes secrets:read');
+  if (!scopes?.length) throw usage('--scopes is required.', 'Pass only the scopes it needs, such as --scopes secrets:read');
   return scopes;
 }
 
@@ -33,7 +33,7 @@ export const columns = {
   hint: (row: Credential) => row.hint,
   scopes: (row: Credential) => row.scopes.join(' '),
   'last used': (row: Credential) => time(row.last_used_at),
-  ends: (row: Credential): Cell => (row.revoked_at ? 'revoked' : time(row.expires_at)),
+  expires: (row: Credential): Cell => (row.revoked_at ? 'revoked' : time(row.expires_at)),
 };
 
 interface Credential {
@@ -48,10 +48,10 @@ interface Credential {
 
 export const time = (value: string | null | undefined): Cell => (value ? relative(value, Date.now()) : undefined);
 
-/** Shows a new token: alone on stdout, so that it can be piped, and what it is on stderr. */
+/** Shows a new token: only the token on stdout, so that it can be piped, and its description on stderr. */
 export function showToken({ out }: Context, data: { id: string; token: string | null }, what: string): void {
   out.result(data, () => {
-    out.success(`${what} ${clean(data.id)}. Its token is shown only this once:`);
+    out.success(`${what} ${clean(data.id)}. Its token is shown only once:`);
     out.line(data.token ?? '');
   });
 }

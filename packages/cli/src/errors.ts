@@ -1,19 +1,19 @@
-// What goes wrong, and the exit code that says so. Exit codes are stable: scripts depend on them. Invariant: an error names what to do, and
-// never holds a value, a token or an argument's content.
+// Errors and their exit codes. Exit codes are stable: scripts depend on them. Invariant: an error says what to do next, and never contains a
+// value, a token or an argument's content.
 import { clean, cleanLines } from './text.ts';
 
-/** Exit codes and what each means; docs/reference/cli.md is made from this table. */
+/** Exit codes and their meanings; docs/reference/cli.md is generated from this table. */
 export const EXIT_CODES = {
   ok: [0, 'success'],
   failure: [1, 'any other failure'],
-  usage: [2, 'a wrong argument, option or configuration file; input that the vault refuses (400, 413, 415, 422)'],
-  signedOut: [3, 'not signed in, or the credential has ended (401)'],
-  refused: [4, 'the credential may not do this (403)'],
-  notFound: [5, 'nothing has this name or id, or it has expired or was revoked (404, 410)'],
-  conflict: [6, 'it exists already, or somebody else changed it meanwhile (409, 412)'],
-  unreachable: [7, 'the vault cannot be reached, is overloaded, or limits the rate (429, 5xx, no connection)'],
-  approval: [8, 'an approval policy holds the request until somebody approves it'],
-  findings: [9, 'a scan found something; `svc diff --exit-code` found a difference'],
+  usage: [2, 'an invalid argument, option or configuration file; input that the vault refuses (400, 413, 415, 422)'],
+  signedOut: [3, 'not signed in, or the credential has expired or was revoked (401)'],
+  refused: [4, 'the credential does not have permission (403)'],
+  notFound: [5, 'not found, expired or revoked (404, 410)'],
+  conflict: [6, 'it already exists, or was changed in the meantime (409, 412)'],
+  unreachable: [7, 'the vault is unreachable or overloaded, or the rate limit is exceeded (429, 5xx, no connection)'],
+  approval: [8, 'an approval policy holds the request until it is approved'],
+  findings: [9, 'a scan found credentials, or `svc diff --exit-code` found a difference'],
   interrupted: [130, 'interrupted by Ctrl-C'],
 } as const satisfies Record<string, [number, string]>;
 
@@ -21,10 +21,10 @@ export type Exit = keyof typeof EXIT_CODES;
 
 export interface Problem {
   exit: Exit;
-  /** A code of the API, or one of the command line's own. */
+  /** An error code of the API, or one that svc defines. */
   code?: string;
   status?: number;
-  /** What to do, as a sentence or a command. */
+  /** The next step, as a sentence or a command. */
   next?: string;
   docs?: string;
   details?: { path: string; message: string }[];
@@ -61,10 +61,10 @@ const BY_STATUS: Record<number, Exit> = {
   429: 'unreachable',
 };
 
-/** The exit of an answer that is no success. */
+/** The exit for the status of a failed response. */
 export const exitOfStatus = (status: number): Exit => BY_STATUS[status] ?? (status >= 500 ? 'unreachable' : 'failure');
 
-/** What the client throws, as far as it matters here: its classes are not imported, so that simple commands start without it. */
+/** The relevant fields of client errors. The client's classes are not imported, so that simple commands start without it. */
 interface FromVault {
   name: string;
   message: string;
@@ -81,24 +81,25 @@ const NEXT: Record<string, string> = {
   UNAUTHENTICATED: 'Sign in: svc login',
   TOKEN_EXPIRED: 'Sign in again: svc login',
   TOKEN_REVOKED: 'Sign in again: svc login',
-  INSUFFICIENT_SCOPE: 'See what this credential may do: svc whoami',
-  SECRET_ACCESS_DENIED: 'See what this credential may read: svc whoami',
-  CREDENTIAL_KIND_NOT_ALLOWED: 'See which credential is used: svc whoami',
-  REAUTHENTICATION_REQUIRED: 'This needs a confirmation with a passkey: do it in the browser',
-  NOT_FOUND: 'See what there is: svc list',
-  SECRET_NAME_TAKEN: 'Replace its value: svc set NAME',
-  VERSION_CONFLICT: 'Look at the change, then try again: svc history NAME',
+  INSUFFICIENT_SCOPE: 'Check the permissions of this credential: svc whoami',
+  SECRET_ACCESS_DENIED: 'Check which secrets this credential can read: svc whoami',
+  CREDENTIAL_KIND_NOT_ALLOWED: 'Check which credential is in use: svc whoami',
+  REAUTHENTICATION_REQUIRED: 'This requires confirmation with a passkey: use the web console',
+  NOT_FOUND: 'Check the name: svc list',
+  SECRET_NAME_TAKEN: 'To change its value: svc set NAME',
+  VERSION_CONFLICT: 'Check what changed, then try again: svc history NAME',
   RATE_LIMITED: 'Wait, then try again',
 };
 
-/** Any thrown thing as a failure with an exit code. */
+/** Converts anything thrown to an error with an exit code. */
 export function asCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   const known = error as FromVault;
   if (!(error instanceof Error)) return new CliError('Something unexpected went wrong.', { exit: 'failure' });
   if (typeof known.code === 'string' && typeof known.status === 'number' && known.status > 0) return fromVault(known);
-  if (known.code === 'NO_CREDENTIAL')
-    return new CliError(error.message, { exit: 'signedOut', code: known.code, next: 'Sign in: svc login' });
+  if (known.code === 'NO_CREDENTIAL') return new CliError(error.message, { exit: 'signedOut', code: known.code });
+  if (known.code === 'PLATFORM_UNREACHABLE')
+    return new CliError(error.message, { exit: 'unreachable', code: known.code, next: 'Try again' });
   if (isUnreachable(error))
     return new CliError('The vault cannot be reached.', {
       exit: 'unreachable',
@@ -113,7 +114,7 @@ function fromVault(error: FromVault): CliError {
   const problem = { exit: exitOfStatus(status), code, status, docs, details, requestId, retryAfter };
   if (code === 'APPROVAL_REQUIRED' && error.approval?.id) {
     const { id } = error.approval;
-    const next = `Wait for the decision with svc approval wait ${clean(id)}, then repeat the command with --approval ${clean(id)}. Or let the command wait: --wait`;
+    const next = `Wait for the decision with svc approval wait ${clean(id)}, then repeat the command with --approval ${clean(id)}. Or pass --wait to the command`;
     return new CliError(error.message, { ...problem, exit: 'approval', approval: id, next });
   }
   const wait = retryAfter === undefined ? undefined : `Try again in ${retryAfter} s`;
@@ -122,7 +123,7 @@ function fromVault(error: FromVault): CliError {
 
 const CODES = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_)|ENOTFOUND|UND_ERR|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
-/** Whether a request had no answer: no connection, no name, no time. */
+/** Whether the vault was unreachable: no connection, no DNS result, a timeout or a 5xx response. */
 export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, status, name } = error as Error & { code?: unknown; status?: unknown };
@@ -132,7 +133,7 @@ export function isUnreachable(error: unknown): boolean {
   return error.message === 'fetch failed' || isUnreachable(error.cause);
 }
 
-/** An error as people read it. */
+/** An error as text for people. */
 export function textOf(error: CliError, paint: (text: string) => string): string {
   const { code, status, details, next, docs, requestId } = error.problem;
   const about = code && code !== 'USAGE' ? ` (${[code, status].filter(Boolean).join(', ')})` : '';
@@ -144,7 +145,7 @@ export function textOf(error: CliError, paint: (text: string) => string): string
   return `${lines.join('\n')}\n`;
 }
 
-/** An error as programs read it: `{ "error": { … } }`. */
+/** An error as JSON for programs: `{ "error": { … } }`. */
 export function jsonOf(error: CliError): object {
   const { exit, code, status, details, next, docs, requestId, retryAfter, approval } = error.problem;
   const fields = { code: code ?? 'FAILED', message: error.message, exit_code: EXIT_CODES[exit][0], status, details, next, docs };

@@ -1,6 +1,5 @@
-// Files that hold secrets, and files that others may have put there. Invariants: a private file is one of our own that nobody else may
-// read, and it is replaced as a whole or not at all; a file of the repository is read without following it anywhere that blocks.
-import { randomBytes } from 'node:crypto';
+// Files that contain secrets, and files that other users may have created. Invariants: a private file belongs to the user, and no one else can
+// read it; it is replaced as a whole or not at all; opening a file of the repository never blocks, even if it is a pipe.
 import fs from 'node:fs';
 import path from 'node:path';
 import { CliError } from './errors.ts';
@@ -14,16 +13,16 @@ const refused = (file: string, why: string, next: string) =>
 
 const isCode = (error: unknown, ...codes: string[]) => codes.includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Reads what an open file holds, if it is a regular file of a sensible size. */
+/** Reads an open file, if it is a regular file of at most 1 MiB. */
 function readOpen(handle: number, file: string, check?: (stat: fs.Stats) => void): string {
   const stat = fs.fstatSync(handle);
-  if (!stat.isFile()) throw refused(file, 'is no regular file', 'Move it away');
-  if (stat.size > MOST) throw refused(file, 'is over 1 MiB', 'Move it away');
+  if (!stat.isFile()) throw refused(file, 'is not a regular file', 'Remove or move it');
+  if (stat.size > MOST) throw refused(file, 'is over 1 MiB', 'Remove or move it');
   check?.(stat);
   return fs.readFileSync(handle, 'utf8');
 }
 
-/** The text of a private file; undefined where there is none. */
+/** The text of a private file; undefined if it does not exist. */
 export function readPrivate(file: string): string | undefined {
   let handle: number;
   try {
@@ -37,19 +36,19 @@ export function readPrivate(file: string): string | undefined {
     return readOpen(handle, file, (stat) => {
       if (process.platform === 'win32') return;
       // safety: cli-private-file
-      if ((stat.mode & 0o077) !== 0) throw refused(file, 'can be read by others', `Close it: chmod 600 ${clean(file)}`);
-      if (stat.uid !== process.getuid?.()) throw refused(file, 'belongs to somebody else', 'Remove it, and sign in again: svc login');
+      if ((stat.mode & 0o077) !== 0) throw refused(file, 'can be read by other users', `Run chmod 600 ${clean(file)}`);
+      if (stat.uid !== process.getuid?.()) throw refused(file, 'belongs to another user', 'Remove it, and sign in again: svc login');
     });
   } finally {
     fs.closeSync(handle);
   }
 }
 
-/** Replaces a private file: readers see the old text or the new one, and nobody else sees either. */
+/** Replaces a private file atomically: readers see the old text or the new one, and other users see neither. */
 export function writePrivate(file: string, text: string): void {
   const dir = path.dirname(file);
   fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const draft = path.join(dir, `.${path.basename(file)}.${randomBytes(6).toString('hex')}`);
+  const draft = path.join(dir, `.${path.basename(file)}.${crypto.randomUUID()}`);
   const handle = fs.openSync(draft, 'wx', 0o600);
   try {
     fs.writeFileSync(handle, text);
@@ -62,14 +61,14 @@ export function writePrivate(file: string, text: string): void {
   }
 }
 
-/** The text of a file that may be anybody's, as a `.svc.json` in a repository; undefined where there is none. */
+/** The text of a file that any user may have written, such as a `.svc.json` in a repository; undefined if it does not exist. */
 export function readForeign(file: string, check?: (stat: fs.Stats) => void): string | undefined {
   let handle: number;
   try {
     handle = fs.openSync(file, O_RDONLY | O_NONBLOCK);
   } catch (error) {
     if (isCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return undefined;
-    throw refused(file, 'cannot be read', 'Move it away');
+    throw refused(file, 'cannot be read', 'Remove or move it');
   }
   try {
     return readOpen(handle, file, check);

@@ -1,4 +1,4 @@
-// What a command has of the machine: streams, variables, directory. Tests give their own.
+// The machine as a command sees it: streams, variables, directory. Tests pass their own.
 import type { Readable, Writable } from 'node:stream';
 import { type Keychain, systemKeychain } from './store.ts';
 
@@ -17,7 +17,7 @@ export interface Host {
   openBrowser(url: string): Promise<void>;
 }
 
-/** The machine itself. */
+/** The real machine. */
 export const thisMachine = (): Host => ({
   env: process.env,
   cwd: process.cwd(),

@@ -1,5 +1,5 @@
-// What commands print: tables for people, JSON and tab-separated lines for programs. Invariants: stdout holds the result alone, everything
-// else goes to stderr; text that others wrote cannot act on the terminal; no colour where nobody looks.
+// The output of commands: tables for people, JSON and tab-separated lines for programs. Invariants: stdout holds only the result, everything
+// else is written to stderr; text from other people cannot control the terminal; colours are used only in a terminal.
 import pc from 'picocolors';
 import { type CliError, jsonOf, textOf } from './errors.ts';
 import type { Host } from './host.ts';
@@ -29,18 +29,18 @@ export class Output {
     return Boolean(this.host.stdout.isTTY);
   }
 
-  /** The result: JSON with --json, else what `people` prints. */
+  /** The result: JSON with --json, otherwise the output of `people`. */
   result(value: unknown, people: () => void): void {
     if (this.json) this.raw(`${safeJson(value, 2)}\n`);
     else people();
   }
 
-  /** One resource or outcome with --json, else a sentence. */
+  /** One resource or outcome with --json, otherwise a sentence. */
   done(value: unknown, sentence: string): void {
     this.result(value, () => this.line(sentence));
   }
 
-  /** A list, as `{ "data": [...] }` with --json, else a table. */
+  /** A list, as `{ "data": [...] }` with --json, otherwise a table. */
   list<Row>(rows: Row[], columns: Record<string, (row: Row) => Cell>, nothing = 'Nothing to show.', more: object = {}): void {
     this.result({ data: rows, ...more }, () => {
       if (rows.length === 0) this.note(nothing);
@@ -52,7 +52,7 @@ export class Output {
     });
   }
 
-  /** A table; tab-separated and without a header where stdout is no terminal. */
+  /** A table; tab-separated and without a header if stdout is not a terminal. */
   table(header: string[], rows: Cell[][]): void {
     const cells = rows.map((row) => row.map(cell));
     if (!this.isTerminal) {
@@ -66,7 +66,7 @@ export class Output {
     for (const row of cells) this.line(padded(row));
   }
 
-  /** Names and what they are, one a line. */
+  /** Names and their values, one per line. */
   fields(fields: Record<string, Cell>): void {
     const shown = Object.entries(fields).filter(([, value]) => value !== undefined);
     const longest = Math.max(...shown.map(([name]) => name.length));
@@ -77,12 +77,12 @@ export class Output {
     this.raw(`${text}\n`);
   }
 
-  /** Bytes of a value: nothing is added or changed. */
+  /** Writes text unchanged. */
   raw(text: string): void {
     this.host.stdout.write(text);
   }
 
-  /** For people, beside the result. */
+  /** A message for people, on stderr. */
   note(text: string): void {
     this.host.stderr.write(`${cleanLines(text)}\n`);
   }
@@ -101,13 +101,11 @@ export class Output {
   }
 }
 
-const segments = new Intl.Segmenter();
-
-/** Columns that a text takes: one a character, two for wide ones. */
+/** The width of a text in columns: one per character, two for wide characters. */
 function width(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let sum = 0;
-  for (const { segment } of segments.segment(text))
+  for (const { segment } of new Intl.Segmenter().segment(text))
     sum += /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
       segment,
     )

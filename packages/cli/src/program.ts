@@ -1,5 +1,5 @@
-// The command line as commander sees it. Names and summaries are there at once; what a command takes is loaded when it is called.
-// Invariant: an error of the command line never repeats what stood in an argument, since that may be a value.
+// The commander program. Names and summaries are registered at the start; the arguments and options of a command are loaded when it runs.
+// Invariant: a usage error never repeats the content of an argument, which may be a value.
 import { CommanderError, Option, Command as Program } from 'commander';
 import { type Command, type Group, isGroup, type OptionSpec } from './command.ts';
 import { COMMANDS } from './commands/index.ts';
@@ -10,7 +10,7 @@ import type { Host } from './host.ts';
 import { Output } from './output.ts';
 import { VERSION } from './version.ts';
 
-/** Where a finished command leaves its exit code. */
+/** Holds the exit code of a finished command. */
 export interface Result {
   exit: number;
 }
@@ -26,10 +26,10 @@ export function programOf(host: Host, result: Result): Program {
     .exitOverride()
     .configureHelp({ subcommandTerm: (sub) => sub.name() })
     .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: () => {} })
-    .addHelpText('after', '\nHelp on a command: svc COMMAND --help');
+    .addHelpText('after', '\nFor help on a command, run svc COMMAND --help');
   for (const [name, { section, summary }] of Object.entries(COMMANDS)) {
     const sub = program.command(name).description(summary).summary(summary).helpGroup(`${section}:`);
-    // Until it is loaded it takes anything.
+    // Accepts any arguments until it is loaded.
     sub.allowUnknownOption().argument('[any...]');
   }
   program.hook('preSubcommand', async (_, sub) => {
@@ -39,7 +39,7 @@ export function programOf(host: Host, result: Result): Program {
   return program;
 }
 
-/** Gives a command what its file says it takes. */
+/** Configures a command with the arguments and options of its file. */
 export function configure(sub: Program, command: Command | Group, host: Host, result: Result): void {
   (sub as unknown as { registeredArguments: unknown[] }).registeredArguments = [];
   sub.allowUnknownOption(false).copyInheritedSettings(sub.parent as Program);
@@ -88,23 +88,23 @@ function optionOf(flags: string, { description, choices, parse, repeat }: Option
   if (parse || repeat)
     option.argParser((text: string, before: unknown) => {
       const value = parse ? parse(text, flag) : text;
-      return repeat ? [...((before as unknown[]) ?? []), value].flat() : value;
+      return repeat ? [...((before as unknown[]) ?? []), value] : value;
     });
   return option;
 }
 
-/** An error of commander as one of ours, without what the argument held. */
+/** Converts an error of commander, without the content of the argument. */
 export function ofCommander(error: CommanderError): CliError | undefined {
   if (error.exitCode === 0) return undefined;
   const message = error.message.replace(/^error: /, '');
-  const next = 'See what there is: svc --help';
+  const next = 'For a list of commands, run svc --help';
   switch (error.code) {
     case 'commander.unknownOption':
       return usage(`${message.replace(/=.*(?=')/s, '')}.`, next);
     case 'commander.unknownCommand':
-      return usage('There is no such command.', next);
+      return usage('Unknown command.', next);
     case 'commander.help':
-      return usage('A command is missing.', next);
+      return usage('A command is required.', next);
     case 'commander.invalidArgument':
       return usage(`${message.replace(/ argument '.*' is invalid/s, ': the argument is invalid')}`);
     default:
@@ -112,7 +112,7 @@ export function ofCommander(error: CommanderError): CliError | undefined {
   }
 }
 
-/** Whether --json is among the options of svc itself. */
+/** Whether --json is among the options of svc, not of a program after `--`. */
 export const wantsJson = (argv: string[]): boolean => {
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   return own.includes('--json');

@@ -1,15 +1,15 @@
-// Questions to a person. Invariants: nothing is asked where nobody can answer; what is typed as a secret is not shown; a question is
-// written to stderr, so that stdout holds the result alone.
+// Interactive prompts. Invariants: prompts are shown only in an interactive terminal; a typed secret is not shown; a prompt is
+// written to stderr, so that stdout holds only the result.
 import { CliError, usage } from './errors.ts';
 import type { Host, Input, Sink } from './host.ts';
 import { clean } from './text.ts';
 
 const interrupted = () => new CliError('Interrupted.', { exit: 'interrupted', code: 'INTERRUPTED' });
 
-/** Whether somebody can be asked. */
+/** Whether there is an interactive terminal for prompts. */
 export const canAsk = ({ stdin, stderr }: Host): boolean => Boolean(stdin.isTTY && stderr.isTTY);
 
-/** The streams of a prompt. A terminal that does not know its width has 80 columns. */
+/** The streams of a prompt. A terminal of unknown width gets 80 columns. */
 function streams({ stdin, stderr }: Host) {
   if (!stderr.columns) Object.defineProperty(stderr, 'columns', { value: 80, configurable: true });
   return { input: stdin as Input & NodeJS.ReadStream, output: stderr as Sink & NodeJS.WriteStream };
@@ -26,13 +26,13 @@ export async function ask(host: Host, message: string, initial?: string): Promis
   return (await answer<string>(text({ message: clean(message), initialValue: initial, ...streams(host) }))) ?? '';
 }
 
-/** A question that is answered by yes or no; no is the default. */
+/** A yes-or-no question; no is the default. */
 export async function askYesNo(host: Host, message: string): Promise<boolean> {
   const { confirm } = await import('@clack/prompts');
   return answer<boolean>(confirm({ message: clean(message), initialValue: false, ...streams(host) }));
 }
 
-/** A secret, typed or pasted on one line. More lines would be lost, or go to the shell: they are caught and the value is refused. */
+/** A secret, typed or pasted on one line. Further pasted lines would be lost or reach the shell: they are consumed and the value is refused. */
 export async function askSecret(host: Host, message: string): Promise<string> {
   const { password } = await import('@clack/prompts');
   const stdin = host.stdin as NodeJS.ReadStream;
@@ -50,7 +50,7 @@ export async function askSecret(host: Host, message: string): Promise<string> {
     stdin.resume();
     await new Promise((done) => setTimeout(done, 40));
     // safety: cli-pasted-lines
-    if (hasMore) throw usage('A prompt takes one line, and more was pasted.', 'Pass it through stdin: svc set NAME < FILE');
+    if (hasMore) throw usage('The prompt accepts only one line, but several were pasted.', 'Pass the value on stdin: svc set NAME < FILE');
     return given;
   } finally {
     stdin.off('data', seen);
@@ -61,7 +61,7 @@ export async function askSecret(host: Host, message: string): Promise<string> {
 
 const MOST = 1024 * 1024;
 
-/** All of stdin as text. @param what names it in errors */
+/** All of stdin as text. @param what the name of the input in errors */
 export async function readStdin(host: Host, what: string): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -73,14 +73,14 @@ export async function readStdin(host: Host, what: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
   } catch {
-    throw usage(`${what} from stdin is no UTF-8 text.`, 'Encode it, for example with base64');
+    throw usage(`${what} from stdin is not UTF-8 text.`, 'Encode it, for example with base64');
   }
 }
 
-/** A text of one line loses the line break that echo adds; a text of several lines, such as a PEM file, stays as it is. */
+/** Removes the line break that echo adds to a single line; text of several lines, such as a PEM file, is unchanged. */
 export const withoutEchoedBreak = (text: string): string => text.replace(/^([^\r\n]*)\r?\n$/, '$1');
 
-/** One of several. */
+/** A choice from a list. */
 export async function choose(host: Host, message: string, among: string[], initial?: string): Promise<string> {
   const { select } = await import('@clack/prompts');
   const options = among.map((value) => ({ value, label: clean(value) }));

@@ -1,4 +1,4 @@
-// docs/reference/cli.md, made from the tree of commands.
+// Generates docs/reference/cli.md from the command tree.
 
 import { COMMANDS, type Entry } from './commands/index.ts';
 import { commonOptions } from './common.ts';
@@ -9,17 +9,17 @@ import { type Leaf, leaves } from './tree.ts';
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
 const VARIABLES: Record<string, string> = {
-  SVC_URL: "the vault's address",
-  SVC_ORG_ID: 'the organisation',
-  SVC_ENVIRONMENT: 'the environment, by its slug or id',
-  SVC_PROFILE: 'the profile of `svc login`; `default` where there is none',
-  SVC_TOKEN: 'an API key or another token, used in place of what `svc login` stored',
-  SVC_TRUST_ID: 'the trust that accepts the OIDC token of the job; used where nothing is stored',
-  'SVC_ID_TOKEN, SVC_ID_TOKEN_FILE': 'the OIDC token, or a file with it, on platforms where svc does not find it by itself',
-  SVC_REASON: 'why; the audit log keeps it with each request',
-  BOOTSTRAP_TOKEN: 'the bootstrap token of a deployment, for `svc org` alone',
-  SVC_KEYCHAIN: '`off`: store credentials in files, never in the keychain of the system',
-  NO_COLOR: 'no colours',
+  SVC_URL: 'address of the vault',
+  SVC_ORG_ID: 'id of the organisation',
+  SVC_ENVIRONMENT: 'slug or id of the environment',
+  SVC_PROFILE: 'profile of `svc login`; default: `default`',
+  SVC_TOKEN: 'API key or other token, used instead of the stored credential',
+  SVC_TRUST_ID: 'id of the trust that accepts the OIDC token of the job; used if no credential is stored',
+  'SVC_ID_TOKEN, SVC_ID_TOKEN_FILE': 'OIDC token, or a file that contains it, on platforms where svc does not find it automatically',
+  SVC_REASON: 'reason to record in the audit log with each request',
+  BOOTSTRAP_TOKEN: 'bootstrap token of a deployment, used only by `svc org`',
+  SVC_KEYCHAIN: '`off`: store credentials in files, never in the system keychain',
+  NO_COLOR: 'disables colours',
 };
 
 /** The page. */
@@ -31,20 +31,20 @@ export async function referencePage(): Promise<string> {
 
 const INTRO = `# Command line
 
-What \`svc\` takes. [Command line](../guides/cli.md) shows how to use it. \`svc COMMAND --help\` says the same in the terminal. This page is made from
+The commands and options of \`svc\`. For how to use them, see [Command line](../guides/cli.md). \`svc COMMAND --help\` shows the same text. This page is generated from
 the commands; a test compares it with them.`;
 
 const exitCodes = () =>
   [
     '## Exit codes',
     '',
-    'They are stable.',
+    'Exit codes are stable.',
     '',
     '| code | meaning |',
     '|---|---|',
     ...Object.values(EXIT_CODES).map(([code, what]) => `| ${code} | ${what} |`),
     '',
-    '`svc run` ends with the exit code of its command.',
+    '`svc run` exits with the exit code of its command.',
   ].join('\n');
 
 const variables = () =>
@@ -58,33 +58,44 @@ const variables = () =>
 
 const settings = `## Settings
 
-Address, organisation and environment come from the first of these that has them: the option, the variable, \`.svc.json\` of the directory or the nearest
-one above it, the profile. Without an environment, the default one of the organisation is meant.
+Address, organisation and environment are read from the first of these that sets them: the option, the variable, \`.svc.json\` in the directory or the nearest
+parent directory, the profile. If no environment is set, svc uses the organisation's default environment.
 
-| file | holds |
+| file | content |
 |---|---|
-| \`.svc.json\` | \`url\`, \`org\`, \`environment\`. Nothing else is accepted |
-| \`~/.config/svc/config.json\` | profiles: the same for each, written by \`svc login\`. \`$XDG_CONFIG_HOME\` and, on Windows, \`%APPDATA%\` replace \`~/.config\` |
-| \`~/.config/svc/credentials/\` | a file for each profile and address, readable by you alone: the credential, or that it is in the keychain |
-| \`~/.config/svc/fallback.key\` | the key of [fallback copies](../guides/cli.md#when-the-vault-cannot-be-reached), where there is no keychain |`;
+| \`.svc.json\` | \`url\`, \`org\`, \`environment\`. Other fields are refused |
+| \`~/.config/svc/config.json\` | profiles with the same fields, written by \`svc login\`. \`$XDG_CONFIG_HOME\` and, on Windows, \`%APPDATA%\` replace \`~/.config\` |
+| \`~/.config/svc/credentials/\` | one file for each profile and address, readable only by you: the credential, or a note that it is in the keychain |
+| \`~/.config/svc/fallback.key\` | the key of [fallback copies](../guides/cli.md#when-the-vault-cannot-be-reached), if there is no keychain |`;
 
 const reserved = () =>
   [
     '## Reserved names',
     '',
-    '`svc run` sets none of these variables, in any case of letters, unless `--allow-reserved` names them:',
+    '`svc run` does not set these variables, in upper or lower case, unless `--allow-reserved` lists them:',
     '',
-    reservedNames()
-      .map((name) => `\`${name}\``)
-      .join(', '),
+    '```text',
+    ...rowsOf(reservedNames()),
+    '```',
   ].join('\n');
+
+/** Names in rows that fit on a screen. */
+function rowsOf(names: string[]): string[] {
+  const rows: string[] = [''];
+  for (const name of names) {
+    const row = `${rows.at(-1)} ${name}`.trim();
+    if (row.length > 100) rows.push(name);
+    else rows[rows.length - 1] = row;
+  }
+  return rows;
+}
 
 function common(commands: Leaf[]): string {
   const all = Object.assign({}, ...commands.map(({ command }) => commonOptions(command))) as Record<string, string>;
   return [
     '## Common options',
     '',
-    'Every command has `--json` and `--help`. Commands that ask the vault have the others, as far as they mean something there.',
+    'Every command has `--json` and `--help`. Commands that send requests to the vault have the other options where they apply.',
     '',
     '| option | meaning |',
     '|---|---|',

@@ -1,5 +1,5 @@
-// Secrets by their names. Invariant: looking a secret up by its name reads no value, so it leaves no read in the audit log and needs no
-// permission to read.
+// Looks up secrets by name. Invariant: a look-up does not read the value, so it creates no read entry in the audit log and does not need
+// permission to read values.
 import type { components, Vault } from '@secrets-vault/client';
 import type { Context } from './context.ts';
 import { CliError, usage } from './errors.ts';
@@ -9,24 +9,25 @@ export type SecretInfo = components['schemas']['Secret'];
 
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/;
 
-/** A name of a secret. What holds `=` is refused without repeating it, since a value follows. */
+/** Validates the name of a secret. A text with `=` is refused without repeating it, because it probably contains a value. */
 export function secretNamed(text: string): string {
   // safety: cli-value-in-name
   if (text.includes('=')) throw valueInArgument();
-  if (!NAME.test(text)) throw usage('A name has up to 255 characters of A-Z, a-z, 0-9, _, ., / and -.');
+  if (!NAME.test(text))
+    throw usage('A secret name must have at most 255 characters of A-Z, a-z, 0-9, _, ., / and -, and begin with a letter, digit or _.');
   return text;
 }
 
-/** What is said where a value stands on the command line. */
+/** The error for a value on the command line. */
 export const valueInArgument = () =>
   usage(
-    'A value is not taken from the command line. Other users of this machine see arguments, and the history of the shell keeps them.',
-    'Type it at the prompt of svc set NAME, or pass it through stdin: svc set NAME < FILE. If it was real, replace it where it was issued',
+    'Values are not accepted on the command line. Other users of this machine can see arguments, and the shell history keeps them.',
+    'Type the value at the prompt of svc set NAME, or pass it on stdin: svc set NAME < FILE. If this was a real value, rotate it',
   );
 
 type Filters = { status?: 'active' | 'expired' | 'revoked' | 'deleted'; prefix?: string; type?: SecretInfo['type']; tag?: string };
 
-/** Secrets of an environment, without values, as far as `most`. */
+/** Up to `most` secrets of an environment, without values. */
 export async function listSecrets(
   vault: Vault,
   environment: string | undefined,
@@ -40,7 +41,7 @@ export async function listSecrets(
   });
 }
 
-/** The rows of a paged list, as far as `most`. */
+/** Up to `most` rows of a paginated list. */
 export async function pages<Row>(
   most: number,
   fetchPage: (limit: number, cursor: string | undefined) => Promise<{ data: Row[]; next_cursor: string | null }>,
@@ -55,7 +56,7 @@ export async function pages<Row>(
   return rows;
 }
 
-/** The secret of a name, without its value. */
+/** The secret of this name, without its value. Throws if there is none. */
 export async function findSecret(context: Context, name: string, status?: Filters['status']): Promise<SecretInfo> {
   const found = await lookUpSecret(context, name, status);
   if (found) return found;
@@ -64,11 +65,11 @@ export async function findSecret(context: Context, name: string, status?: Filter
   throw new CliError(`There is no ${status === 'deleted' ? 'deleted ' : ''}secret ${clean(name)}${where}.`, {
     exit: 'notFound',
     code: 'NOT_FOUND',
-    next: `See what there is: svc list${status === 'deleted' ? ' --status deleted' : ''}`,
+    next: `List the secrets: svc list${status === 'deleted' ? ' --status deleted' : ''}`,
   });
 }
 
-/** The same, or undefined. */
+/** Like `findSecret`, but returns undefined if there is none. */
 export async function lookUpSecret(context: Context, name: string, status?: Filters['status']): Promise<SecretInfo | undefined> {
   const { vault } = await context.vault();
   const rows = await listSecrets(vault, context.setting('environment')?.value, { prefix: secretNamed(name), status });

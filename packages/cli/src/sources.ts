@@ -1,7 +1,8 @@
-// Which tool made an export. Invariant: a form is recognised by what only that tool writes; where several fit, none is guessed.
+// Detects which tool wrote an export. Invariant: a format is recognised by fields that only that tool writes; if several match, svc does not
+// guess.
 import path from 'node:path';
 
-/** What the vault imports, by the names of its API. */
+/** The import sources, as named in the API. */
 export const SOURCES = [
   'dotenv',
   'vault',
@@ -29,7 +30,7 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const each = (value: unknown, test: (item: unknown) => boolean) => Array.isArray(value) && value.length > 0 && value.every(test);
 const someItem = (value: unknown, test: (item: unknown) => boolean) => test(value) || each(value, test);
 
-/** One answer of Vault, by its fields; a map of path → answer is the other form. */
+/** Whether this is a response of HashiCorp Vault, by its fields. The other format is a map of path → response. */
 const isVaultAnswer = (value: unknown) => has(value, 'request_id', 'lease_id', 'data') || has(value, 'request_id', 'mount_type', 'data');
 
 const TESTS: Record<Exclude<ImportSource, 'dotenv'>, (json: unknown) => boolean> = {
@@ -68,7 +69,7 @@ const TESTS: Record<Exclude<ImportSource, 'dotenv'>, (json: unknown) => boolean>
 const ENV_FILE = /^(\.env(\..+)?|.+\.env|\.dev\.vars(\..+)?)$/;
 const ASSIGNMENT = /^\s*(?:export\s+)?[\w.-]+\s*=/m;
 
-/** The sources that an export can be of: one, where it is clear. */
+/** The sources that match an export. */
 export function sourcesOf(file: string, text: string): ImportSource[] {
   let json: unknown;
   try {

@@ -1,12 +1,12 @@
-// Stored credentials: in the keychain of the system, or in a 0600 file where there is none. Each belongs to one profile and one origin.
-// Invariant: a credential is looked up by the origin that it was made for, so it is never sent to another.
-import { createHash } from 'node:crypto';
+// Stored credentials: in the system keychain, or in a 0600 file if there is none. Each belongs to one profile and one origin.
+// Invariant: a credential is looked up by the origin it was issued for, so it is never sent to another.
 import fs from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { CliError } from './errors.ts';
 import { readPrivate, writePrivate } from './files.ts';
 
-/** A session of a terminal login: what the client renews, and whose it is. */
+/** The session of a terminal login: the tokens that the client renews, and the member. */
 export interface TerminalSession {
   token: string;
   expiresAt: string;
@@ -24,7 +24,7 @@ interface Stored {
   credential?: Credential;
 }
 
-/** The few calls of a keychain that are needed. */
+/** The keychain functions that svc uses. */
 export interface Keychain {
   get(account: string): string | null;
   set(account: string, secret: string): void;
@@ -33,10 +33,10 @@ export interface Keychain {
 
 const SERVICE = 'svc: Secrets Vault Service';
 
-/** The system's keychain; undefined where there is none that lasts. */
+/** The system keychain; undefined if there is none that survives a restart. */
 export async function systemKeychain(env: NodeJS.ProcessEnv): Promise<Keychain | undefined> {
   if (env.SVC_KEYCHAIN === 'off') return undefined;
-  // Without a session bus, Linux has only the kernel's keyring, which a restart empties.
+  // Without a session bus, Linux has only the kernel keyring, which is lost on restart.
   if (process.platform === 'linux' && !env.DBUS_SESSION_BUS_ADDRESS && !fs.existsSync(`/run/user/${process.getuid?.()}/bus`))
     return undefined;
   try {
@@ -59,11 +59,11 @@ export class CredentialStore {
   ) {}
 
   private file(origin: string, profile: string): string {
-    const digest = createHash('sha256').update(origin).digest('hex').slice(0, 24);
+    const digest = sha256(origin).slice(0, 24);
     return path.join(this.dir, 'credentials', `${profile}.${digest}.json`);
   }
 
-  /** What is on disk, if it is what this origin and profile stored. */
+  /** The stored file, if it belongs to this origin and profile. */
   private read(origin: string, profile: string): Stored | undefined {
     const text = readPrivate(this.file(origin, profile));
     if (text === undefined) return undefined;
@@ -76,7 +76,7 @@ export class CredentialStore {
     }
   }
 
-  /** Where the credential lies: the keychain, a file, or nowhere. */
+  /** Where the credential is stored: the keychain, a file, or nowhere. */
   place(origin: string, profile: string): 'keychain' | 'file' | undefined {
     return this.read(origin, profile)?.place;
   }
@@ -99,7 +99,7 @@ export class CredentialStore {
     return JSON.parse(text) as Credential;
   }
 
-  /** Stores a credential and says where it lies now. */
+  /** Stores a credential and returns where. */
   async save(origin: string, profile: string, credential: Credential): Promise<'keychain' | 'file'> {
     const text = JSON.stringify(credential);
     const place = (await this.intoKeychain(account(origin, profile), text)) ? 'keychain' : 'file';
@@ -108,7 +108,7 @@ export class CredentialStore {
     return place;
   }
 
-  /** Whether a keychain took it, and gives it back. */
+  /** Whether a keychain stored the text and returns it unchanged. */
   private async intoKeychain(name: string, text: string): Promise<boolean> {
     try {
       const keychain = await this.keychain();
@@ -119,14 +119,14 @@ export class CredentialStore {
     }
   }
 
-  /** Forgets a credential. Whether there was one. */
+  /** Deletes a credential. @returns whether there was one */
   async delete(origin: string, profile: string): Promise<boolean> {
     const place = this.place(origin, profile);
     if (place === 'keychain') {
       try {
         (await this.keychain())?.delete(account(origin, profile));
       } catch {
-        // It is gone already, or the keychain is: what is left is the file.
+        // The entry or the keychain is already gone: only the file is left.
       }
     }
     fs.rmSync(this.file(origin, profile), { force: true });
@@ -135,3 +135,9 @@ export class CredentialStore {
 }
 
 const account = (origin: string, profile: string) => `${profile} ${origin}`;
+
+/** SHA-256 in hex. node:crypto is loaded by the first call: commands that need no credential start without it. */
+function sha256(text: string): string {
+  const { createHash } = createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
+  return createHash('sha256').update(text).digest('hex');
+}

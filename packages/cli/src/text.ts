@@ -1,21 +1,21 @@
-// Text that others wrote, made harmless for a terminal; and durations as people type them. Invariant: nothing that `clean` returned moves a
-// cursor, changes a colour, hides or reorders what stands beside it.
+// Makes text from other people safe for a terminal, and parses durations. Invariant: text returned by `clean` cannot move the
+// cursor, change a colour, or hide or reorder adjacent text.
 
-/** Control characters, bidi controls, line separators and what is invisible: names, user agents and messages may hold them. */
+/** Control characters, bidi controls, line separators and invisible characters: names, user agents and messages may contain them. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
 const escaped = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
 
-/** One line that is safe to print, whatever the text holds. */
+/** The text as one line that is safe to print. */
 export const clean = (text: string): string => text.replace(UNSAFE, escaped);
 
-/** The same, with its line breaks and tabs. */
+/** Like `clean`, but keeps line breaks and tabs. */
 export const cleanLines = (text: string): string => text.replace(UNSAFE, (char) => (char === '\n' || char === '\t' ? char : escaped(char)));
 
-/** Whether a terminal would act on it. */
+/** Whether the text is safe to print unchanged. */
 export const isPlain = (text: string): boolean => cleanLines(text) === text;
 
-/** JSON that is safe to print: what JSON leaves as it is, but a terminal acts on, is escaped. */
+/** JSON that is safe to print: also escapes characters that JSON allows but a terminal interprets. */
 export const safeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(UNSAFE, (char) =>
     char === '\n' ? char : [...Array(char.length).keys()].map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
@@ -23,7 +23,7 @@ export const safeJson = (value: unknown, indent?: number): string =>
 
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** Seconds of `90`, `90s`, `15m`, `12h`, `7d`, `2w`; undefined where it is none of these. */
+/** Seconds of `90`, `90s`, `15m`, `12h`, `7d`, `2w`; undefined for any other text. */
 export function secondsOf(text: string): number | undefined {
   const [, digits, unit] = /^(\d{1,10})([smhdw]?)$/.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits) * (UNITS[unit || 's'] ?? 1);

@@ -1,16 +1,16 @@
-// The whole tree of commands, loaded: what help, the reference page and completions are made from.
+// Loads the whole command tree, from which the reference page and completions are generated.
 import { type Command, isGroup } from './command.ts';
 import { COMMANDS, type Entry } from './commands/index.ts';
 
 export interface Leaf {
-  /** Such as `key create`. */
+  /** The full name, such as `key create`. */
   name: string;
   section: Entry['section'];
   summary: string;
   command: Command;
 }
 
-/** Every command that does something. */
+/** Every command that can be run. */
 export async function leaves(): Promise<Leaf[]> {
   const found: Leaf[] = [];
   for (const [name, { section, summary, load }] of Object.entries(COMMANDS)) {

@@ -1,5 +1,5 @@
-// Calls that need no credential, and calls with one that is not stored yet. Invariant: no redirect is followed, so that a code or a token
-// goes to the vault alone.
+// Requests without a credential, or with one that is not stored yet. Invariant: redirects are not followed, so a code or a token
+// is sent only to the vault.
 import { CliError, exitOfStatus } from './errors.ts';
 import type { Host } from './host.ts';
 import { VERSION } from './version.ts';
@@ -14,7 +14,7 @@ interface Init {
   idempotencyKey?: string;
 }
 
-/** Calls the API. @param path below /api/v1 */
+/** Sends a request to the API. @param path below /api/v1 */
 export async function call<Result>(host: Host, url: string, path: string, init: Init = {}): Promise<Result> {
   const headers: Record<string, string> = { 'User-Agent': `svc/${VERSION}` };
   if (init.body) headers['Content-Type'] = 'application/json';
@@ -39,7 +39,7 @@ export async function call<Result>(host: Host, url: string, path: string, init: 
   const answer = (await response.json().catch(() => ({}))) as Answer & Result;
   if (response.ok) return answer;
   const { code, message, docs, retry_after } = answer.error ?? {};
-  throw new CliError(message ?? `${url} answered with status ${response.status}, and is perhaps no vault.`, {
+  throw new CliError(message ?? `${url} responded with status ${response.status}. It may not be a vault.`, {
     exit: exitOfStatus(response.status),
     code: code ?? 'UNEXPECTED_RESPONSE',
     status: response.status,

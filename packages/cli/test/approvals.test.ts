@@ -1,4 +1,4 @@
-// --wait: a held request is repeated once it is approved, and only that. The vault is a stand-in, since the deciders are people.
+// --wait: exactly the held request is repeated once it is approved. The vault is a stand-in, because people decide approvals.
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Machine } from './harness.ts';
@@ -43,7 +43,7 @@ const run = async (argv: string[], said: string[], stdin?: string) => {
 };
 
 describe('approval', () => {
-  it('approval: with --wait the very same request is made again once it is approved', async () => {
+  it('approval: with --wait exactly the same request is repeated once it is approved', async () => {
     const ran = await run(['set', 'A', '--wait'], ['pending', 'approved'], 'horse');
     expect(ran.code, ran.stderr).toBe(0);
     const calls = seen.filter(({ url }) => !url.includes('/approvals/'));
@@ -52,24 +52,24 @@ describe('approval', () => {
     expect(seen.filter(({ url }) => url.includes('/approvals/')).map(({ url }) => url)).toEqual(
       Array(2).fill(`/api/v1/orgs/${ORG}/approvals/${ID}?wait=25`),
     );
-    expect(ran.stderr).toContain('/approvals');
+    expect(ran.stderr).toContain(`/console/approvals/${ID}`);
   });
 
-  it('approval: a rejected or cancelled request is not made again', async () => {
+  it('approval: a rejected or cancelled request is not repeated', async () => {
     for (const decision of ['rejected', 'cancelled', 'expired']) {
       expect((await run(['get', 'A', '--wait'], [decision])).code).toBe(4);
       expect(seen.filter(({ approval }) => approval)).toEqual([]);
     }
   });
 
-  it('approval: without --wait nothing is waited for; with --approval the header is sent at once', async () => {
+  it('approval: without --wait svc does not wait; with --approval the header is sent immediately', async () => {
     expect((await run(['get', 'A'], [])).code).toBe(8);
     expect(seen).toHaveLength(1);
     expect(await run(['get', 'A', '--approval', ID], [])).toMatchObject({ code: 0, stdout: 'v' });
     expect(seen.map(({ approval }) => approval)).toEqual([ID]);
   });
 
-  it('approval: an id that is no id names no path', async () => {
+  it('approval: a malformed id is not used in a path', async () => {
     named = '../../whoami';
     expect((await run(['get', 'A', '--wait'], ['approved'])).code).toBe(8);
     expect(seen).toHaveLength(1);

@@ -1,4 +1,4 @@
-// What others put into names, files, settings and arguments, and what svc must not do with it.
+// Attacks through names, files, settings and arguments.
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { Machine, signedIn } from './harness.ts';
 const VALUE = 'correct-horse-battery';
 let at: Awaited<ReturnType<typeof signedIn>>;
 let machine: Machine;
-/** A vault of somebody else: it keeps what it was sent. */
+/** A vault of an attacker, which records the requests it gets. */
 let hostile: http.Server;
 let hostileUrl: string;
 const stolen: string[] = [];
@@ -47,29 +47,34 @@ describe('value in an argument', () => {
     [VALUE],
   ])('value in argv: svc %s %s %s is refused, and the error does not repeat it', async (...argv) => {
     for (const more of [[], ['--json']]) {
-      const ran = await machine.svc([...argv, ...more]);
+      const ran = await machine.svc([...argv, ...more], { stdin: 'from stdin' });
       expect(ran.code).toBe(2);
       expect(ran.stdout + ran.stderr).not.toContain(VALUE);
+      if (argv.length > 1 && !argv.some((arg) => arg.startsWith('--'))) expect(ran.stderr).toContain('not accepted on the command line');
     }
   });
 
-  it('token in argv: one of ours is refused wherever it stands, and nothing is sent', async () => {
+  it('token in argv: a vault token is refused in every position, and nothing is sent', async () => {
     const before = stolen.length;
-    for (const argv of [
-      ['login', at.key],
-      ['get', 'X', '--url', hostileUrl, '--reason', at.key],
-      ['list', '--prefix', `x${at.key}`],
-    ]) {
-      const ran = await machine.svc(argv);
-      expect(ran.code).toBe(2);
-      expect(ran.stderr).not.toContain(at.key);
-    }
+    const refresh = `svcref_org_${'a'.repeat(22)}.ses_${'b'.repeat(22)}.1.${'c'.repeat(43)}`;
+    const device = `svcdc_BCDFGHJK.${'d'.repeat(43)}.${'e'.repeat(43)}`;
+    for (const token of [at.key, refresh, device])
+      for (const argv of [
+        ['login', token],
+        ['get', 'X', '--url', hostileUrl, '--reason', token],
+        ['list', '--prefix', `x${token}`],
+      ]) {
+        const ran = await machine.svc(argv);
+        expect(ran.code).toBe(2);
+        expect(ran.stderr).toContain('An argument contains a token');
+        expect(ran.stderr).not.toContain(token);
+      }
     expect(stolen).toHaveLength(before);
   });
 });
 
 describe('hostile .svc.json', () => {
-  it('credential: one that is stored for a vault goes to no other address', async () => {
+  it('credential: a credential stored for one vault is not sent to another address', async () => {
     project({ url: hostileUrl, org: at.org, environment: 'production' });
     const before = stolen.length;
     for (const argv of [['get', 'X'], ['list'], ['whoami'], ['run', '--', 'true'], ['login'], ['logout']])
@@ -83,7 +88,7 @@ describe('hostile .svc.json', () => {
     withoutProject();
   });
 
-  it('credential: a file that was stored for one address is not read for another', async () => {
+  it('credential: a file stored for one address is not read for another', async () => {
     const dir = path.join(machine.config, 'credentials');
     const [name = ''] = fs.readdirSync(dir);
     await machine.svc(['login', '--url', hostileUrl, '--key-stdin', '--profile', 'hostile'], {
@@ -125,11 +130,11 @@ describe('hostile .svc.json', () => {
     fs.chownSync(file, 12_345, 12_345);
     const ran = await machine.svc(['whoami']);
     expect(ran).toMatchObject({ code: 2 });
-    expect(ran.stderr).toContain('belongs to somebody else');
+    expect(ran.stderr).toContain('belongs to another user');
     fs.rmSync(file);
   });
 
-  it('configuration: what is no file does not hang svc', async () => {
+  it('configuration: a path that is not a regular file does not hang svc', async () => {
     fs.mkdirSync(path.join(machine.work, '.svc.json'));
     expect((await machine.svc(['whoami'])).code).toBe(2);
     withoutProject();
@@ -143,7 +148,7 @@ describe('hostile .svc.json', () => {
 describe('files of svc', () => {
   const credential = () => path.join(machine.config, 'credentials', fs.readdirSync(path.join(machine.config, 'credentials'))[0] ?? '');
 
-  it('credential store: a file that others may read, or that is a link, is refused', async () => {
+  it('credential store: a file that other users can read, or a link, is refused', async () => {
     fs.chmodSync(credential(), 0o644);
     const readable = await machine.svc(['whoami']);
     expect(readable).toMatchObject({ code: 2 });
@@ -159,7 +164,7 @@ describe('files of svc', () => {
     expect((await machine.svc(['whoami'])).code).toBe(0);
   });
 
-  it('credential store: writing replaces a link, and does not follow it', async () => {
+  it('credential store: writing replaces a link instead of following it', async () => {
     const target = path.join(machine.dir, 'target.txt');
     fs.writeFileSync(target, 'mine');
     const link = path.join(machine.work, 'out.env');
@@ -170,18 +175,18 @@ describe('files of svc', () => {
     expect(fs.lstatSync(link).isFile()).toBe(true);
   });
 
-  it('profile: its name is no path', async () => {
+  it('profile: a path is not accepted as a name', async () => {
     for (const name of ['../x', 'a/b', '.', 'A B', '__proto__']) expect((await machine.svc(['whoami', '--profile', name])).code).toBe(2);
   });
 });
 
 describe('terminal', () => {
   const DIM = new RegExp(`${String.fromCharCode(27)}\\[2?2m`, 'g');
-  /** Whether a terminal would do something with it. */
+  /** Whether a terminal would interpret the text. */
   const actsOn = (text: string) => /[^\P{Cc}\n\t]|\p{Cf}/u.test(text);
   const ESCAPES = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\r\nfake line';
 
-  it('escape sequences: those in descriptions, user agents, reasons and names of keys act on nothing', async () => {
+  it('escape sequences: descriptions, user agents, reasons and key names are escaped', async () => {
     const api = (method: string, where: string, body: object, headers = {}) =>
       fetch(`${at.url}/api/v1/orgs/${at.org}${where}`, {
         method,
@@ -224,14 +229,15 @@ describe('terminal', () => {
         }
   });
 
-  it('escape sequences: a terminal gets a value with them made visible, a pipe gets the value itself', async () => {
+  it('escape sequences: a terminal gets a value with visible escapes, a pipe gets the exact value', async () => {
+    await machine.svc(['set', 'ESCAPED', '--raw'], { stdin: ESCAPES });
     const shown = await machine.svc(['get', 'ESCAPED'], { terminal: true });
     expect(shown.stdout).not.toContain('\u001b');
     expect(shown.stderr).toContain('Control characters');
     expect((await machine.svc(['get', 'ESCAPED'])).stdout).toBe(ESCAPES);
   });
 
-  it('escape sequences: those in an error of the vault act on nothing', async () => {
+  it('escape sequences: errors of the vault are escaped', async () => {
     const server = http.createServer((_, response) => {
       response.writeHead(403, { 'Content-Type': 'application/json', 'Request-Id': 'req_1' });
       response.end(
@@ -248,7 +254,7 @@ describe('terminal', () => {
     server.close();
   });
 
-  it('colour: none where stdout is no terminal, where NO_COLOR is set, and with --json', async () => {
+  it('colour: none if stdout is not a terminal, if NO_COLOR is set, or with --json', async () => {
     expect((await machine.svc(['list'], { terminal: true })).stdout).toContain('\u001b[2m');
     expect((await machine.svc(['list'])).stdout).not.toContain('\u001b');
     expect((await machine.svc(['list'], { terminal: true, env: { NO_COLOR: '1' } })).stdout).not.toContain('\u001b');
@@ -257,7 +263,7 @@ describe('terminal', () => {
 });
 
 describe('connection', () => {
-  it('redirect: none is followed, with or without a credential', async () => {
+  it('redirect: not followed, with or without a credential', async () => {
     const before = stolen.length;
     const server = http.createServer((request, response) => {
       response.writeHead(307, { Location: `${hostileUrl}${request.url}` });
@@ -275,7 +281,7 @@ describe('connection', () => {
     server.close();
   });
 
-  it('plain http: a token is sent over it to this machine alone', async () => {
+  it('plain http: a token is sent over http only to this machine', async () => {
     for (const url of [
       'http://vault.example.com',
       'http://127.0.0.1.example.com',

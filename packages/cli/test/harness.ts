@@ -1,4 +1,4 @@
-// One machine for a test of svc: a directory, a configuration of its own, and what a command printed.
+// One machine for a test of svc: a directory, its own configuration, and the output of commands.
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -78,14 +78,14 @@ export class Machine {
   }
 
   /** Starts the built svc as a process. */
-  spawn(argv: string[], given: Given = {}): ChildProcess & { done: Promise<Ran>; said: () => string } {
+  spawn(argv: string[], given: Given = {}): ChildProcess & { done: Promise<Ran>; said: () => string; complained: () => string } {
     const child = spawn(process.execPath, [BIN, ...argv], { cwd: this.work, env: { ...this.env, ...given.env }, stdio: 'pipe' });
     const texts = { stdout: '', stderr: '' };
     child.stdout.on('data', (data) => (texts.stdout += data));
     child.stderr.on('data', (data) => (texts.stderr += data));
     child.stdin.end(given.stdin ?? '');
     const done = new Promise<Ran>((ended) => child.once('close', (code, signal) => ended({ code: code ?? -1, ...texts, json: signal })));
-    return Object.assign(child, { done, said: () => texts.stdout });
+    return Object.assign(child, { done, said: () => texts.stdout, complained: () => texts.stderr });
   }
 
   write(name: string, text: string): string {
@@ -105,7 +105,7 @@ export async function signedIn(): Promise<{ machine: Machine; url: string; org: 
   return { machine, url, org, key };
 }
 
-/** Waits until something holds: what happens in another process has no event here. */
+/** Polls until a condition holds: another process gives no event to wait for. */
 export async function until(holds: () => boolean | Promise<boolean>, within = 15_000): Promise<void> {
   for (const end = Date.now() + within; Date.now() < end; ) {
     if (await holds()) return;

@@ -1,4 +1,4 @@
-// Signing in by a browser (RFC 8628), in CI, and what is stored of it.
+// Signing in with a browser (RFC 8628) and in CI, and the stored credentials.
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
@@ -40,7 +40,7 @@ beforeAll(async () => {
   browser = (where, body) => bare(where, body, { Authorization: `Bearer ${jwt}` });
 });
 
-/** Signs in by a browser, which confirms as soon as it is opened. */
+/** Signs in with a browser, which confirms as soon as it is opened. */
 async function login(machine: Machine, decision: 'confirm' | 'deny' = 'confirm') {
   const { PassThrough } = await import('node:stream');
   const stderr = new PassThrough();
@@ -62,7 +62,7 @@ const credentialOf = (machine: Machine) => {
 };
 
 describe('device login', () => {
-  it('device login: the code is confirmed in a browser, the session is renewed for several processes, and logout ends it', async () => {
+  it('device login: a code is confirmed in a browser, several processes renew the session, and logout ends it', async () => {
     const machine = new Machine();
     const signedIn = await login(machine);
     expect(signedIn).toMatchObject({ code: 0, json: { kind: 'member', org_id: at.org, url: at.url, stored_in: 'file' } });
@@ -81,13 +81,13 @@ describe('device login', () => {
     expect((await machine.svc(['whoami', '--url', at.url], { env: { SVC_TOKEN: renewed.token } })).code).toBe(3);
   });
 
-  it('device login: a refused code is exit code 4, and nothing is stored', async () => {
+  it('device login: a refused code exits with 4, and nothing is stored', async () => {
     const machine = new Machine();
     expect((await login(machine, 'deny')).code).toBe(4);
     expect(fs.existsSync(machine.config)).toBe(false);
   });
 
-  it('device login: it waits while nobody has decided, slows down when told, and opens no address that is none', async () => {
+  it('device login: svc polls while the code is pending, slows down when asked, and opens only http addresses', async () => {
     const polls: number[] = [];
     let uri = 'https://vault.example.com/device';
     const codes = ['AUTHORIZATION_PENDING', 'SLOW_DOWN', 'CODE_EXPIRED'];
@@ -119,7 +119,7 @@ describe('device login', () => {
 });
 
 describe('credential store', () => {
-  it('keychain: where there is one, no file holds the credential', async () => {
+  it('keychain: if there is one, no file contains the credential', async () => {
     const kept = new Map<string, string>();
     const keychain: Keychain = {
       get: (name) => kept.get(name) ?? null,
@@ -138,7 +138,7 @@ describe('credential store', () => {
     expect(kept.size).toBe(0);
   });
 
-  it('keychain: one that takes nothing is not relied on', async () => {
+  it('keychain: a keychain that does not store the credential is not used', async () => {
     const broken = {
       keychain: async () => ({
         get: () => null,
@@ -161,7 +161,7 @@ describe('credential store', () => {
 });
 
 describe('workload identity', () => {
-  it('workload identity: a job exchanges its OIDC token by itself, and the child does not get it', async () => {
+  it('workload identity: a job exchanges its OIDC token automatically, and the child does not get it', async () => {
     const keys = (await crypto.subtle.generateKey({ name: 'Ed25519' }, true, ['sign', 'verify'])) as CryptoKeyPair;
     const jwk = { ...(await crypto.subtle.exportKey('jwk', keys.publicKey)), kid: 'k1', alg: 'EdDSA', use: 'sig' };
     const issuer = 'https://ci.example.com';

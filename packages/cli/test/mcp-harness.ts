@@ -1,4 +1,4 @@
-// A test of svc mcp: the official client, which starts the built svc, and a server of somebody else that repeats what it gets.
+// Tests of svc mcp: the official client, which starts the built svc, and a third-party server that echoes its requests.
 import http from 'node:http';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -21,7 +21,7 @@ export interface Agent {
   close(): Promise<void>;
 }
 
-/** Starts svc mcp as an MCP client does. */
+/** Starts svc mcp the way an MCP client does. */
 export async function mcp(machine: Machine, argv: string[], env: Record<string, string>): Promise<Agent> {
   const all = { ...machine.env, ...env } as Record<string, string>;
   const transport = new StdioClientTransport({
@@ -63,7 +63,7 @@ export interface Echo {
   close(): void;
 }
 
-/** A server that repeats what it gets, in its headers and its body. @param other where /redirect leads */
+/** A server that echoes each request, in its headers and its body. @param other the target of /redirect */
 export async function startEcho(other = 'http://127.0.0.1:1'): Promise<Echo> {
   const seen: Echo['seen'] = [];
   const server = http.createServer(async (request, response) => {

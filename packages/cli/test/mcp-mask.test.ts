@@ -1,4 +1,4 @@
-// Masking: what of a value is found in outputs, in which encodings, and what is not.
+// Masking: in which encodings a value is found in outputs, and in which it is not.
 import { describe, expect, it } from 'vitest';
 import { Masker } from '../src/mcp/mask.ts';
 import { expand, referencesIn } from '../src/mcp/references.ts';
@@ -74,12 +74,12 @@ describe('masking', () => {
     }
   });
 
-  it('masking: what is no value stays as it is, whatever its bytes', () => {
+  it('masking: other output is unchanged, whatever its bytes', () => {
     for (const text of ['', 'plain', 'ünï \u{1f511} \\u00 %4 &amp; +', '{"a": "\\n"}', 'deadbeef: 7365 6372', 'a\0b', '[svc:KEY]'])
       expect(masked(text)).toBe(text);
   });
 
-  it('masking: values that overlap or hold one another leave nothing', () => {
+  it('masking: values that overlap or contain each other are masked completely', () => {
     const masker = new Masker();
     for (const [name, value] of [
       ['SHORT', 'horse'],
@@ -90,7 +90,7 @@ describe('masking', () => {
     expect(masker.mask('x correct-horse-battery-staple y horse')).toBe('x [svc:LONG] y [svc:SHORT]');
   });
 
-  it('masking: long lines of a value are masked each by itself, and so is the value without its last line break', () => {
+  it('masking: long lines of a value are masked separately, and so is the value without its final line break', () => {
     const pem = `-----BEGIN PRIVATE KEY-----\n${'Ab3d'.repeat(16)}\n${'Xy9z'.repeat(16)}\n-----END PRIVATE KEY-----\n`;
     for (const text of [
       pem.trim(),
@@ -102,7 +102,7 @@ describe('masking', () => {
       expect(masked(text, pem)).not.toMatch(/Ab3dAb3d|Xy9zXy9z/);
   });
 
-  it('masking: an output that was cut does not end in the beginning of a value', () => {
+  it('masking: a cut output does not end in the beginning of a value', () => {
     const masker = new Masker();
     masker.add('KEY', PLAIN);
     for (let cut = 1; cut < PLAIN.length; cut++) {
@@ -112,16 +112,16 @@ describe('masking', () => {
     }
   });
 
-  it('masking: tokens of the vault are masked whether they were placed or not', () => {
+  it('masking: tokens of the vault are masked even if the server did not use them', () => {
     for (const prefix of ['svc_live_', 'svcsess_', 'svcag_', 'svc_agent_', 'svcprov_', 'svcbg_'])
       expect(new Masker().mask(`T=${prefix}${'Ab1'.repeat(16)}.`)).toBe('T=[svc credential].');
   });
 
-  it('masking: parts of a value are not masked, so that nobody finds one out character by character', () => {
+  it('masking: parts of a value are not masked, so that it cannot be found character by character', () => {
     expect(masked(PLAIN.slice(0, -1), PLAIN)).toBe(PLAIN.slice(0, -1));
   });
 
-  it('masking: a quarter of a megabyte and a hundred values take less than a few seconds', () => {
+  it('masking: a quarter of a megabyte with a hundred values takes less than a few seconds', () => {
     const masker = new Masker();
     for (let n = 0; n < 100; n++) masker.add(`K${n}`, `value-${n}-${'x'.repeat(30)}`);
     const started = process.cpuUsage();
@@ -132,12 +132,12 @@ describe('masking', () => {
 });
 
 describe('references', () => {
-  it('reference: names are found once, and what stands around stays', () => {
+  it('reference: each name is found once, and the surrounding text is kept', () => {
     expect(referencesIn(['Bearer {{svc:A}}', '{{ svc: app/b.c-d }}{{svc:A}}', 'none'])).toEqual(['A', 'app/b.c-d']);
     expect(expand('x{{svc:A}}y{{ SVC:A }}', () => '1')).toBe('x1y1');
   });
 
-  it('reference: one in a value is not expanded, and neither is $& of a replacement', () => {
+  it('reference: a reference inside a value is not expanded, and neither is $& in a replacement', () => {
     expect(expand('{{svc:A}}{{svc:B}}', (name) => (name === 'A' ? '{{svc:B}}' : '$&$1'))).toBe('{{svc:B}}$&$1');
     expect(expand('{{svc:A}}}', () => '{{svc:B}')).toBe('{{svc:B}}');
   });

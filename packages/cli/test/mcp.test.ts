@@ -1,4 +1,4 @@
-// svc mcp as an MCP client sees it: its tools, what they answer, whose credential it takes, and what the audit log has of it.
+// svc mcp as an MCP client sees it: its tools and their results, the credentials it accepts, and its audit log entries.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts of children are texts here.
 import fs from 'node:fs';
 import http from 'node:http';
@@ -44,7 +44,7 @@ afterAll(async () => {
 });
 
 describe('tools', () => {
-  it('tools: each has a schema, a description and hints; plaintext and hosts have to be allowed', async () => {
+  it('tools: each has a schema, a description and hints; plaintext and hosts must be allowed', async () => {
     const { tools } = await agent.client.listTools();
     const names = tools.map(({ name }) => name).sort();
     expect(names).toEqual([
@@ -67,7 +67,7 @@ describe('tools', () => {
     expect(agent.stderr()).not.toContain(token);
   });
 
-  it('tools: arguments that are not in the schema are refused', async () => {
+  it('tools: arguments outside the schema are refused', async () => {
     for (const [name, given] of [
       ['check_secret', {}],
       ['check_secret', { name: 'API_KEY', reveal: true }],
@@ -82,7 +82,7 @@ describe('tools', () => {
 });
 
 describe('secrets', () => {
-  it('list_secrets: shows names and metadata of what the agent may use, page by page', async () => {
+  it('list_secrets: returns names and metadata of the secrets the agent may use, page by page', async () => {
     const first = await agent.call('list_secrets', { limit: 1 });
     const rest = await agent.call('list_secrets', { cursor: first.json.next_cursor });
     const all = [...first.json.secrets, ...rest.json.secrets];
@@ -91,13 +91,13 @@ describe('secrets', () => {
     expect(first.text + rest.text).not.toMatch(/correct-horse|debug/);
   });
 
-  it('check_secret: says whether a secret exists; one outside of the grants looks like none', async () => {
+  it('check_secret: returns whether a secret exists; a secret outside the grants appears as nonexistent', async () => {
     expect((await agent.call('check_secret', { name: 'API_KEY' })).json).toMatchObject({ exists: true, version: 1, rotation_due_at: null });
     expect((await agent.call('check_secret', { name: 'OTHER' })).json).toEqual({ name: 'OTHER', exists: false });
     expect((await agent.call('check_secret', { name: 'API_NONE' })).json).toEqual({ name: 'API_NONE', exists: false });
   });
 
-  it('rotate_secret: makes a new version, shows no value, and masks the new one', async () => {
+  it('rotate_secret: creates a new version, returns no value, and masks the new one', async () => {
     await put('API_ROTATED', 'old-value-of-it');
     const { text, json } = await agent.call('rotate_secret', { name: 'API_ROTATED', length: 40 });
     expect(json).toMatchObject({ rotated: true, name: 'API_ROTATED', version: 2 });
@@ -110,7 +110,7 @@ describe('secrets', () => {
 });
 
 describe('run_command', () => {
-  it('run_command: values are in env and stdin, and masked in what comes back', async () => {
+  it('run_command: values are in env and stdin, and masked in the output', async () => {
     const script =
       'process.stdin.on("data", (d) => console.log("in:" + d)); console.log("env:" + process.env.URL); console.error(process.env.URL.length)';
     const ran = await agent.run([process.execPath, '-e', script], { env: { URL: 'x://{{svc:API_KEY}}@h' }, stdin: '{{svc:app/config}}!' });
@@ -124,13 +124,13 @@ describe('run_command', () => {
   it('run_command: exit codes, missing programs, and directories', async () => {
     fs.mkdirSync(path.join(machine.work, 'sub'), { recursive: true });
     expect(await agent.run(['sh', '-c', 'exit 7'])).toMatchObject({ isError: true, json: { exit_code: 7 } });
-    expect((await agent.run(['no-such-program'])).text).toContain('There is no command');
+    expect((await agent.run(['no-such-program'])).text).toContain('does not exist');
     expect((await agent.run(['pwd'], { cwd: 'sub' })).text).toContain(path.join(machine.work, 'sub'));
     fs.symlinkSync('/', path.join(machine.work, 'root'));
     for (const cwd of ['..', '/', 'root', 'none', '/etc']) expect((await agent.run(['pwd'], { cwd })).isError).toBe(true);
   });
 
-  it('run_command: what a program starts ends with it, and when its time is over', async () => {
+  it('run_command: processes that a program starts are killed when it exits or times out', async () => {
     const file = path.join(machine.work, 'pid');
     const alive = () => {
       try {
@@ -150,11 +150,11 @@ describe('run_command', () => {
     await until(() => !alive());
   });
 
-  it('run_command: a large output is cut after it was masked, and does not fill the memory', async () => {
+  it('run_command: a large output is cut after masking, and does not exhaust memory', async () => {
     const script = `for (let n = 0; n < 3000; n++) process.stdout.write("y".repeat(n % 97) + process.env.K)`;
     const ran = await agent.run([process.execPath, '-e', script], { env: { K: '{{svc:API_KEY}}' }, max_characters: 1000 });
     expect(ran.text.length).toBeLessThan(1300);
-    expect(ran.text).toContain('characters are left out');
+    expect(ran.text).toContain('characters are omitted');
     expect(ran.text).not.toMatch(/correct|horse|battery/);
     const endless = await agent.run(['sh', '-c', 'yes "$K"'], { env: { K: '{{svc:API_KEY}}' }, timeout_seconds: 1 });
     expect(endless.text).not.toMatch(/correct|horse|battery/);
@@ -165,7 +165,7 @@ describe('run_command', () => {
 describe('http_request', () => {
   const ask = (given: object) => agent.call('http_request', { url: `${echo.url}/v1`, ...given });
 
-  it('http_request: values stand in headers, basic_auth, query and body, and are masked in the whole response', async () => {
+  it('http_request: values are used in headers, basic_auth, query and body, and masked in the whole response', async () => {
     const { text, json, isError } = await ask({
       method: 'POST',
       query: { key: '{{svc:API_KEY}}', q: 'a b' },
@@ -195,7 +195,7 @@ describe('http_request', () => {
 });
 
 describe('audit log', () => {
-  it('audit log: each use of a secret is an entry with a reason', async () => {
+  it('audit log: each use of a secret creates an entry with a reason', async () => {
     await agent.run(['true'], { env: { K: '{{svc:API_KEY}}' } });
     await agent.call('http_request', { url: echo.url, headers: { A: '{{svc:API_KEY}}' } });
     const { data } = await call(at.url, at.key, 'GET', `/orgs/${at.org}/audit-log?actor=${agentId}&action=secret.read&limit=2`);
@@ -219,7 +219,7 @@ describe('credential', () => {
     expect(unreachable.stderr).toContain('AGENT_CREDENTIAL_NEEDED');
   });
 
-  it('credential: one that was revoked ends every tool', async () => {
+  it('credential: every tool fails with a revoked credential', async () => {
     const other = await credential();
     const ended = await mcp(machine, [], { SVC_TOKEN: other.token });
     await call(at.url, at.key, 'DELETE', `/orgs/${at.org}/agent-credentials/${other.id}`);
@@ -230,7 +230,7 @@ describe('credential', () => {
     await ended.close();
   });
 
-  it('--allow-read: read_secret exists with it alone, and shows the value', async () => {
+  it('--allow-read: read_secret exists only with it, and returns the value', async () => {
     const reader = await mcp(machine, ['--allow-read'], { SVC_TOKEN: token });
     expect((await reader.call('read_secret', { name: 'API_KEY' })).json).toEqual({ name: 'API_KEY', value: VALUE });
     expect((await reader.call('read_secret', { name: 'OTHER' })).isError).toBe(true);
@@ -238,7 +238,7 @@ describe('credential', () => {
     await reader.close();
   });
 
-  it('close: when the client goes, commands end, and so does the server', async () => {
+  it('close: when the client disconnects, commands are stopped, and the server exits', async () => {
     const leaving = await mcp(machine, [], { SVC_TOKEN: token });
     const file = path.join(machine.work, 'left');
     leaving.run(['sh', '-c', 'trap "" TERM; echo $$ > left; sleep 600; sleep 600']).catch(() => {});
@@ -263,7 +263,7 @@ describe('approvals', () => {
   let held: Agent;
 
   beforeAll(async () => {
-    // A stand-in, since deciders are people.
+    // A stand-in, because people decide approvals.
     vault = http.createServer((request, response) => {
       const { url = '', headers } = request;
       const reply = (code: number, json: object) =>
@@ -288,7 +288,7 @@ describe('approvals', () => {
     vault?.close();
   });
 
-  it('approval: a held call does nothing and names the approval; once it is approved, the same call is made with it', async () => {
+  it('approval: a held call does nothing and names the approval; once approved, the same call uses it', async () => {
     const env = { A: '{{svc:HELD}}', B: '{{svc:FREE}}' };
     const before = await held.run(['sh', '-c', 'echo ran > ran; echo "$A"'], { env });
     expect(before.isError).toBe(true);
@@ -303,7 +303,7 @@ describe('approvals', () => {
     expect(used).toEqual(['mcp run_command: sh']);
   });
 
-  it('approval: what was rejected is told, and an id that is no id names no path', async () => {
+  it('approval: a rejection is reported, and a malformed id is not used in a path', async () => {
     status = 'rejected';
     expect((await held.call('wait_for_approval', { approval_id: ID })).json.status).toBe('rejected');
     expect((await held.call('wait_for_approval', { approval_id: '../../whoami' })).isError).toBe(true);

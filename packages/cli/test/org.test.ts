@@ -1,4 +1,4 @@
-// svc org: from a bootstrap token to a signed-in profile, and where the token may go.
+// svc org: from a bootstrap token to a signed-in profile, and where the token may be sent.
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
@@ -11,14 +11,14 @@ const url = inject('vaultUrl');
 const { port } = new URL(url);
 const CREATE = ['org', 'create', 'Acme', '--email', 'you@example.com'];
 
-/** A clone in which `npm start` has run. */
+/** A clone after `npm start`. */
 function clone(env: NodeJS.ProcessEnv = {}): Machine {
   const machine = new Machine({ PORT: port, ...env });
   fs.writeFileSync(path.join(machine.work, '.dev.vars'), `# Created\nMASTER_KEYS=x\nBOOTSTRAP_TOKEN=${BOOTSTRAP_TOKEN}\n`, { mode: 0o600 });
   return machine;
 }
 
-/** A server that is no vault, and what reached it. */
+/** A server that is not a vault, and the requests it received. */
 async function stranger(answer: (request: http.IncomingMessage, response: http.ServerResponse) => void) {
   const seen: http.IncomingHttpHeaders[] = [];
   const server = http.createServer((request, response) => {
@@ -29,7 +29,7 @@ async function stranger(answer: (request: http.IncomingMessage, response: http.S
   return { seen, port: String((server.address() as { port: number }).port), close: () => server.close() };
 }
 
-it('organisation: in a clone, one command creates it, stores its key and prints the link of the owner', async () => {
+it('organisation: in a clone, one command creates it, stores its key and prints the enrolment link of the owner', async () => {
   const machine = clone();
   const made = await machine.svc(CREATE);
   expect(made.code, made.stderr).toBe(0);
@@ -55,7 +55,7 @@ it('organisation: --print-key prints the key once, and stores nothing', async ()
   expect(json).toMatchObject({ org: { name: 'Acme' }, api_key: { token: expect.stringMatching(/^svc_live_/) }, stored_in: null });
 });
 
-it('organisation: a stored key is replaced only where that is wanted', async () => {
+it('organisation: a stored key is replaced only after confirmation', async () => {
   const machine = clone();
   expect((await machine.svc(CREATE)).code).toBe(0);
   const before = (await machine.svc(['whoami', '--json'])).json.org_id;
@@ -94,7 +94,7 @@ it('organisation: the token comes from a variable, a file or stdin, and never fr
   }
 });
 
-it('organisation: the token is not sent to an address that a repository or a profile names', async () => {
+it('organisation: the token is not sent to an address from a repository or a profile', async () => {
   const other = await stranger((_, response) => response.writeHead(404).end());
   const origin = `http://127.0.0.1:${other.port}`;
   const machine = clone();
@@ -110,7 +110,7 @@ it('organisation: the token is not sent to an address that a repository or a pro
   other.close();
 });
 
-it('organisation: a redirect is not followed, and what the vault answers cannot act on the terminal', async () => {
+it('organisation: a redirect is not followed, and a response cannot control the terminal', async () => {
   const target = await stranger((_, response) => response.end());
   const other = await stranger((_, response) => response.writeHead(307, { Location: `http://127.0.0.1:${target.port}/` }).end());
   const machine = clone();
@@ -119,7 +119,7 @@ it('organisation: a redirect is not followed, and what the vault answers cannot 
   for (const server of [target, other]) server.close();
 });
 
-it('organisation: a lost answer makes no second organisation, and no key is lost', async () => {
+it('organisation: a lost response does not create a second organisation, and no key is lost', async () => {
   const proxy = await startProxy(url);
   proxy.fail({ kind: 'lose', times: 2, when: ({ method }) => method === 'POST' });
   const machine = clone();

@@ -1,4 +1,4 @@
-// svc run: what a child gets, what becomes of it, and what happens when a value changes or the vault is away.
+// svc run: the environment of the child, its exit, and what happens when a value changes or the vault is unreachable.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts of children are texts here.
 import fs from 'node:fs';
 import path from 'node:path';
@@ -25,7 +25,7 @@ afterAll(() => proxy.close());
 const node = (script: string) => ['--', process.execPath, '-e', script];
 
 describe('environment of the child', () => {
-  it('run: values are in the environment of the child alone, and credentials of svc are not', async () => {
+  it('run: values are only in the environment of the child, and credentials of svc are not', async () => {
     const script =
       'console.log(JSON.stringify(Object.keys(process.env).filter((name) => name.startsWith("SVC_")).sort())); setInterval(() => {}, 1000)';
     const running = machine.spawn(['run', ...node(script)]);
@@ -40,7 +40,7 @@ describe('environment of the child', () => {
     expect((await running.done).code).toBe(143);
   });
 
-  it('reserved names: what changes how programs run is left out, unless it is allowed by name', async () => {
+  it('reserved names: variables that change how programs run are left out, unless allowed by name', async () => {
     for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'https_proxy', 'SVC_URL', 'GIT_SSH_COMMAND'])
       await put(name, '--evil', 'staging');
     await put('app/config', 'x', 'staging');
@@ -62,7 +62,7 @@ describe('environment of the child', () => {
     expect(allowed.stdout).toBe('--evil');
   });
 
-  it('run: --prefix is left off, --only narrows, --preserve-env keeps what is set', async () => {
+  it('run: --prefix is removed from names, --only selects, --preserve-env keeps existing variables', async () => {
     await put('billing/STRIPE', 'sk', 'development');
     await put('PLAIN', 'p', 'development');
     const script = 'process.stdout.write([process.env.STRIPE, process.env.PLAIN].join())';
@@ -76,7 +76,7 @@ describe('environment of the child', () => {
 });
 
 describe('end of the child', () => {
-  it('exit code: it is that of the command, 128 and the signal, 127 and 126', async () => {
+  it('exit code: that of the command, 128 plus the signal, 127 and 126', async () => {
     const codeOf = async (...line: string[]) => (await machine.spawn(['run', '--', ...line]).done).code;
     expect(await codeOf(process.execPath, '-e', 'process.exit(42)')).toBe(42);
     expect(await codeOf(process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")')).toBe(137);
@@ -84,7 +84,7 @@ describe('end of the child', () => {
     expect(await codeOf(machine.write('plain.txt', 'x'))).toBe(126);
   });
 
-  it('signal: SIGTERM, SIGINT and SIGHUP reach the command, which decides', async () => {
+  it('signal: SIGTERM, SIGINT and SIGHUP are forwarded to the command, which handles them', async () => {
     const script =
       'for (const s of ["SIGTERM","SIGINT","SIGHUP"]) process.on(s, () => { console.log(s); if (s === "SIGHUP") process.exit(7); }); console.log("ready"); setInterval(() => {}, 1000)';
     const running = machine.spawn(['run', ...node(script)]);
@@ -96,7 +96,7 @@ describe('end of the child', () => {
     expect((await running.done).code).toBe(7);
   });
 
-  it('arguments: no shell parses them, and options after the command are its own', async () => {
+  it('arguments: not parsed by a shell, and options after the command belong to it', async () => {
     const ran = await machine.spawn([
       'run',
       process.execPath,
@@ -146,6 +146,50 @@ describe('watch', () => {
   });
 });
 
+describe('watch: the vault refuses', () => {
+  const script = 'console.log(`value ${process.env.DATABASE_URL}`); setInterval(() => {}, 1000)';
+  /** A watched child with its own agent credential, once its stream is open. */
+  const watched = async (...argv: string[]) => {
+    const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'w', scopes: ['secrets:read'] });
+    proxy.seen.length = 0;
+    const running = machine.spawn(['run', '--watch', '--only', 'DATABASE_URL', ...argv, ...node(script)], { env: { SVC_TOKEN: token } });
+    await until(() => running.said().includes(`value ${VALUE}`) && proxy.count('GET', '/events/stream') > 0);
+    const stopped = async () => {
+      expect(running.exitCode).toBe(null);
+      running.kill('SIGTERM');
+      return running.done;
+    };
+    const revoke = () => call(at.url, at.key, 'DELETE', `/orgs/${at.org}/agent-credentials/${id}`);
+    return { running, stopped, revoke };
+  };
+
+  it('watch: a revoked credential causes one warning with the next step; the command keeps running, and its fallback copy is deleted', async () => {
+    const file = path.join(machine.work, 'watched.fallback');
+    const { running, stopped, revoke } = await watched('--fallback', file);
+    expect(fs.existsSync(file)).toBe(true);
+    await revoke();
+    await until(() => running.complained().includes('no longer watched'));
+    expect(fs.existsSync(file)).toBe(false);
+    const { code, stderr } = await stopped();
+    expect(code).toBe(143);
+    expect(stderr.match(/no longer watched/g)).toHaveLength(1);
+    expect(stderr).toMatch(/next: Set SVC_TOKEN to a valid credential, then restart the command/);
+  });
+
+  it('watch: a failed connection causes no warning, and the stream is opened again', async () => {
+    const { running, stopped } = await watched();
+    proxy.down(true);
+    await new Promise((done) => setTimeout(done, 1_000));
+    proxy.reset();
+    await until(() => proxy.count('GET', '/events/stream') > 0);
+    await put('DATABASE_URL', `${VALUE}2`);
+    await until(() => running.said().includes(`${VALUE}2`));
+    await put('DATABASE_URL', VALUE);
+    const { stderr } = await stopped();
+    expect(stderr).not.toContain('no longer watched');
+  });
+});
+
 describe('fallback', () => {
   const file = () => path.join(machine.work, 'copy.fallback');
   const run = (...argv: string[]) =>
@@ -159,7 +203,7 @@ describe('fallback', () => {
     }
   };
 
-  it('fallback: the copy serves while the vault is away, is encrypted, and its key lies elsewhere', async () => {
+  it('fallback: the copy is used while the vault is unreachable, is encrypted, and its key is stored elsewhere', async () => {
     expect(await run()).toMatchObject({ code: 0, stdout: VALUE });
     expect(fs.readFileSync(file(), 'utf8')).not.toContain('correct-horse');
     expect(fs.statSync(file()).mode & 0o777).toBe(0o600);
@@ -169,8 +213,9 @@ describe('fallback', () => {
     expect(ran.stderr).toContain('cannot be reached');
   });
 
-  it('fallback: it serves no other environment, prefix or credential, and not past its age', async () => {
+  it('fallback: the copy is not used for another environment, prefix or credential, or past its maximum age', async () => {
     const { token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'a', scopes: ['secrets:read'] });
+    expect((await run()).code).toBe(0);
     await away(async () => {
       expect((await run('--env', 'staging')).code).toBe(7);
       expect((await run('--prefix', 'DATA')).code).toBe(7);
@@ -182,18 +227,18 @@ describe('fallback', () => {
     });
   });
 
-  it('fallback: an answer of the vault is an answer: it does not serve after a 404', async () => {
+  it('fallback: the copy is not used if the vault responds, even with a 404', async () => {
     expect((await run()).code).toBe(0);
     const body = { error: { code: 'NOT_FOUND', message: 'There is none.', docs: 'https://x' } };
     proxy.fail({ kind: 'refuse', status: 404, body, when: ({ url = '' }) => url.includes('/values') });
     expect(await run()).toMatchObject({ code: 5, stdout: '' });
   });
 
-  it('fallback: it is refused beside its key', async () => {
+  it('fallback: a path beside the key is refused', async () => {
     expect((await machine.svc(['run', '--fallback', path.join(machine.config, 'copy'), '--', 'true'])).code).toBe(2);
   });
 
-  it('fallback: a refusal destroys it, so that it cannot serve a revoked credential later', async () => {
+  it('fallback: a refusal deletes the copy, so that a revoked credential cannot use it later', async () => {
     const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'b', scopes: ['secrets:read'] });
     const mine = (...argv: string[]) =>
       machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write("ran")')], { env: { SVC_TOKEN: token } }).done;

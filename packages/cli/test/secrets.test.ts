@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 describe('login', () => {
-  it('credential store: a key from stdin is in a file that nobody else may read, and in no other file', async () => {
+  it('credential store: a key from stdin is stored in one file, which only its owner can read', async () => {
     const files = fs.readdirSync(machine.config, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const holding = files
       .map((entry) => path.join(entry.parentPath, entry.name))
@@ -29,7 +29,7 @@ describe('login', () => {
 });
 
 describe('secrets', () => {
-  it('set, get and list: a value goes in by stdin and comes out byte for byte', async () => {
+  it('set, get and list: a value from stdin is returned byte for byte', async () => {
     const set = await machine.svc(['set', 'DATABASE_URL', '--type', 'database_url', '--json'], { stdin: 'postgres://one\n' });
     expect(set).toMatchObject({ code: 0, stderr: '' });
     expect(set.json).toMatchObject({ name: 'DATABASE_URL', version: 1, type: 'database_url' });
@@ -39,7 +39,7 @@ describe('secrets', () => {
     expect(list.stdout).not.toContain('postgres');
   });
 
-  it('set: a value of several lines keeps its last line break, and --raw keeps it always', async () => {
+  it('set: a multi-line value keeps its final line break, and --raw always keeps it', async () => {
     await machine.svc(['set', 'PEM'], { stdin: 'a\nb\n' });
     expect((await machine.svc(['get', 'PEM'])).stdout).toBe('a\nb\n');
     await machine.svc(['set', 'RAW', '--raw'], { stdin: 'a\n' });

@@ -1,4 +1,4 @@
-// Which tool made an export: by what that tool alone writes, and never by a guess.
+// Which tool wrote an export, recognised by fields that only that tool writes, without guessing.
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -37,18 +37,18 @@ describe('import source', () => {
     expect(sourcesOf('export.json', JSON.stringify(data))).toEqual([source]);
   });
 
-  it('import source: what the tools themselves wrote is recognised', () => {
+  it('import source: real exports of the tools are recognised', () => {
     for (const file of fs.readdirSync(fixtures).filter((name) => name.endsWith('.json'))) {
       const wanted = { vault: 'vault', aws: 'aws-secrets-manager', ssm: 'aws-ssm' }[file.split('-')[0] as 'vault'];
       expect(sourcesOf(file, fs.readFileSync(path.join(fixtures, file), 'utf8')), file).toEqual([wanted]);
     }
   });
 
-  it('import source: every one that the vault reads can be recognised', () => {
+  it('import source: every source that the vault supports can be recognised', () => {
     expect(new Set([...exports.map(([source]) => source), 'dotenv', 'aws-ssm'])).toEqual(new Set(SOURCES));
   });
 
-  it('import source: a .env file is known by its name or its lines, and what could be anything is not guessed', () => {
+  it('import source: a .env file is recognised by its name or its lines, and an ambiguous file is refused', () => {
     for (const file of ['.env', '.env.local', 'app.env', '.dev.vars', 'settings']) expect(sourcesOf(file, 'A=1\n')).toEqual(['dotenv']);
     for (const text of ['{"A":"x","B":"y"}', '[]', '{}', 'null', '"text"', '{"secrets":[]}', 'just text'])
       expect(sourcesOf('export.json', text)).toEqual([]);

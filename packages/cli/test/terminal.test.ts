@@ -1,4 +1,4 @@
-// At a terminal: prompts that do not show what is typed, confirmations, and what a terminal's own signals do. script(1) gives the terminal.
+// At a terminal: prompts that hide typed secrets, confirmations, and the terminal's own signals. script(1) provides the terminal.
 import { spawn, spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BIN, type Machine, signedIn, until } from './harness.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
   machine = at.machine;
 });
 
-/** svc at a terminal. `answers` are typed once what they answer is shown. */
+/** Runs svc at a terminal. Each answer is typed once its prompt is shown. */
 async function atTerminal(argv: string[], answers: [shown: string, typed: string][]) {
   const line = [process.execPath, BIN, ...argv].map((word) => `'${word}'`).join(' ');
   const child = spawn('script', ['-qec', `exec ${line}`, '/dev/null'], {
@@ -30,21 +30,21 @@ async function atTerminal(argv: string[], answers: [shown: string, typed: string
 }
 
 describe.skipIf(!hasScript)('terminal', () => {
-  it('prompt: a value that is typed is stored, and never shown', async () => {
+  it('prompt: a typed value is stored, and never shown', async () => {
     const { code, screen } = await atTerminal(['set', 'TYPED'], [['Value of TYPED', 'horse-staple\r']]);
     expect({ code, screen }).toMatchObject({ code: 0 });
     expect(screen).not.toContain('horse');
     expect((await machine.svc(['get', 'TYPED'])).stdout).toBe('horse-staple');
   });
 
-  it('prompt: what is pasted on several lines is refused, and does not reach the shell', async () => {
+  it('prompt: a paste of several lines is refused, and does not reach the shell', async () => {
     const { code, screen } = await atTerminal(['set', 'PASTED'], [['Value of PASTED', 'one\recho two\r']]);
     expect(code).toBe(2);
-    expect(screen).toContain('takes one line');
+    expect(screen).toContain('accepts only one line');
     expect((await machine.svc(['get', 'PASTED'])).code).toBe(5);
   });
 
-  it('confirmation: no is the default, and names what would be destroyed; production asks before a new value', async () => {
+  it('confirmation: no is the default, the prompt names the secret, and a new value in production needs confirmation', async () => {
     await machine.svc(['set', 'KEPT'], { stdin: 'one' });
     const declined = await atTerminal(['delete', 'KEPT'], [['Continue?', '\r']]);
     expect(declined.code).toBe(1);
@@ -69,7 +69,7 @@ describe.skipIf(!hasScript)('terminal', () => {
     expect((await machine.svc(['get', 'KEPT'])).stdout).toBe('two');
   });
 
-  it('interrupt: Ctrl-C at a prompt is exit code 130; during svc run it reaches the command once', async () => {
+  it('interrupt: Ctrl-C at a prompt exits with 130; during svc run it reaches the command once', async () => {
     expect((await atTerminal(['set', 'NEVER'], [['Value of', '\u0003']])).code).toBe(130);
     const script =
       'let n = 0; process.on("SIGINT", () => { n++; setTimeout(() => { console.log("interrupts " + n); process.exit(5); }, 300); }); console.log("ready"); setInterval(() => {}, 1000)';

@@ -1,4 +1,4 @@
-// Express: every request uses the newest key. Reads come from memory; a rotation reaches them as it happens, without a restart.
+// Express: every request uses the latest key. Reads come from the cache, and a rotation takes effect immediately, without a restart.
 import { createVault, VaultError } from '@secrets-vault/client';
 import express from 'express';
 
@@ -6,8 +6,8 @@ const vault = createVault({
   url: process.env.VAULT_URL,
   org: process.env.VAULT_ORG,
   credential: process.env.VAULT_KEY,
-  cache: 'watch', // memory is right for as long as the event stream is open
-  staleFor: 10 * 60_000, // the last known key serves for ten minutes if the vault cannot be reached
+  cache: 'watch', // the cache is current while the event stream is open
+  staleFor: 10 * 60_000, // the last known key is used for up to ten minutes if the vault is unreachable
 });
 
 const app = express();

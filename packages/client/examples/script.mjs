@@ -1,4 +1,4 @@
-// A script: reads a secret, uses it, and ends. VAULT_KEY is an API key, or a token of an agent.
+// A script: reads a secret, uses it, and exits. VAULT_KEY is an API key or an agent token.
 import { createVault } from '@secrets-vault/client';
 
 const vault = createVault({

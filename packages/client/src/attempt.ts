@@ -1,5 +1,5 @@
-// One HTTP exchange, with a limit in time. Invariants: a response is handed on only when its body has arrived whole, streams apart; a redirect
-// is never followed, so that a token goes nowhere but to the vault; and the caller's signal ends the exchange at once.
+// One HTTP attempt with a timeout. Invariants: a response is returned only after its whole body has arrived, except streams; a redirect
+// is never followed, so a token is sent only to the vault; the caller's signal aborts the attempt immediately.
 import { ConnectionError } from './errors.js';
 
 /** A request that can be sent more than once. */
@@ -11,17 +11,22 @@ export interface Outgoing {
   signal: AbortSignal | undefined;
 }
 
-/** The `fetch` of the platform, or what stands in for it. */
+/**
+ * The platform's `fetch`, or a replacement for it.
+ *
+ * @example
+ * createVault({ url, org, credential, fetch: (input, init) => env.VAULT.fetch(input, init) });
+ */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Bodies that have no end, or whose reader wants the parts as they come. */
+/** Content types of bodies that are read as they arrive. */
 const STREAMS = ['text/event-stream', 'application/x-ndjson'];
-/** Statuses that have no body. */
+/** Statuses without a body. */
 const EMPTY = [204, 304];
 
 /**
  * Sends a request once.
- * @throws ConnectionError without a whole response; the reason of the signal, if that has ended it.
+ * @throws ConnectionError if there is no complete response; the signal's reason, if the signal aborted the request.
  */
 export async function attempt(fetch: Fetch, { method, url, headers, body, signal }: Outgoing, timeout: number): Promise<Response> {
   signal?.throwIfAborted();
@@ -37,10 +42,13 @@ export async function attempt(fetch: Fetch, { method, url, headers, body, signal
   try {
     const response = await fetch(url, { method, headers, body, redirect: 'manual', signal: ending.signal });
     if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400 && response.status !== 304))
-      throw new ConnectionError('The URL redirects elsewhere, and a token is not sent on: set url to the final address.', {
-        code: 'CONNECTION_FAILED',
-        status: response.status,
-      });
+      throw new ConnectionError(
+        'The URL redirects to another address. Tokens are not sent to redirect targets: set url to the final address.',
+        {
+          code: 'CONNECTION_FAILED',
+          status: response.status,
+        },
+      );
     if (response.ok && STREAMS.some((type) => response.headers.get('Content-Type')?.startsWith(type))) {
       keepsSignal = true;
       return response;
@@ -51,7 +59,7 @@ export async function attempt(fetch: Fetch, { method, url, headers, body, signal
     if (signal?.aborted) throw signal.reason;
     if (error instanceof ConnectionError) throw error;
     throw isLate
-      ? new ConnectionError(`The vault did not answer within ${timeout} ms.`, { code: 'TIMED_OUT', status: 0 })
+      ? new ConnectionError(`The vault did not respond within ${timeout} ms.`, { code: 'TIMED_OUT', status: 0 })
       : new ConnectionError('The connection to the vault failed.', { code: 'CONNECTION_FAILED', status: 0, cause: error });
   } finally {
     clearTimeout(timer);

@@ -1,51 +1,51 @@
-// What was read from the vault, and whether it still holds. Invariants: a value is served without asking only while the event stream would
-// have told of a change, or within `maxAge`; while the vault cannot be reached, within `staleFor`; after a 401, 403, 404 or 410 never; and
-// never past the end of its own lifetime.
+// Cached reads and their freshness. Invariants: a value is returned without a request only while the event stream would have reported a
+// change, or within `maxAge`; while the vault is unreachable, within `staleFor`; never after a 401, 403, 404 or 410; and never after the
+// secret expires.
 import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
 import { orAborted } from './wait.js';
 
-/** What a read gave: `versions` by name, to tell what changed. */
+/** The result of a read. `versions`, by name, shows what changed. */
 export interface Loaded<T> {
   data: T;
   etag: string | null;
   /** The slug of the environment. */
   environment: string;
   versions: ReadonlyMap<string, number>;
-  /** When the value's lifetime ends, in milliseconds. */
+  /** When the value expires, in milliseconds. */
   endsAt: number | null;
 }
 
-/** What is asked for. */
+/** A read to be cached. */
 export interface Wanted<T> {
   key: string;
-  /** Whether a secret of that name belongs to it. */
+  /** Whether the read includes a secret of this name. */
   covers(name: string): boolean;
-  /** Asks the vault; null if what has this ETag still holds. `hasOther` is set where an older value can serve instead: then it tries once. */
+  /** Requests the value; null if the ETag still matches. With `hasOther`, a stale value can be returned instead, so it tries only once. */
   load(etag: string | null, hasOther: boolean): Promise<Loaded<T> | null>;
 }
 
 export interface CacheOptions {
   maxAge: number;
   staleFor: number;
-  /** Told the names that a new read shows to have changed, with their version now; 0 for those that are gone. */
+  /** Called with the names that a new read shows to have changed, and their current versions; 0 for a removed secret. */
   onDifference(environment: string, versions: ReadonlyMap<string, number>): void;
 }
 
 interface Entry<T = unknown> extends Wanted<T> {
   held: Loaded<T> | null;
-  /** When the vault last confirmed what is held. */
+  /** When the vault last confirmed the cached value. */
   confirmedAt: number;
-  /** The connection of the event stream at that time; 0 without one. */
+  /** The event stream connection at that time; 0 if there was none. */
   connection: number;
-  /** How often a change was heard of. */
+  /** The number of changes reported so far. */
   changes: number;
   isDirty: boolean;
-  /** After a failure: not before then is the vault asked again while what is held can serve. */
+  /** After a failure, the time before which the vault is not asked again if the cached value can be returned. */
   notBefore: number;
   loading: Promise<T> | null;
 }
 
-/** Even with a stream the vault is asked so often: it does not tell a credential of what it may no longer see. */
+/** The revalidation interval even with a stream: the stream does not report that a credential has lost access to a secret. */
 const CONFIRM_AFTER = 60_000;
 const AFTER_FAILURE = 2_000;
 const MOST_ENTRIES = 1_000;
@@ -53,14 +53,14 @@ const MOST_ENTRIES = 1_000;
 export class Cache {
   readonly #options: CacheOptions;
   readonly #entries = new Map<string, Entry>();
-  /** The number of the event stream's connection while it is open, else 0. */
+  /** The number of the current event stream connection; 0 if there is none. */
   connection = 0;
 
   constructor(options: CacheOptions) {
     this.#options = options;
   }
 
-  /** What is wanted: from memory if it still holds, else from the vault. Reads at the same time share one call. */
+  /** Reads from the cache if the entry is fresh, otherwise from the vault. Concurrent reads share one request. */
   async read<T>(wanted: Wanted<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const entry = this.#entryOf(wanted);
@@ -71,26 +71,27 @@ export class Cache {
     return orAborted(entry.loading, signal);
   }
 
-  /** A change of a secret was heard of: what holds it is read anew. */
+  /** Marks reads that include this secret as changed, so that the next read asks the vault. */
   invalidate(environment: string, name: string): void {
     for (const entry of this.#entries.values())
       if ((!entry.held || entry.held.environment === environment) && entry.covers(name)) soil(entry);
   }
 
-  /** Anything may have changed. */
+  /** Marks every read as changed. */
   invalidateAll(): void {
     for (const entry of this.#entries.values()) soil(entry);
   }
 
-  /** Forgets everything. */
+  /** Removes all entries. */
   clear(): void {
     this.#entries.clear();
   }
 
-  /** Asks the vault about everything that is held and may have changed. */
-  async refresh(): Promise<void> {
+  /** Revalidates all cached entries that are not fresh. Returns whether any entry is still cached. */
+  async refresh(): Promise<boolean> {
     const held = [...this.#entries.values()].filter((entry) => entry.held && !this.#isFresh(entry));
     await Promise.all(held.map((entry) => this.read(entry).catch(() => {})));
+    return [...this.#entries.values()].some((entry) => entry.held);
   }
 
   #entryOf<T>(wanted: Wanted<T>): Entry<T> {
@@ -113,7 +114,7 @@ export class Cache {
     return now - confirmedAt < (isWatched ? CONFIRM_AFTER : this.#options.maxAge);
   }
 
-  /** Whether what is held may serve while the vault cannot be reached. */
+  /** Whether the cached value may be returned while the vault is unreachable. */
   #mayServe({ held, confirmedAt }: Entry<never> | Entry): boolean {
     const now = Date.now();
     return held !== null && (held.endsAt === null || now < held.endsAt) && now - confirmedAt < this.#options.staleFor;
@@ -134,7 +135,7 @@ export class Cache {
         entry.notBefore = Date.now() + AFTER_FAILURE;
         return (held as Loaded<T>).data;
       }
-      // Refused: what was read before serves no more, whatever happens to the vault next.
+      // Refused: the cached value is never returned again, even if the vault becomes unreachable.
       entry.held = null;
       if (error instanceof AuthenticationError) this.clear();
       else if (this.#entries.get(entry.key) === (entry as Entry)) this.#entries.delete(entry.key);
@@ -151,12 +152,12 @@ export class Cache {
   }
 }
 
-/** A read that is under way may have missed the change. */
+/** Marks an entry as changed. `changes` covers a read in progress, which may have missed the change. */
 function soil(entry: Entry): void {
   entry.changes++;
   entry.isDirty = true;
 }
 
-/** The vault gave no answer, or none that says anything about the secret. */
+/** Whether there was no response, or a response that says nothing about the secret. */
 const isUnreachable = (error: unknown) =>
   error instanceof ConnectionError || (error instanceof VaultError && (error.status === 429 || error.status >= 500));

@@ -1,5 +1,5 @@
-// Every operation of the vault, typed by its OpenAPI document. Invariant: a call resolves with what the operation answers, or throws; what
-// cannot be parsed is not quoted in the error.
+// Every operation of the vault, typed by its OpenAPI document. Invariant: a call resolves with the response of the operation, or throws; a
+// response that cannot be parsed is not quoted in the error.
 import createClient, { type Client, type ClientPathsWithMethod, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch';
 import type { paths } from './api.js';
 import { VaultError } from './errors.js';
@@ -8,7 +8,15 @@ type Methods = 'get' | 'put' | 'post' | 'delete' | 'patch';
 type Arguments<Init> = Record<never, never> extends Init ? [init?: Init] : [init: Init];
 type Answered<Answer> = Answer extends { data: infer Data; error?: never } ? { data: Data; response: Response } : never;
 
-/** One method of {@link Api}: a path of the document, then `params`, `body`, `headers` and `signal`. */
+/**
+ * One method of {@link Api}: a path of the document, then `params`, `body`, `headers` and `signal`.
+ *
+ * @example
+ * const { data, response } = await vault.api.POST('/orgs/{org_id}/webhooks', {
+ *   params: { path: { org_id: vault.org } },
+ *   body: { url: 'https://example.com/hook', events: ['SECRET_ROTATED'] },
+ * });
+ */
 export type Call<Method extends Methods> = <
   Path extends ClientPathsWithMethod<Client<paths>, Method>,
   Init extends MaybeOptionalInit<paths[Path], Method>,
@@ -23,21 +31,26 @@ export type Call<Method extends Methods> = <
 >;
 
 /**
- * Every operation of the vault. Paths, parameters, bodies and answers are typed. A call throws a {@link VaultError} where the vault refuses it.
+ * Every operation of the vault. Paths, parameters, bodies and responses are typed. A call throws a {@link VaultError} if the vault refuses it.
  *
  * @example
  * const { data } = await vault.api.GET('/orgs/{org_id}/members', { params: { path: { org_id: vault.org } } });
  * for (const member of data.data) console.log(member.email);
  */
 export interface Api {
+  /** Sends a GET request, to read. */
   GET: Call<'get'>;
+  /** Sends a PUT request, to create or replace by name. */
   PUT: Call<'put'>;
+  /** Sends a POST request, to create or to run an action. The client adds an `Idempotency-Key`. */
   POST: Call<'post'>;
+  /** Sends a PATCH request, to change fields. */
   PATCH: Call<'patch'>;
+  /** Sends a DELETE request, to remove. */
   DELETE: Call<'delete'>;
 }
 
-/** The operations of the vault at `url`, sent by `send`. */
+/** The operations of the vault at `url`, sent with `send`. */
 export function apiOf(url: string, send: (request: Request) => Promise<Response>): Api {
   const client = createClient<paths>({ baseUrl: `${url}/api/v1`, fetch: send });
   const throwing =
@@ -52,7 +65,7 @@ export function apiOf(url: string, send: (request: Request) => Promise<Response>
         return { data, response };
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
-        throw new VaultError('The response is not JSON: check the URL, and proxies on the way.', {
+        throw new VaultError('The response is not JSON: check the URL and any proxies.', {
           code: 'UNEXPECTED_RESPONSE',
           status: 0,
         });

@@ -1,10 +1,15 @@
-// What programs need to know of the API besides its types: the types of secrets, and how scopes cover each other. Invariant: a test compares
-// the list with openapi.json, and the rule with what the service decides.
+// The types of secrets, and how scopes include each other. Invariant: a test compares the list with openapi.json, and the rule with the
+// decisions of the service.
 import type { components } from './api.js';
 
 type SecretType = components['schemas']['Secret']['type'];
 
-/** Every type of a secret, the one without a meaning of its own first. */
+/**
+ * Every type that a secret can have. The default, `generic`, comes first.
+ *
+ * @example
+ * if (!secretTypes.includes(type)) throw new TypeError(`type must be one of ${secretTypes.join(', ')}`);
+ */
 export const secretTypes = [
   'generic',
   'api_key',
@@ -19,6 +24,11 @@ export const secretTypes = [
   'json',
 ] as const satisfies SecretType[];
 
-/** Whether scopes give a scope: by itself, by `resource:*` or by `*`. A wildcard is given by itself and by `*` alone. */
+/**
+ * Whether a list of scopes includes a scope: the scope itself, `resource:*` or `*`. Only the same wildcard or `*` includes a wildcard.
+ *
+ * @example
+ * covers(['secrets:*'], 'secrets:read'); // true
+ */
 export const covers = (held: readonly string[], wanted: string): boolean =>
   held.includes('*') || held.includes(wanted) || (!wanted.endsWith(':*') && held.includes(`${wanted.split(':')[0]}:*`));

@@ -1,26 +1,26 @@
-// Where tokens come from. Invariants: many calls at once share one renewal; a call's signal never ends a renewal that others wait for; and a
-// token is renewed before it ends, or once when the vault refuses it.
+// Tokens and their renewal. Invariants: concurrent calls share one renewal; a call's signal never aborts a renewal that others wait for; a
+// token is renewed before it expires, or once when the vault refuses it.
 import { AuthenticationError, VaultError } from './errors.js';
 import { orAborted } from './wait.js';
 
-/** A token, and how long it is good for. */
+/** A token and its lifetime. */
 export interface Token {
   token: string;
-  /** When it ends, in milliseconds of this machine's clock. */
+  /** When it expires, in milliseconds of this machine's clock. */
   until: number;
-  /** From when on a new one is fetched. */
+  /** When to fetch a new one. */
   renewAt: number;
 }
 
-/** What a call needs of its credential. */
+/** The tokens of a credential. */
 export interface Tokens {
-  /** A token for a call. */
+  /** The token for a call. */
   current(signal?: AbortSignal): Promise<string>;
-  /** Another token in place of one that the vault refused; null if there is none. */
+  /** A new token after the vault refused one; null if there is none. */
   after(refused: string, signal?: AbortSignal): Promise<string | null>;
 }
 
-/** A token that is used as it is. */
+/** A token that is never renewed. */
 export const fixedToken = (token: string): Tokens => ({
   current: async () => token,
   after: async () => null,
@@ -42,7 +42,7 @@ export class RenewedTokens implements Tokens {
     if (held && now < held.renewAt) return held.token;
     const renewal = this.#fetch(null);
     if (!held || now >= held.until) return (await orAborted(renewal, signal)).token;
-    // The old one still serves if no new one can be had just now.
+    // The old token is still valid: use it if the renewal fails temporarily.
     return (await orAborted(renewal, signal).catch((error) => (isTemporary(error) ? held : Promise.reject(error)))).token;
   }
 
@@ -71,7 +71,7 @@ const isTemporary = (error: unknown) =>
   (error.status === 0 || error.status === 429 || error.status >= 500);
 
 /**
- * A token as the vault gave it. Its lifetime is counted from the response's own Date, so that a wrong clock here does not matter.
+ * A token issued by the vault. Its lifetime is counted from the response's Date header, so a wrong clock on this machine does not matter.
  * @param expiresAt ISO 8601
  */
 export function tokenOf(token: string, expiresAt: string, response?: Response): Token {

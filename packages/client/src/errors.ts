@@ -1,28 +1,28 @@
-// Refusals and failures as classes. Invariant: an error holds what the vault said about a refusal, and never a value, a token or a request.
+// Error classes. Invariant: an error contains the vault's description of the failure, and never a value, a token or a request.
 import type { components } from './api.js';
 
 type Refusal = components['schemas']['Error']['error'];
 
-/** What the vault, or this client, says about a call that failed. */
+/** Details of a failed call. */
 export interface VaultErrorInit {
   /** A stable code, such as `SECRET_EXPIRED`. */
   code: string;
-  /** The HTTP status, 0 where there was no response. */
+  /** The HTTP status; 0 if there was no response. */
   status: number;
-  /** The page that explains cause and remedy. */
+  /** The page that explains the cause and the fix. */
   docs?: string;
   /** Seconds after which the call may succeed. */
   retryAfter?: number;
-  /** The `Request-Id` of the response. The vault's logs and audit log name it. */
+  /** The `Request-Id` of the response, which is also in the vault's logs and audit log. */
   requestId?: string;
   /** What is wrong with each field. */
   details?: readonly { path: string; message: string }[];
-  /** What made it fail, where that is not the vault. */
+  /** The underlying error, if the failure does not come from the vault. */
   cause?: unknown;
 }
 
 /**
- * A call that the vault refused, or that did not reach it. Each subclass stands for a group of statuses; `code` tells them apart exactly.
+ * A call that failed: the vault refused it or could not be reached. Each subclass covers a group of statuses; `code` is the exact error.
  *
  * @example
  * try {
@@ -34,17 +34,17 @@ export interface VaultErrorInit {
  */
 export class VaultError extends Error {
   override name = 'VaultError';
-  /** A stable code, such as `SECRET_EXPIRED`. A deployment lists them at `/docs/errors`. */
+  /** A stable code, such as `SECRET_EXPIRED`. A deployment lists all codes at `/docs/errors`. */
   readonly code: string;
-  /** The HTTP status, 0 where there was no response. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** The page of the deployment that explains cause and remedy. */
+  /** The page of the deployment that explains the cause and the fix. */
   readonly docs: string | undefined;
   /** Seconds after which the call may succeed. */
   readonly retryAfter: number | undefined;
   /** The `Request-Id` of the response. */
   readonly requestId: string | undefined;
-  /** What is wrong with each field, where the vault says so. */
+  /** What is wrong with each field, if the vault reports it. */
   readonly details: readonly { path: string; message: string }[];
 
   /** @internal */
@@ -58,30 +58,45 @@ export class VaultError extends Error {
     this.details = about.details ?? [];
   }
 
-  /** What a log may hold. */
+  /** The fields that are safe to log. */
   toJSON(): Record<string, unknown> {
     const { name, message, code, status, docs, retryAfter, requestId } = this;
     return { name, message, code, status, docs, retryAfter, requestId };
   }
 }
 
-/** 400, 405, 413, 415 or 422: the request itself is wrong. `details` names the fields. */
+/**
+ * 400, 405, 413, 415 or 422: the request is invalid. `details` lists the fields.
+ *
+ * @example
+ * if (error instanceof InvalidRequestError) console.error(error.details);
+ */
 export class InvalidRequestError extends VaultError {
   override name = 'InvalidRequestError';
 }
 
-/** 401: the credential is unknown, expired or revoked. */
+/**
+ * 401: the credential is unknown, expired or revoked.
+ *
+ * @example
+ * if (error instanceof AuthenticationError) console.error('This program needs a new credential.');
+ */
 export class AuthenticationError extends VaultError {
   override name = 'AuthenticationError';
 }
 
-/** 403: the credential may not do this. */
+/**
+ * 403: the credential does not have permission.
+ *
+ * @example
+ * if (error instanceof PermissionError) console.error(`${error.message} See ${error.docs}`);
+ */
 export class PermissionError extends VaultError {
   override name = 'PermissionError';
 }
 
 /**
- * 403 `APPROVAL_REQUIRED`: a policy holds the call until people approve it. Nothing has been done. Repeat the same call with `approval` once
+ * 403 `APPROVAL_REQUIRED`: a policy holds the call until it is approved. Nothing has been done. Repeat the same call with `approval` once
  * it is approved.
  *
  * @example
@@ -100,40 +115,73 @@ export class ApprovalRequiredError extends PermissionError {
   }
 }
 
-/** 404: there is no such thing, or none that the credential reaches. */
+/**
+ * 404: the resource does not exist, or the credential has no access to it.
+ *
+ * @example
+ * if (error instanceof NotFoundError) useDefault();
+ */
 export class NotFoundError extends VaultError {
   override name = 'NotFoundError';
 }
 
-/** 409 or 412: the call does not fit what is there, such as a name that is taken or a version that has changed. */
+/**
+ * 409 or 412: the call conflicts with the current state, such as a name that is taken or a version that has changed.
+ *
+ * @example
+ * if (error instanceof ConflictError && error.code === 'VERSION_CONFLICT') readAgainAndRetry();
+ */
 export class ConflictError extends VaultError {
   override name = 'ConflictError';
 }
 
-/** 410: it was there and has ended, such as an expired or revoked secret. */
+/**
+ * 410: the resource no longer exists, such as an expired or revoked secret.
+ *
+ * @example
+ * if (error instanceof GoneError && error.code === 'SECRET_EXPIRED') askForNewValue();
+ */
 export class GoneError extends VaultError {
   override name = 'GoneError';
 }
 
-/** 429: too many calls. `retryAfter` says how long to wait. */
+/**
+ * 429: too many requests. `retryAfter` says how long to wait.
+ *
+ * @example
+ * if (error instanceof RateLimitError) setTimeout(again, (error.retryAfter ?? 60) * 1000);
+ */
 export class RateLimitError extends VaultError {
   override name = 'RateLimitError';
 }
 
-/** 5xx: the vault, or the target of the call, failed. */
+/**
+ * 5xx: the vault, or the target of the operation, failed.
+ *
+ * @example
+ * if (error instanceof ServerError) console.error(`The vault failed: request ${error.requestId}`);
+ */
 export class ServerError extends VaultError {
   override name = 'ServerError';
 }
 
 /**
- * There was no whole response: the connection failed or broke (`CONNECTION_FAILED`), or the vault took too long (`TIMED_OUT`). A change
+ * There was no complete response: the connection failed (`CONNECTION_FAILED`), or the vault took too long (`TIMED_OUT`). A change
  * may have been made.
+ *
+ * @example
+ * if (error instanceof ConnectionError) console.error('Check the current state before you retry the change.');
  */
 export class ConnectionError extends VaultError {
   override name = 'ConnectionError';
 }
 
-/** The client cannot get a token: no OIDC token was found, or `load` gave no session (`NO_CREDENTIAL`). */
+/**
+ * The client cannot get a token: no OIDC token was found, or `load` returned no session (`NO_CREDENTIAL`).
+ *
+ * @example
+ * if (error instanceof CredentialError) console.error('Sign in: svc login');
+ */
 export class CredentialError extends VaultError {
   override name = 'CredentialError';
 }
@@ -148,7 +196,7 @@ const classes: Record<number, typeof VaultError> = {
   429: RateLimitError,
 };
 
-/** The error that a response stands for. */
+/** The error for a response. */
 export async function errorOf(response: Response): Promise<VaultError> {
   const body = (await response.json().catch(() => null)) as { error?: Partial<Refusal> } | null;
   const refusal = typeof body?.error?.code === 'string' ? body.error : null;
@@ -161,13 +209,13 @@ export async function errorOf(response: Response): Promise<VaultError> {
     requestId: response.headers.get('Request-Id') ?? undefined,
     details: refusal?.details,
   };
-  const message = refusal?.message ?? `The response has status ${status} and is not from the vault: check the URL, and proxies on the way.`;
+  const message = refusal?.message ?? `The response has status ${status} and is not from the vault: check the URL and any proxies.`;
   if (refusal?.approval) return new ApprovalRequiredError(message, { ...about, approval: refusal.approval });
   const Class = classes[status] ?? (status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : VaultError);
   return new Class(message, about);
 }
 
-/** Retry-After in seconds: a number, or a date. */
+/** Retry-After in seconds. The header is a number or a date. */
 function secondsOf(header: string | null): number | undefined {
   if (!header) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;

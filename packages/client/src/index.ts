@@ -1,4 +1,4 @@
-// What the package gives.
+// What this package exports.
 export type { components, paths } from './api.js';
 export type { Fetch } from './attempt.js';
 export type { Api, Call } from './client.js';
@@ -17,6 +17,7 @@ export {
   ServerError,
   VaultError,
 } from './errors.js';
+export type { ListenOptions } from './listeners.js';
 export type * from './options.js';
 export { Secret } from './secret.js';
 export type { Credential, OidcCredential, TerminalSession, TerminalStore, TokenSource } from './sources.js';

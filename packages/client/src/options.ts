@@ -1,95 +1,137 @@
-// What callers pass, and what they get.
+// The options of the public functions, and their results.
 import type { components } from './api.js';
 import type { Fetch } from './attempt.js';
 import type { Secret } from './secret.js';
 import type { Credential } from './sources.js';
 
-/** What {@link createVault} takes. Times are in milliseconds. */
+type SecretSchema = components['schemas']['Secret'];
+
+/**
+ * Options of {@link createVault}. Times are in milliseconds.
+ *
+ * @example
+ * const vault = createVault({ url, org, credential, environment: 'production', cache: 'watch', staleFor: 10 * 60_000 });
+ */
 export interface VaultOptions {
   /** The deployment's origin, such as `https://vault.example.com`. */
   url: string;
   /** The organisation's id, `org_…`. */
   org: string;
-  /** Who calls. See {@link Credential}. */
+  /** The credential to authenticate with. See {@link Credential}. */
   credential: Credential;
-  /** The environment that calls mean where they name none: a slug or an id. The organisation's default environment by default. */
+  /** The environment for calls that do not name one: a slug or an id. Default: the organisation's default environment. */
   environment?: string;
   /**
-   * Whether reads may come from memory. With `'watch'` the client opens the event stream at the first read, and serves reads from memory until
-   * an event says that they changed; call {@link Vault.close} when done. With `true`, the default, each read asks the vault with an ETag,
-   * unless {@link Vault.onChange} has opened the stream. With `false` nothing is kept.
+   * Whether reads may be cached. With `'watch'`, the client opens the event stream at the first read, and returns reads from memory until
+   * an event reports a change; call {@link Vault.close} when done. With `true`, the default, each read is revalidated with an ETag,
+   * unless {@link Vault.onChange} has opened the stream. With `false`, nothing is cached.
    */
   cache?: boolean | 'watch';
-  /** How long a read may come from memory without asking the vault while there is no event stream. 0 by default. */
+  /** How long a cached read is returned without revalidation if there is no event stream. Default: 0. */
   maxAge?: number;
   /**
-   * How long the last known value serves after the vault was last reached. 0 by default: a read fails if the vault cannot be reached. It is
-   * also how long a credential that was revoked meanwhile can read what this process has in memory.
+   * How long the last known value is returned while the vault is unreachable. Default: 0, so a read fails if the vault is unreachable. This is
+   * also how long a credential that is revoked in the meantime can read the values in this process's memory.
    */
   staleFor?: number;
-  /** How often a call is sent again after a failure that may pass. 3 by default. */
+  /** How often a call is retried after a temporary failure. Default: 3. */
   retries?: number;
-  /** How long one attempt may take. 30 seconds by default. */
+  /** The timeout of one attempt. Default: 30 seconds. */
   timeout?: number;
-  /** How many calls go at a time; others wait. 6 by default. */
+  /** The maximum number of concurrent requests; others wait. Default: 6. */
   concurrency?: number;
-  /** Kept in the audit log entry of every call, as `X-Access-Reason`. */
+  /** The reason for every call, sent as `X-Access-Reason` and recorded in the audit log. */
   reason?: string;
-  /** Used instead of the global `fetch`: a Worker's service binding, a proxy agent, a test. */
+  /** A replacement for the global `fetch`, for example a Worker's service binding, a proxy agent or a test. */
   fetch?: Fetch;
 }
 
-/** What every method takes. */
+/**
+ * Options of every method.
+ *
+ * @example
+ * await vault.get('DATABASE_URL', { environment: 'staging', reason: 'incident 42', signal: AbortSignal.timeout(2_000) });
+ */
 export interface CallOptions {
   /** The environment's slug or id. */
   environment?: string;
-  /** Ends the call. */
+  /** Aborts the call. */
   signal?: AbortSignal;
-  /** The reason for this call, in its audit log entry. A read with a reason always asks the vault. */
+  /** The reason for this call, recorded in the audit log. A read with a reason is never cached. */
   reason?: string;
-  /** The id of an approval (`apr_…`), to repeat the call that it was asked for. */
+  /** The id of an approval (`apr_…`), to repeat the call that it approves. */
   approval?: string;
 }
 
-/** What {@link Vault.values} reads. */
+/**
+ * Options of {@link Vault.values}.
+ *
+ * @example
+ * await vault.values({ environment: 'production', prefix: 'billing/' });
+ */
 export interface ValuesOptions extends CallOptions {
   /** Only names that begin with this. */
   prefix?: string;
 }
 
-/** How {@link Vault.set} stores a value. */
+/**
+ * Options of {@link Vault.set}.
+ *
+ * @example
+ * await vault.set('SMTP_PASSWORD', password, { type: 'password', tags: { team: 'mail' }, create: true });
+ */
 export interface SetOptions extends CallOptions {
-  /** The secret's type: `generic` where a new secret gives none. */
+  /** The secret's type. Default for a new secret: `generic`. */
   type?: components['schemas']['SecretPut']['type'];
+  /** The purpose of the secret. It is not encrypted. */
   description?: string | null;
+  /** Labels for searching. They are not encrypted. */
   tags?: Record<string, string>;
-  /** A lifetime from now on, in seconds; `null` for none. */
+  /** The lifetime from now, in seconds; `null` for no expiry. */
   ttlSeconds?: number | null;
-  /** Replaces what has this ETag only; anything else is a {@link ConflictError} with `VERSION_CONFLICT`. */
+  /** Replaces the secret only if it has this ETag; otherwise throws a {@link ConflictError} with `VERSION_CONFLICT`. */
   ifMatch?: string;
-  /** Creates only: a name that exists is a {@link ConflictError}. */
+  /** Only creates: throws a {@link ConflictError} if the name exists. */
   create?: boolean;
 }
 
-/** How {@link Vault.rotate} finds the new value. */
+/**
+ * Options of {@link Vault.rotate}.
+ *
+ * @example
+ * await vault.rotate('SESSION_KEY', { generate: { length: 48 } });
+ */
 export interface RotateOptions extends CallOptions {
-  /** The new value. Without one the vault generates it, where the type allows. */
+  /** The new value. If omitted, the vault generates one, for types that allow it. */
   value?: string | Secret;
-  /** How a value is generated. */
+  /** How to generate the value. */
   generate?: components['schemas']['Rotate']['generate'];
-  /** Rotates what has this ETag only. */
+  /** Rotates the secret only if it has this ETag. */
   ifMatch?: string;
 }
 
-/** A secret without its value. */
-export type SecretInfo = components['schemas']['Secret'];
+/**
+ * A secret without its value.
+ *
+ * @example
+ * const { version, updated_at } = await vault.set('SMTP_PASSWORD', password);
+ * console.log(`version ${version}, ${updated_at}`);
+ */
+export interface SecretInfo extends SecretSchema {}
 
-/** What {@link Vault.rotate} did. */
+/**
+ * The result of {@link Vault.rotate}.
+ *
+ * @example
+ * const { info, secret } = await vault.rotate('SESSION_KEY');
+ * console.log(`version ${info.version}`);
+ * restartWith(secret?.reveal());
+ */
 export interface Rotated {
   /** The secret with its new version. */
   info: SecretInfo;
-  /** The value that the vault generated, if it did. */
+  /** The value, if the vault generated it. */
   secret: Secret | null;
-  /** The public key, where the vault generated a key pair. */
+  /** The public key, if the vault generated a key pair. */
   publicKey: string | null;
 }

@@ -1,20 +1,20 @@
-// When a call may be sent again, and after how long. Pure. Invariant: a change that may have been made is sent again only where the vault
-// tells a repeat from a new call (Idempotency-Key), or where a repeat changes nothing (reads, DELETE, an unconditional PUT).
+// Which calls are retried, and when. Pure. Invariant: a change that may have taken effect is retried only if the vault can
+// recognise the repeat (Idempotency-Key), or if a repeat changes nothing (reads, DELETE, an unconditional PUT).
 import { ConnectionError, VaultError } from './errors.js';
 
 const FIRST_DELAY = 200;
 const LONGEST_DELAY = 8_000;
-/** The longest wait that a Retry-After can ask for: rate limits are counted by the minute. */
+/** The longest Retry-After that is honoured: rate limits are counted per minute. */
 const LONGEST_WAIT = 61_000;
 
-/** What the vault does anew each time, whatever the key: messages and tests that are sent, scans, files, challenges. */
+/** Operations that run each time regardless of the key: messages, tests, scans, files, challenges. */
 const UNKEPT = /\/(integrations\/(notify|generate)|webhooks\/[^/]+\/test|scans|passkeys\/options)$/;
 
-/** Whether the vault keeps the response of a POST under its Idempotency-Key. Sign-in, exchange and share pages do not either. */
+/** Whether the vault keeps the response of a POST under its Idempotency-Key. Sign-in, exchange and share pages are not covered either. */
 export const takesKey = (method: string, path: string): boolean =>
   method === 'POST' && (/\/api\/v1\/(orgs|deployment)(\/|$)/.test(path) || path.includes('/api/v1/provider/')) && !UNKEPT.test(path);
 
-/** Whether a call may be sent again although it may have had its effect. */
+/** Whether a call may be retried although it may have taken effect. */
 export function isRepeatable(method: string, headers: Headers): boolean {
   if (method === 'GET' || method === 'HEAD') return true;
   if (method === 'POST') return headers.has('Idempotency-Key');
@@ -23,10 +23,10 @@ export function isRepeatable(method: string, headers: Headers): boolean {
 }
 
 /**
- * How long to wait before the next attempt, in milliseconds; null if there must be none.
+ * The delay before the next attempt, in milliseconds; null if there must be no retry.
  * @param repeatable see {@link isRepeatable}
- * @param attempts how many there have been
- * @param random a number below 1
+ * @param attempts the number of attempts so far
+ * @param random a number from 0 up to 1, for jitter
  */
 export function delayBefore(error: unknown, repeatable: boolean, attempts: number, random = Math.random()): number | null {
   if (!mayPass(error, repeatable)) return null;

@@ -1,4 +1,4 @@
-// A value that stays out of logs. Invariant: only `reveal()` gives it; everything that prints, copies or serialises a secret sees
+// A value that stays out of logs. Invariant: only `reveal()` returns it; everything that prints, copies or serialises a secret gets
 // `[redacted]`, or its name and version.
 
 const REDACTED = '[redacted]';
@@ -16,9 +16,9 @@ export class Secret {
   readonly name: string;
   /** The slug of its environment. */
   readonly environment: string;
-  /** The version that the value is of. */
+  /** The version of the value. */
   readonly version: number;
-  // A private field: neither spread, structuredClone, Object.keys nor an inspector's listing reaches it.
+  // A private field: spread, structuredClone, Object.keys and inspectors cannot read it.
   readonly #value: string;
 
   /** @internal */
@@ -30,7 +30,7 @@ export class Secret {
   }
 
   /**
-   * The value itself. Pass it straight to what needs it.
+   * Returns the value. Pass it directly to the code that needs it.
    *
    * @example
    * const sql = postgres((await vault.get('DATABASE_URL')).reveal());
@@ -49,17 +49,17 @@ export class Secret {
     return REDACTED;
   }
 
-  /** `[redacted]`, also where JavaScript would compare or add. */
+  /** `[redacted]`, also in comparisons and concatenation. */
   [Symbol.toPrimitive](): string {
     return REDACTED;
   }
 
-  /** What `console.log` and `util.inspect` of Node.js and Bun print. */
+  /** The output of `console.log` and `util.inspect` in Node.js and Bun. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return REDACTED;
   }
 
-  /** What `console.log` of Deno prints. */
+  /** The output of `console.log` in Deno. */
   [Symbol.for('Deno.customInspect')](): string {
     return REDACTED;
   }

@@ -1,47 +1,67 @@
-// The kinds of credential, and the tokens of each. Invariants: an API key and an OIDC token are sent only to the one operation that makes
-// session tokens of them; a new terminal session is saved before its token is used.
+// The kinds of credentials and their tokens. Invariants: an API key and an OIDC token are sent only to the operation that exchanges
+// them for session tokens; a new terminal session is saved before its token is used.
 import { fileToken, platformToken } from './ci.js';
 import { apiOf } from './client.js';
 import { fixedToken, RenewedTokens, type Token, type Tokens, tokenOf } from './credentials.js';
 import { AuthenticationError, CredentialError } from './errors.js';
 import type { CallOptions, Transport } from './transport.js';
 
-/** A session of `svc login`, as `POST /auth/device/token` and `POST /auth/refresh` answer it. */
+/**
+ * A session of `svc login`, as returned by `POST /auth/device/token` and `POST /auth/refresh`.
+ *
+ * @example
+ * const session: TerminalSession = JSON.parse(await readFile('session.json', 'utf8'));
+ */
 export interface TerminalSession {
+  /** A JWT that is valid for ten minutes. */
   token: string;
-  /** ISO 8601. */
+  /** When `token` expires, in ISO 8601. */
   expiresAt: string;
-  /** Serves once: each refresh gives the next one. */
+  /** Valid once: each refresh returns the next one. */
   refresh_token: string;
 }
 
-/** Where a terminal session is kept. Several processes may share it. */
+/**
+ * Storage for a terminal session. Several processes may share it.
+ *
+ * @example
+ * const terminal: TerminalStore = {
+ *   load: async () => JSON.parse(await keychain.get('vault')),
+ *   save: (session) => keychain.set('vault', JSON.stringify(session)),
+ * };
+ * createVault({ url, org, credential: { terminal } });
+ */
 export interface TerminalStore {
-  /** The session that is kept now, or null. Called before each refresh, since another process may have refreshed. */
+  /** The current session, or null. Called before each refresh, because another process may have refreshed it. */
   load(): Promise<TerminalSession | null> | TerminalSession | null;
-  /** Keeps a new session. The client awaits it before it uses the new token. */
+  /** Stores a new session. The client waits for this before it uses the new token. */
   save(session: TerminalSession): Promise<void> | void;
 }
 
-/** An OIDC token of the platform that runs this program, which a trust of the organisation accepts. */
+/**
+ * An OIDC token of the platform that runs this program, accepted by a trust of the organisation.
+ *
+ * @example
+ * createVault({ url, org, credential: { oidc: { file: '/var/run/vault/token' }, trustId: 'trs_6TuVw7XyZa8BcDe9FgHi0j' } });
+ */
 export interface OidcCredential {
   /**
-   * The token, a file that holds it (read anew each time), a function that gets one, or `'ci'`: found in the environment of the platform.
+   * The token, a file that contains it (read each time), a function that returns one, or `'ci'` to find it in the platform's environment.
    */
   oidc: string | { file: string } | (() => Promise<string> | string);
   /** The trust's id, `trs_…`. */
   trustId: string;
-  /** Who the token is for, where `'ci'` asks the platform for one. The deployment's URL by default. */
+  /** The audience, if `'ci'` requests a token from the platform. Default: the deployment's URL. */
   audience?: string;
 }
 
 /**
- * Who calls:
- * - an API key (`svc_live_…`): the client makes session tokens of it, and renews them;
- * - any other token (an agent's, a session's, break-glass): used as it is;
+ * The credential of the caller:
+ * - an API key (`svc_live_…`): the client exchanges it for session tokens, and renews them;
+ * - any other token (agent, session, break-glass): sent directly;
  * - an {@link OidcCredential}: exchanged for a session token;
- * - a {@link TerminalStore}: a person's session, made by `svc login`;
- * - a {@link TokenSource}: tokens that the caller keeps itself, such as those of a browser session.
+ * - a {@link TerminalStore}: a member's session from `svc login`;
+ * - a {@link TokenSource}: tokens that the caller manages, such as those of a browser session.
  *
  * @example
  * createVault({ url, org, credential: process.env.VAULT_KEY });
@@ -49,26 +69,31 @@ export interface OidcCredential {
  */
 export type Credential = string | OidcCredential | { terminal: TerminalStore } | TokenSource;
 
-/** Tokens that the caller keeps itself, such as those of a browser session. */
+/**
+ * Tokens that the caller manages, such as those of a browser session.
+ *
+ * @example
+ * createVault({ url, org, credential: { current: async () => session.token, after: async () => (await session.renew()).token } });
+ */
 export interface TokenSource {
-  /** A token for a call. */
+  /** The token for a call. */
   current(signal?: AbortSignal): Promise<string>;
-  /** Another token in place of one that the vault refused; null if there is none. */
+  /** A new token after the vault refused one; null if there is none. */
   after(refused: string, signal?: AbortSignal): Promise<string | null>;
 }
 
-/** Where tokens are made. */
+/** The vault that issues the tokens. */
 export interface Home {
   url: string;
   org: string;
   transport: Transport;
 }
 
-/** How long a session token of an API key lasts, in seconds. Short: a process that ends leaves it behind. */
+/** The lifetime of a session token of an API key, in seconds. It is short because a process that exits leaves the token behind. */
 const SESSION_TTL = 900;
-/** A refresh token that comes twice within 10 seconds is a lost reply; later it ends the session. Two attempts fit in. */
+/** The vault accepts the same refresh token twice within 10 seconds, for lost responses; later reuse ends the session. Two attempts fit. */
 const REFRESH = { timeout: 4_000, retries: 1, repeatable: true };
-/** What a kept token must still be good for, in milliseconds. */
+/** The minimum remaining lifetime of a stored token, in milliseconds. */
 const SPARE = 30_000;
 
 /** The tokens of a credential. */
@@ -77,7 +102,7 @@ export function tokensOf(credential: Credential, home: Home): Tokens {
     if ('current' in credential) return credential;
     return 'terminal' in credential ? terminalTokens(credential.terminal, home) : exchanged(credential, home);
   }
-  if (credential === '') throw new TypeError('credential must not be empty: is its environment variable set?');
+  if (credential === '') throw new TypeError('credential must not be empty: check that its environment variable is set.');
   return credential.startsWith('svc_live_') ? sessionsOf(credential, home) : fixedToken(credential);
 }
 
@@ -93,7 +118,7 @@ function sessionsOf(key: string, { url, org, transport }: Home): Tokens {
   });
 }
 
-/** Session tokens that a trust gives for an OIDC token. Each exchange asks for a fresh one. */
+/** Session tokens that a trust issues for an OIDC token. Each exchange uses a fresh OIDC token. */
 function exchanged({ oidc, trustId, audience }: OidcCredential, home: Home): Tokens {
   const find = async () => {
     if (oidc === 'ci') return platformToken(audience ?? home.url);
@@ -107,7 +132,7 @@ function exchanged({ oidc, trustId, audience }: OidcCredential, home: Home): Tok
   });
 }
 
-/** Tokens of a person's session, whose refresh token changes with each use. */
+/** Tokens of a member's session, whose refresh token changes with each use. */
 function terminalTokens(store: TerminalStore, home: Home): Tokens {
   const load = async () => {
     const session = await store.load();
@@ -129,7 +154,7 @@ function terminalTokens(store: TerminalStore, home: Home): Tokens {
       return await refreshed(session);
     } catch (error) {
       if (!(error instanceof AuthenticationError)) throw error;
-      // Another process may have used the refresh token meanwhile, and kept what it got.
+      // Another process may have used the refresh token in the meantime and stored the new session.
       const now = await load();
       if (now.refresh_token === session.refresh_token) throw error;
       const theirs = tokenOf(now.token, now.expiresAt);
@@ -138,7 +163,7 @@ function terminalTokens(store: TerminalStore, home: Home): Tokens {
   });
 }
 
-/** A call that signs in, without a token. An exchange whose reply was lost leaves a session that nobody holds, and it ends by itself. */
+/** A sign-in request, without a token. If the response of an exchange is lost, its session is unused and expires on its own. */
 async function signIn(
   { url, transport }: Home,
   at: 'exchange' | 'refresh',

@@ -1,5 +1,5 @@
-// How a call reaches the vault: its credential, its attempts, and how many calls go at a time. Invariants: all attempts of a change bear one
-// Idempotency-Key and, unless the vault refuses it, one token, since what is kept under a key shows a one-time value to that token alone;
+// Sends calls to the vault: credential, retries and concurrency. Invariants: all attempts of a change have the same
+// Idempotency-Key and, unless the vault refuses it, the same token, because a stored response shows a one-time value only to that token;
 // every refusal becomes an error.
 import { attempt, type Fetch, type Outgoing } from './attempt.js';
 import type { Tokens } from './credentials.js';
@@ -15,15 +15,15 @@ export interface TransportOptions {
   reason: string | undefined;
 }
 
-/** What differs for one call. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Whose token it bears; `null` for none. */
+  /** The source of its token; `null` for none. */
   tokens: Tokens | null;
   retries?: number;
   timeout?: number;
-  /** Whether it may be sent again although it may have had its effect. */
+  /** Whether it may be retried although it may have taken effect. */
   repeatable?: boolean;
-  /** Whether the response goes on after its headers: it takes no slot. */
+  /** Whether the response is a stream. A stream does not occupy a slot. */
   isStream?: boolean;
 }
 
@@ -37,8 +37,8 @@ export class Transport {
   }
 
   /**
-   * Sends a call, again if need be.
-   * @returns a response that is 2xx or 304
+   * Sends a call, with retries.
+   * @returns a response with status 2xx or 304
    * @throws VaultError for every other outcome
    */
   async send(request: Request, call: CallOptions): Promise<Response> {
@@ -70,7 +70,7 @@ export class Transport {
     }
   }
 
-  /** A request whose body can be sent again, with the headers that every call bears. */
+  /** A request whose body can be sent again, with the common headers. */
   async #outgoing(request: Request): Promise<Outgoing> {
     const { method, url, signal } = request;
     const headers = new Headers(request.headers);
@@ -80,7 +80,7 @@ export class Transport {
     return { method, url, headers, body: body?.byteLength ? body : undefined, signal };
   }
 
-  /** One attempt, in its turn. */
+  /** One attempt, when a slot is free. */
   #once(outgoing: Outgoing, token: string | null, call: CallOptions): Promise<Response> {
     const headers = new Headers(outgoing.headers);
     if (token !== null && !headers.has('Authorization')) headers.set('Authorization', `Bearer ${token}`);
@@ -94,10 +94,10 @@ export class Transport {
   }
 }
 
-/** A 401 that another token of the same credential may mend. */
+/** A 401 that a new token of the same credential may fix. */
 const isRefusedToken = (error: unknown) => error instanceof VaultError && error.status === 401 && !error.code.startsWith('DEVICE_PROOF_');
 
-/** A key that no other call has. */
+/** A unique idempotency key. */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `svc-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;

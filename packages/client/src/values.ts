@@ -1,11 +1,18 @@
 // The values of an environment.
 import type { Secret } from './secret.js';
 
-/** Secrets by name. It prints without values. */
+/**
+ * Secrets by name. It prints without values.
+ *
+ * @example
+ * const values = await vault.values();
+ * for (const [name, secret] of values) use(name, secret.reveal());
+ * for (const name of values.withheld) await vault.get(name, { reason: 'nightly backup' });
+ */
 export class Values extends Map<string, Secret> {
   /** The slug of the environment. */
   readonly environment: string;
-  /** Names that an approval policy holds back. Read each by itself to ask for approval. */
+  /** Names that an approval policy withholds. Read each one with `get` to request approval. */
   readonly withheld: readonly string[];
 
   /** @internal */

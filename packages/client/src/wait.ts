@@ -1,4 +1,4 @@
-// Waiting that a signal ends.
+// Waiting that a signal can abort.
 
 /** Resolves after `ms`, or rejects with the reason of the signal. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -16,10 +16,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A promise's outcome, or a rejection with the reason of the signal: the work itself goes on for others that wait for it. */
+/** The outcome of a promise, or a rejection with the signal's reason. The work itself continues for others that wait for it. */
 export function orAborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return work;
-  work.catch(() => {}); // whoever gave up is not told of its end
+  work.catch(() => {}); // no unhandled rejection after the caller gave up
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const onAbort = () => reject(signal.reason);
@@ -28,7 +28,7 @@ export function orAborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T>
   });
 }
 
-/** Lets so many tasks run at a time; the others wait in order. */
+/** Limits the number of concurrent tasks; others wait in order. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -37,7 +37,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Runs a task when a slot is free. One whose signal has ended meanwhile is not started. */
+  /** Runs a task when a slot is free. A task whose signal is aborted while it waits is not started. */
   async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await this.#turn(signal);

@@ -1,38 +1,43 @@
-// The event stream: tells of changes as they happen, and keeps a connection open for as long as somebody wants it. Invariants: what is heard
-// on a connection that is open misses nothing; after a gap, everything is asked about anew; events carry names, never values.
+// The event stream: reports changes as they happen, and reconnects until it is stopped. Invariants: an open connection misses no event; after
+// a gap, everything cached is revalidated; events contain names, never values.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
 import { sleep } from './wait.js';
 
-/** A change of secrets, without values. */
+/**
+ * A change of secrets, without values.
+ *
+ * @example
+ * vault.onChange(({ type, environment, names }) => console.log(`${type} in ${environment}: ${names}`));
+ */
 export interface Change {
   /** The slug of the environment. */
   environment: string;
-  /** The names that changed: one, two for a rename, more where a poll found them. */
+  /** The names that changed: one, two for a rename, possibly more from a poll. */
   names: string[];
-  /** What happened, such as `SECRET_ROTATED`; null where a poll found it. */
+  /** The event type, such as `SECRET_ROTATED`; null if a poll found the change. */
   type: string | null;
 }
 
-/** The kinds of events after which a read gives something else. */
+/** The event types that change the result of a read. */
 const KINDS = ['CREATED', 'UPDATED', 'ROTATED', 'DELETED', 'RESTORED', 'REVOKED', 'EXPIRED'].map((kind) => `SECRET_${kind}`).join(',');
-/** The vault writes at once, then at least every 25 seconds. */
+/** The vault writes immediately, then at least every 25 seconds. */
 const FIRST_WITHIN = 10_000;
 const NEXT_WITHIN = 40_000;
 const LONGEST_PAUSE = 15_000;
-/** After how many polls a stream that was refused is tried again. */
+/** The number of polls before a refused stream is tried again. */
 const POLLS = 20;
 
 export interface WatcherOptions {
   /** Opens the stream with this query and `Last-Event-ID`. */
   open(query: string, lastEventId: string | null, signal: AbortSignal): Promise<Response>;
   onChange(change: Change, version: number | null): void;
-  /** The stream is open as connection `n`, or closed with 0. */
+  /** Called with the number of the open connection, or 0 when it closes. */
   onConnection(n: number): void;
-  /** Events may have been missed, or there is no stream: asks about everything that is held. */
-  poll(): Promise<void>;
-  /** The credential has ended. */
-  onEnd(): void;
+  /** Revalidates everything cached, because events may have been missed or there is no stream. Returns whether anything is still cached. */
+  poll(): Promise<boolean>;
+  /** Called when changes can no longer be reported: the credential is no longer accepted, or the stream is refused and nothing is cached. */
+  onRefused(error: VaultError): void;
 }
 
 export class Watcher {
@@ -46,7 +51,7 @@ export class Watcher {
     this.#options = options;
   }
 
-  /** Begins, if it has not yet. */
+  /** Starts the stream if it is not running. */
   start(): void {
     if (this.#isRunning || this.#ending.signal.aborted) return;
     this.#isRunning = true;
@@ -66,16 +71,25 @@ export class Watcher {
       signal.throwIfAborted();
       if (error instanceof AuthenticationError) {
         this.#isRunning = false; // a later listener tries again
-        this.#options.onEnd();
+        this.#options.onRefused(error);
         return;
       }
       failures = this.#connections > opened ? 1 : failures + 1;
-      if (error instanceof VaultError && error.code === 'EVENTS_GONE') this.#lastEventId = null;
-      const isRefused = error instanceof VaultError && !(error instanceof ConnectionError) && error.status < 500 && error.status !== 429;
-      for (let polls = isRefused && error.code !== 'EVENTS_GONE' ? POLLS : 1; polls > 0; polls--) {
-        await this.#options.poll();
-        await sleep(isRefused ? LONGEST_PAUSE : pauseAfter(failures), signal);
-      }
+      const refusal = isRefusal(error) ? error : null;
+      if (refusal?.code === 'EVENTS_GONE') this.#lastEventId = null;
+      await this.#pollAndWait(refusal, failures);
+    }
+  }
+
+  /** Waits until the next attempt. A refused stream is replaced by polls for a while. */
+  async #pollAndWait(refusal: VaultError | null, failures: number): Promise<void> {
+    const replaces = refusal !== null && refusal.code !== 'EVENTS_GONE';
+    for (let polls = replaces ? POLLS : 1; polls > 0; polls--) {
+      const holds = await this.#options.poll();
+      this.#ending.signal.throwIfAborted();
+      // A refusal by something in between, such as a proxy, does not count as one by the vault.
+      if (replaces && !holds && refusal.code !== 'UNEXPECTED_RESPONSE') this.#options.onRefused(refusal);
+      await sleep(refusal ? LONGEST_PAUSE : pauseAfter(failures), this.#ending.signal);
     }
   }
 
@@ -127,7 +141,7 @@ export class Watcher {
   #opened(): void {
     this.#connections++;
     this.#options.onConnection(this.#connections);
-    // What happened before the stream was open is not told by it.
+    // The stream does not report changes from before it was open.
     this.#options.poll().catch(() => {});
   }
 
@@ -146,3 +160,7 @@ export class Watcher {
 }
 
 const pauseAfter = (failures: number) => Math.min(LONGEST_PAUSE, 250 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+
+/** Whether the vault responded with a refusal that is not temporary. */
+const isRefusal = (error: unknown): error is VaultError =>
+  error instanceof VaultError && !(error instanceof ConnectionError) && error.status < 500 && error.status !== 429;

@@ -1,11 +1,11 @@
-// A Worker as wrangler bundles it, and the local runtime that runs it.
+// A Worker bundled by wrangler, and the local runtime that runs it.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { runWrangler } from '../../../scripts/wrangler.mjs';
 
-/** Bundles a Worker; the path of the one module. */
+/** Bundles a Worker. @returns the path of its single module */
 export async function bundle(folder: string): Promise<string> {
   const out = fs.mkdtempSync(path.join(os.tmpdir(), 'bundle-'));
   const { code, said } = await runWrangler(['deploy', '--dry-run', '--outdir', out, '--config', path.join(folder, 'wrangler.toml')]);

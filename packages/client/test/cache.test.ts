@@ -1,4 +1,4 @@
-// What reads may come from memory, and what may not, in front of a real vault whose network fails on purpose.
+// Which reads may come from the cache, against a real vault whose network fails on purpose.
 import {
   AuthenticationError,
   type Change,
@@ -6,6 +6,7 @@ import {
   createVault,
   GoneError,
   PermissionError,
+  VaultError,
   type VaultOptions,
 } from '@secrets-vault/client';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -26,13 +27,13 @@ const READS = '/by-name/';
 let n = 0;
 const fresh = () => `C${++n}`;
 
-/** A vault that reads with an agent's credential, what it is told of, and its credential. */
+/** A client with an agent credential, the changes it is told of, and the credential. */
 async function reader(options: Partial<VaultOptions> = {}, limits: object = {}) {
   const agent = await at.agent(limits);
   const vault = createVault({ url: at.url, org: at.org, credential: agent.token, retries: 0, ...options });
   open.push(vault);
   const changes: Change[] = [];
-  /** Opens the stream, and waits until it tells of changes. */
+  /** Opens the stream, and waits until it reports changes. */
   const watch = async () => {
     const probe = fresh();
     let isOpen = false;
@@ -50,7 +51,7 @@ async function reader(options: Partial<VaultOptions> = {}, limits: object = {}) 
 }
 
 describe('cache', () => {
-  it('ETag: without a stream every read asks, and an unchanged value is not sent again', async () => {
+  it('ETag: without a stream every read is revalidated, and an unchanged value is not sent again', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault } = await reader();
@@ -61,7 +62,7 @@ describe('cache', () => {
     expect((await vault.get(name)).reveal()).toBe('two');
   });
 
-  it('max age: so long a read comes from memory', async () => {
+  it('max age: reads come from the cache until then', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault } = await reader({ maxAge: 60_000 });
@@ -74,7 +75,7 @@ describe('cache', () => {
     expect(at.proxy.count('GET', READS)).toBe(3);
   });
 
-  it('stream: reads come from memory until an event, and a rotation is read at once', async () => {
+  it('stream: reads come from the cache until an event, and a rotation is read immediately', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault, changes, watch } = await reader();
@@ -90,7 +91,7 @@ describe('cache', () => {
     expect(JSON.stringify(changes)).not.toContain('two');
   });
 
-  it('stream: an event while a read is under way makes the next read ask again', async () => {
+  it('stream: an event during a read makes the next read ask again', async () => {
     const name = fresh();
     await at.put(name, 'one');
     let isArmed = false;
@@ -114,7 +115,7 @@ describe('cache', () => {
     expect(at.proxy.count('GET', READS)).toBe(before);
   });
 
-  it('stream: a rename, a deletion and another environment reach the right entries', async () => {
+  it('stream: a rename, a deletion and a change in another environment invalidate the right entries', async () => {
     const [a, b] = [fresh(), fresh()];
     const { id } = await at.put(a, 'one');
     await at.put(a, 'of staging', 'staging');
@@ -137,7 +138,7 @@ describe('cache', () => {
     expect(await thrown(vault.get(b))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('stream: after a broken connection, what was missed is told and read', async () => {
+  it('stream: after a broken connection, missed changes are reported and read', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault, changes, watch } = await reader();
@@ -148,10 +149,10 @@ describe('cache', () => {
     at.proxy.down(false);
     await until(() => changes.some(({ names }) => names.includes(name)));
     expect((await vault.get(name)).reveal()).toBe('two');
-    expect(at.proxy.seen.some(({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined)).toBe(true);
+    await until(() => at.proxy.seen.some(({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined));
   });
 
-  it('poll: where the stream is refused, changes of what was read are found by asking', async () => {
+  it('poll: if the stream is refused, changes of cached reads are found by polling', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const body = { error: { code: 'INSUFFICIENT_SCOPE', message: 'm', docs: 'd' } };
@@ -165,7 +166,7 @@ describe('cache', () => {
     expect((await vault.get(name)).reveal()).toBe('two');
   });
 
-  it('outage: the last known values serve for as long as the caller set, and by default not at all', async () => {
+  it('outage: the last known values are returned within staleFor, and by default not at all', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const name = fresh();
     await at.put(name, 'one');
@@ -190,7 +191,7 @@ describe('cache', () => {
     expect((await vault.get(name)).reveal()).toBe('one');
   });
 
-  it('refusal: after a 401, 403, 404 or 410 nothing that was read before serves, whatever follows', async () => {
+  it('refusal: after a 401, 403, 404 or 410 no cached value is returned, whatever follows', async () => {
     const staleFor = 600_000;
     const cases = [
       [AuthenticationError, 'TOKEN_REVOKED', ({ revoke }: Awaited<ReturnType<typeof reader>>) => revoke()],
@@ -220,7 +221,7 @@ describe('cache', () => {
     }
   });
 
-  it('revocation: the stream ends with its credential, and memory is cleared', async () => {
+  it('revocation: the stream closes with its credential, and the cache is cleared', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault, watch, revoke } = await reader({ staleFor: 600_000 });
@@ -231,7 +232,70 @@ describe('cache', () => {
     expect(await thrown(vault.get(name))).toMatchObject({ code: 'TOKEN_REVOKED' });
   });
 
-  it('lifetime: a value is not served past its end, not even in an outage', async () => {
+  it('revocation: each listener is told once that no more changes are reported, also one added later', async () => {
+    const { vault, watch, revoke } = await reader();
+    const errors: VaultError[] = [];
+    const stop = vault.onChange(() => {}, { onError: () => errors.push(new VaultError('removed', { code: 'REMOVED', status: 0 })) });
+    vault.onChange(() => {}, { onError: (error) => errors.push(error) });
+    stop();
+    await watch();
+    await revoke();
+    await until(() => errors.length > 0);
+    expect(errors[0]).toBeInstanceOf(AuthenticationError);
+    expect(errors[0]).toMatchObject({ code: 'TOKEN_REVOKED', status: 401 });
+    vault.onChange(() => {}, { onError: (error) => errors.push(error) });
+    await until(() => errors.length === 2);
+    await new Promise((done) => setTimeout(done, 300));
+    expect(errors.map(({ code }) => code)).toEqual(['TOKEN_REVOKED', 'TOKEN_REVOKED']);
+  });
+
+  it('revocation: a refused stream is an error if reads are refused too, and not while polls replace it', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const body = { error: { code: 'INSUFFICIENT_SCOPE', message: 'm', docs: 'd' } };
+    const refuse = (part: string) =>
+      at.proxy.fail({ kind: 'refuse', status: 403, body, times: 99, when: ({ url = '' }) => url.includes(part) });
+    refuse('/events/stream');
+    const errors: VaultError[] = [];
+    const listening = async () => {
+      const { vault } = await reader();
+      await vault.get(name);
+      at.proxy.seen.length = 0;
+      return () => void vault.onChange(() => {}, { onError: (error) => errors.push(error) });
+    };
+    const [polls, ends] = [await listening(), await listening()];
+    polls();
+    await until(() => at.proxy.count('GET', READS) > 0);
+    await new Promise((done) => setTimeout(done, 100));
+    expect(errors).toEqual([]);
+    refuse(READS);
+    ends();
+    await until(() => errors.length > 0);
+    expect(errors).toMatchObject([{ code: 'INSUFFICIENT_SCOPE', status: 403 }]);
+  });
+
+  it('revocation: a member who signs out is reported as an error', async () => {
+    const credential = { terminal: { load: async () => null, save: async () => {} } };
+    const vault = createVault({ url: at.url, org: at.org, credential });
+    open.push(vault);
+    const error = await new Promise<VaultError>((onError) => vault.onChange(() => {}, { onError }));
+    expect(error).toMatchObject({ code: 'NO_CREDENTIAL' });
+  });
+
+  it('revocation: an outage is not an error', async () => {
+    const { vault, watch } = await reader();
+    const errors: VaultError[] = [];
+    vault.onChange(() => {}, { onError: (error) => errors.push(error) });
+    await watch();
+    at.proxy.down(true);
+    await new Promise((done) => setTimeout(done, 300));
+    at.proxy.reset();
+    at.proxy.fail({ kind: 'refuse', status: 503 });
+    await watch();
+    expect(errors).toEqual([]);
+  });
+
+  it('lifetime: a value is not returned after it expires, not even in an outage', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const name = fresh();
     await at.direct('PUT', `/secrets/by-name/${name}`, { value: 'one', ttlSeconds: 60 });
@@ -243,7 +307,7 @@ describe('cache', () => {
     expect(await thrown(vault.get(name))).toBeInstanceOf(ConnectionError);
   });
 
-  it('own change: what this client wrote is read, whatever the age', async () => {
+  it('own change: this client reads its own write, regardless of maxAge', async () => {
     const name = fresh();
     const { vault } = await reader({ maxAge: 600_000 }, { scopes: ['secrets:*'] });
     await vault.set(name, 'one', { type: 'password' });
@@ -254,7 +318,7 @@ describe('cache', () => {
     expect((await vault.get(name)).reveal()).toBe(secret?.reveal());
   });
 
-  it('reason: a read with a reason of its own asks the vault, which keeps the reason', async () => {
+  it('reason: a read with its own reason asks the vault, which records the reason', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault } = await reader({ maxAge: 600_000, reason: 'start' });
@@ -264,7 +328,22 @@ describe('cache', () => {
     expect(reasons).toEqual(['start', 'incident 42']);
   });
 
-  it('close: the stream ends, memory is empty, and later calls are refused', async () => {
+  it('close: during a poll, no further stream is opened', async () => {
+    const { vault, watch } = await reader();
+    await watch();
+    const name = fresh();
+    await at.put(name, 'one');
+    await vault.get(name);
+    at.proxy.fail({ delay: 300, when: ({ url = '' }) => url.includes(READS) });
+    at.proxy.hangUp();
+    await until(() => at.proxy.seen.filter(({ path }) => path.includes(READS)).length > 1);
+    at.proxy.seen.length = 0;
+    vault.close();
+    await new Promise((done) => setTimeout(done, 600));
+    expect(at.proxy.count('GET', '/events/stream')).toBe(0);
+  });
+
+  it('close: the stream closes, the cache is empty, and later calls are refused', async () => {
     const { vault, watch } = await reader();
     await watch();
     vault.close();

@@ -1,4 +1,4 @@
-// The examples of the guide, run as they are: a script and Express as processes, the Worker in workerd, and of Next.js the route handler and
+// The examples of the guide, run unchanged: a script and Express as processes, the Worker in workerd, and for Next.js the route handler and
 // the server component, which are functions; Next.js itself is not run.
 import { execFile, spawn } from 'node:child_process';
 import http from 'node:http';
@@ -10,7 +10,7 @@ import { bundle, run } from './bundle.ts';
 import { newVault, until } from './support.ts';
 
 const examples = path.resolve(import.meta.dirname, '../examples');
-/** The service that the secrets are for; what it was given. */
+/** The service that the secrets are for, and the values it received. */
 const given: (string | undefined)[] = [];
 const target = http.createServer((request, response) => {
   given.push(request.headers.authorization);
@@ -30,13 +30,13 @@ beforeAll(async () => {
 afterAll(() => target.close());
 
 describe('example', () => {
-  it('script: it reads a secret, uses it and ends', async () => {
+  it('script: reads a secret, uses it and exits', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [path.join(examples, 'script.mjs')], { env });
     expect(stdout).toBe('REPORT_TOKEN, version 1, is [redacted]: the report is 200.\n');
     expect(given.at(-1)).toBe('Bearer report-one');
   });
 
-  it('Express: requests use the newest key, without a restart', async () => {
+  it('Express: requests use the latest key, without a restart', async () => {
     const port = await freePort();
     const child = spawn(process.execPath, [path.join(examples, 'express.mjs')], { env: { ...env, PORT: String(port) } });
     let said = '';
@@ -53,7 +53,7 @@ describe('example', () => {
     expect(said).not.toContain('pay-');
   });
 
-  it('Next.js: route handler and server component read the secret', async () => {
+  it('Next.js: the route handler and the server component read the secret', async () => {
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
     const { GET } = await import(path.join(examples, 'next/app/report/route.mjs'));
     expect(await (await GET()).json()).toEqual({ status: 200, version: 1 });
@@ -62,7 +62,7 @@ describe('example', () => {
     vi.unstubAllEnvs();
   });
 
-  it('Worker: each request reads with its own vault', async () => {
+  it('Worker: each request uses its own client', async () => {
     const worker = run(await bundle(path.join(examples, 'worker')), env);
     const answers = await Promise.all([1, 2, 3].map(async () => (await worker.dispatchFetch('http://worker/')).json()));
     expect(answers).toEqual(Array(3).fill({ status: 200, version: 1 }));

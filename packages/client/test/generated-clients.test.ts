@@ -1,4 +1,4 @@
-// Clients in other languages, made from the OpenAPI document by the commands of docs/guides/other-languages.md, read from the real vault.
+// Clients in other languages, generated from the OpenAPI document with the commands of docs/guides/other-languages.md, read from the real vault.
 // `npm run test:generated-clients` installs the generators; `npm test` skips this.
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
@@ -14,7 +14,7 @@ const tools = path.resolve(import.meta.dirname, '../../../.sdks/generators/bin')
 const guide = fs.readFileSync(path.resolve(import.meta.dirname, '../../../docs/guides/other-languages.md'), 'utf8');
 const has = (tool: string) => Boolean(process.env.SLOW) && fs.existsSync(path.join(tools, tool));
 
-/** The commands of the guide that hold these words, in order. */
+/** The commands of the guide that start with these words, in order. */
 const commands = (words: string) => guide.split('\n').filter((line) => line.startsWith(words));
 
 let at: Awaited<ReturnType<typeof newVault>>;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   refused = { ...env, VAULT_TOKEN: mayNot.token };
 });
 
-/** A project of the example, with the document that the service serves. */
+/** A copy of the example project, with the document from the service. */
 async function project(name: string): Promise<string> {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), `${name}-`));
   fs.cpSync(path.join(examples, name), dir, { recursive: true });
@@ -41,7 +41,7 @@ async function project(name: string): Promise<string> {
 const SAYS = 'REPORT_TOKEN, version 1, has 12 characters\n';
 
 describe('OpenAPI', () => {
-  it.skipIf(!has('openapi-python-client'))('Python: a generated client reads a secret, and is told of a refusal', async () => {
+  it.skipIf(!has('openapi-python-client'))('Python: a generated client reads a secret and gets a refusal as an error', async () => {
     const cwd = await project('python');
     const [generate] = commands('openapi-python-client generate');
     const { stdout, stderr } = await run('sh', ['-c', generate as string], { cwd, env });
@@ -51,7 +51,7 @@ describe('OpenAPI', () => {
     expect(error.stderr).toContain('SECRET_ACCESS_DENIED');
   });
 
-  it.skipIf(!has('oapi-codegen'))('Go: a generated client reads a secret, and is told of a refusal', async () => {
+  it.skipIf(!has('oapi-codegen'))('Go: a generated client reads a secret and gets a refusal as an error', async () => {
     const cwd = await project('go');
     const [generate] = commands('oapi-codegen -config');
     await run('sh', ['-c', `mkdir -p vault && ${generate} && go build -o report .`], { cwd, env });

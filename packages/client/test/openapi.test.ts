@@ -1,4 +1,4 @@
-// What the package keeps of the OpenAPI document is what the service serves.
+// The OpenAPI document in the package is identical to the one the service serves.
 import fs from 'node:fs';
 import { expect, inject, it } from 'vitest';
 import { client, PUBLIC_URL, spelled, typesOf } from '../../../scripts/openapi-types.mjs';
@@ -6,7 +6,7 @@ import { allScopes, covers as rule } from '../../../src/auth/scopes.ts';
 import { covers, secretTypes } from '../src/constants.ts';
 import { takesKey } from '../src/retry.ts';
 
-it('OpenAPI: openapi.json and src/api.ts are current (npm run openapi writes them)', async () => {
+it('OpenAPI: openapi.json and src/api.ts are current (npm run openapi generates them)', async () => {
   const url = inject('vaultUrl');
   const served = await (await fetch(`${url}/api/v1/openapi.json`)).text();
   const document = JSON.parse(served.replaceAll(url, PUBLIC_URL));
@@ -14,7 +14,7 @@ it('OpenAPI: openapi.json and src/api.ts are current (npm run openapi writes the
   expect(fs.readFileSync(`${client}/src/api.ts`, 'utf8') === (await typesOf(document))).toBe(true);
 });
 
-it('OpenAPI: the client sends an Idempotency-Key, and repeats a POST, exactly where the vault keeps the response', () => {
+it('OpenAPI: the client sends an Idempotency-Key and retries a POST exactly where the vault stores the response', () => {
   const document = JSON.parse(fs.readFileSync(`${client}/openapi.json`, 'utf8'));
   const reference = '#/components/parameters/IdempotencyKey';
   let kept = 0;
@@ -27,12 +27,12 @@ it('OpenAPI: the client sends an Idempotency-Key, and repeats a POST, exactly wh
   expect(kept).toBeGreaterThan(30);
 });
 
-it('OpenAPI: the types of secrets that the client lists are those of the document', () => {
+it('OpenAPI: the client lists exactly the types of secrets in the document', () => {
   const document = JSON.parse(fs.readFileSync(`${client}/openapi.json`, 'utf8'));
   expect(secretTypes.toSorted()).toEqual(document.components.schemas.Secret.properties.type.enum.toSorted());
 });
 
-it('scopes: the client says that one covers another exactly where the service does', () => {
+it('scopes: the client and the service agree on which scope covers another', () => {
   for (const held of allScopes)
     for (const wanted of allScopes) expect(covers([held], wanted), `${held} ${wanted}`).toBe(rule([held], wanted));
 });

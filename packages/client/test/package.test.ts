@@ -1,4 +1,4 @@
-// What would be published: small, whole, and documented.
+// The package as published: small, complete and documented.
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 const run = promisify(execFile);
 const folder = path.resolve(import.meta.dirname, '..');
 
-it('package: it holds dist, README and LICENSE alone, stays small, and works once unpacked', async () => {
+it('package: contains only dist, README and LICENSE, stays small, and works once unpacked', async () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'pack-'));
   const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', dir], { cwd: folder });
   const [packed] = Object.values(JSON.parse(stdout)) as { filename: string; size: number; files: { path: string }[] }[];
@@ -24,22 +24,32 @@ it('package: it holds dist, README and LICENSE alone, stays small, and works onc
   expect(Object.keys(dependencies)).toEqual(['eventsource-parser', 'openapi-fetch']);
 });
 
-it('package: everything that it gives has a doc comment, and what is called an example', () => {
+it('package: docs/reference/client.md is current (npm run reference -w packages/client generates it), with an example for every export', async () => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'reference-'));
+  await run(process.execPath, [path.join(folder, 'node_modules/typedoc/bin/typedoc'), '--out', dir], { cwd: folder });
+  const made = fs.readFileSync(path.join(dir, 'client.md'), 'utf8');
+  expect(fs.readFileSync(path.resolve(folder, '../../docs/reference/client.md'), 'utf8') === made).toBe(true);
+
+  const [, ...sections] = made.split(/^### /m);
+  const shown = sections.map((section) => /^\w+/.exec(section)?.[0]);
   const index = fs.readFileSync(path.join(folder, 'src/index.ts'), 'utf8');
-  const sources = fs.readdirSync(path.join(folder, 'src')).filter((name) => name !== 'api.ts' && name !== 'index.ts');
-  const text = sources.map((name) => fs.readFileSync(path.join(folder, 'src', name), 'utf8')).join('\n');
-  const names = [...index.matchAll(/\b([A-Z]\w+|createVault)\b/g)].map(([name]) => name).filter((name) => name !== 'What');
-  expect(names.length).toBeGreaterThan(20);
-  for (const name of new Set(names)) {
-    const declared = new RegExp(`(\\*/\\n)?export (?:class|interface|type|const|abstract class) ${name}\\b`).exec(text);
-    expect(declared?.[1], name).toBeDefined();
-  }
-  const vault = fs.readFileSync(path.join(folder, 'src/vault.ts'), 'utf8');
-  for (const method of ['get', 'values', 'set', 'rotate', 'onChange', 'close'])
-    expect(vault, method).toMatch(new RegExp(`@example(?:(?!\\*/)[^])*\\*/\\n {2}(?:async )?${method}\\(`));
+  const given = [...index.replace(/^\/\/.*$|'.*'/gm, '').matchAll(/\b([A-Z]\w+|createVault|covers|secretTypes)\b/g)].map(([name]) => name);
+  expect(given.length).toBeGreaterThan(20);
+  expect(shown).toEqual(expect.arrayContaining(given));
+  for (const section of sections) expect(section).toContain('\n#### Example\n');
+  const [, ...methods] = (sections.find((section) => section.startsWith('Vault\n')) ?? '').split(/^##### /m);
+  expect(methods.length).toBeGreaterThan(5);
+  for (const method of methods) if (!method.startsWith('\\[')) expect(method).toContain('\n###### Example\n');
 });
 
-it('package: its source uses nothing that one runtime alone has', () => {
+it('package: npm ci in a clone and npm pack both build it', () => {
+  for (const name of ['client', 'cli']) {
+    const { scripts } = JSON.parse(fs.readFileSync(path.resolve(folder, '..', name, 'package.json'), 'utf8'));
+    expect(['npm run build', scripts.build]).toContain(scripts.prepare);
+  }
+});
+
+it('package: its source uses no runtime-specific API', () => {
   for (const name of fs.readdirSync(path.join(folder, 'src'))) {
     const text = fs.readFileSync(path.join(folder, 'src', name), 'utf8');
     expect(text, name).not.toMatch(/from '(node:|cloudflare:|bun|\.\.\/\.\.)/);

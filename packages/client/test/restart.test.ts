@@ -1,10 +1,10 @@
-// A vault that really restarts: the client goes on, from memory meanwhile, and is told of changes after it.
+// A real restart of the vault: the client reads from its cache in the meantime, and is told of changes afterwards.
 import { createVault } from '@secrets-vault/client';
 import { expect, it } from 'vitest';
 import { call, newOrg, startVault } from '../../../test/packages/vault.mjs';
 import { until } from './support.ts';
 
-it.skipIf(!process.env.SLOW)('restart: reads go on, and changes after it are told', { timeout: 200_000 }, async () => {
+it.skipIf(!process.env.SLOW)('restart: reads continue, and later changes are reported', { timeout: 200_000 }, async () => {
   const first = await startVault();
   const { url, org, key } = await newOrg(first.url);
   const put = (value: string) => call(url, key, 'PUT', `/orgs/${org}/secrets/by-name/NAME`, { value });

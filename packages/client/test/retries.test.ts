@@ -1,4 +1,4 @@
-// Failing networks in front of a real vault: calls come through, and nothing is done twice.
+// Failing networks in front of a real vault: calls succeed, and nothing is done twice.
 import { ConnectionError, createVault, RateLimitError, ServerError, type Vault } from '@secrets-vault/client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newVault, thrown } from './support.ts';
@@ -26,7 +26,7 @@ let n = 0;
 const fresh = () => `S${++n}`;
 
 describe('retry', () => {
-  it('idempotency: a rotation whose reply was lost, cut, broken or late is done once', async () => {
+  it('idempotency: a rotation whose response was lost, cut, broken or late is done once', async () => {
     const { id } = await at.put(fresh(), 'one');
     const name = `S${n}`;
     for (const kind of ['lose', 'cut', 'break', 'hang'] as const) {
@@ -42,7 +42,7 @@ describe('retry', () => {
     }
   });
 
-  it('idempotency: a created secret with a generated value comes back whole after a lost reply', async () => {
+  it('idempotency: a created secret with a generated value is returned completely after a lost response', async () => {
     at.proxy.fail({ kind: 'lose', when: is('POST', '/secrets') });
     const name = fresh();
     const { data } = await vault.api.POST('/orgs/{org_id}/secrets', {
@@ -54,7 +54,7 @@ describe('retry', () => {
     expect(await named(name)).toBe(1);
   });
 
-  it('idempotency: set and DELETE come through a lost reply, and leave one version', async () => {
+  it('idempotency: set and DELETE succeed after a lost response, and leave one version', async () => {
     const name = fresh();
     at.proxy.fail({ kind: 'lose', when: is('PUT') });
     const { id, version } = await vault.set(name, 'one');
@@ -65,7 +65,7 @@ describe('retry', () => {
     expect(await named(name)).toBe(0);
   });
 
-  it('idempotency: a PATCH or conditional change whose outcome is unknown is not repeated', async () => {
+  it('idempotency: a PATCH or conditional change with an unknown outcome is not retried', async () => {
     const name = fresh();
     const { id } = await at.put(name, 'one');
     at.proxy.fail({ kind: 'lose', when: is('PATCH') });
@@ -78,7 +78,7 @@ describe('retry', () => {
     expect(await versions(id)).toBe(3);
   });
 
-  it('idempotency: what the vault does anew each time, as a scan, is not repeated', async () => {
+  it('idempotency: an operation that runs each time, such as a scan, is not retried', async () => {
     const scan = () => vault.api.POST('/orgs/{org_id}/scans', { params: { path: { org_id: at.org } }, body: { text: 'nothing' } });
     at.proxy.fail({ kind: 'lose', when: is('POST', '/scans') });
     expect(await thrown(scan())).toBeInstanceOf(ConnectionError);
@@ -86,7 +86,7 @@ describe('retry', () => {
     expect(at.proxy.seen[0]?.headers).not.toHaveProperty('idempotency-key');
   });
 
-  it('rate limit: Retry-After is waited for, also by what is never repeated otherwise', async () => {
+  it('rate limit: Retry-After is honoured, also by calls that are otherwise never retried', async () => {
     const name = fresh();
     const { id } = await at.put(name, 'one');
     const body = { error: { code: 'RATE_LIMITED', message: 'Too many.', docs: 'http://x', retry_after: 1 } };
@@ -101,7 +101,7 @@ describe('retry', () => {
     expect(error).toMatchObject({ retryAfter: 3600, code: 'RATE_LIMITED' });
   });
 
-  it('unavailable: 503 is retried, refusals and MISCONFIGURED are not, and attempts are bounded', async () => {
+  it('unavailable: 503 is retried, refusals and MISCONFIGURED are not, and attempts are limited', async () => {
     const name = fresh();
     await at.put(name, 'one');
     at.proxy.fail({ kind: 'refuse', status: 503, times: 2, body: { error: { code: 'UNAVAILABLE', message: 'm', docs: 'd' } } });
@@ -121,13 +121,13 @@ describe('retry', () => {
     }
   });
 
-  it('redirect: a token is not sent to where the vault redirects', async () => {
+  it('redirect: a token is not sent to the redirect target', async () => {
     at.proxy.fail({ kind: 'refuse', status: 302, headers: { Location: `${at.target}/elsewhere` } });
     expect(await thrown(vault.get('ANY'))).toMatchObject({ code: 'CONNECTION_FAILED', status: 302 });
     expect(at.proxy.seen.length).toBe(1);
   });
 
-  it('signal: it ends a call that waits for its reply, its turn or its next attempt', async () => {
+  it('signal: aborts a call that waits for its response, a slot or its next attempt', async () => {
     const name = fresh();
     await at.put(name, 'one');
     at.proxy.fail({ kind: 'hang', when: is('GET') });
@@ -148,7 +148,7 @@ describe('retry', () => {
     expect((await one.api.GET('/whoami')).data.kind).toBe('session');
   });
 
-  it('concurrency: so many calls go at a time, and all come through', async () => {
+  it('concurrency: the number of concurrent requests is limited, and all calls succeed', async () => {
     const name = fresh();
     await at.put(name, 'one');
     let most = 0;

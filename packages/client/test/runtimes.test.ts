@@ -38,15 +38,15 @@ describe('runtime', () => {
       expect(stdout.trim()).toBe(HOLDS);
     });
 
-  it('Workers: the whole program holds in workerd', async () => {
+  it('Workers: the whole program passes in workerd', async () => {
     const worker = run(module, {});
     const answer = await worker.dispatchFetch('http://worker/', { method: 'POST', body: JSON.stringify(what()) });
     expect(await answer.text()).toBe(HOLDS);
     await worker.dispose();
   });
 
-  it.skipIf(!executablePath)('browsers: the whole program holds in Chromium, on the vault’s own origin', async () => {
-    // There is no CORS, so the page comes from where the vault is: this server adds it.
+  it.skipIf(!executablePath)('browsers: the whole program passes in Chromium, on the vault’s own origin', async () => {
+    // The vault does not allow CORS, so this server adds the page to the vault's origin.
     const server = http.createServer((request, response) => {
       const page = { '/page': ['text/html', '<!doctype html>'], '/check.js': ['text/javascript', fs.readFileSync(module)] }[
         request.url ?? ''

@@ -1,4 +1,4 @@
-// A value stays out of whatever prints, copies or serialises a secret.
+// A value does not appear in anything that prints, copies or serialises a secret.
 import { inspect } from 'node:util';
 import v8 from 'node:v8';
 import { createVault, type Secret, VaultError } from '@secrets-vault/client';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 describe('secret', () => {
-  it('redaction: only reveal gives the value', () => {
+  it('redaction: only reveal returns the value', () => {
     expect(secret.reveal()).toBe(VALUE);
     const seen = [
       ...[`${secret}`, String(secret), `${secret}${''}`, JSON.stringify({ secret }), inspect(secret, { showHidden: true, depth: 9 })],
@@ -33,7 +33,7 @@ describe('secret', () => {
     expect(JSON.stringify({ secret })).toBe('{"secret":"[redacted]"}');
   });
 
-  it('redaction: values print as names alone', async () => {
+  it('redaction: values print only as names', async () => {
     const vault = createVault({ url: at.url, org: at.org, credential: (await at.agent()).token });
     const values = await vault.values({ environment: 'production' });
     expect(values.get('PASSWORD')?.reveal()).toBe(VALUE);
@@ -42,7 +42,7 @@ describe('secret', () => {
     expect(inspect(vault, { showHidden: true, depth: 9 })).not.toContain(VALUE);
   });
 
-  it('redaction: an error holds neither the token nor the value', async () => {
+  it('redaction: an error contains neither the token nor the value', async () => {
     const token = (await at.agent({ scopes: ['secrets:list'] })).token;
     const vault = createVault({ url: at.url, org: at.org, credential: token, retries: 0 });
     at.proxy.fail({ kind: 'cut', when: ({ method }) => method === 'PUT' });

@@ -1,9 +1,9 @@
-// What the tests share: an organisation of their own, and a proxy in front of the service.
+// Shared by the tests: an organisation for each, and a proxy in front of the service.
 import { inject } from 'vitest';
 import { startProxy } from '../../../test/packages/proxy.mjs';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
 
-/** A new organisation behind a proxy: `url` is the proxy's, `direct` calls the service itself with the first API key. */
+/** A new organisation behind a proxy: `url` is the proxy's, `direct` calls the service directly with the first API key. */
 export async function newVault() {
   const target = inject('vaultUrl');
   const { org, key, enrolmentUrl } = await newOrg(target);
@@ -11,10 +11,10 @@ export async function newVault() {
   const direct = (method: string, at: string, body?: unknown) => call(target, key, method, `/orgs/${org}${at}`, body);
   return {
     ...{ url: proxy.url, target, org, key, enrolmentUrl, proxy, direct },
-    /** Stores a secret behind the client's back. */
+    /** Stores a secret without the client's knowledge. */
     put: (name: string, value: string, environment = 'production') =>
       direct('PUT', `/secrets/by-name/${encodeURIComponent(name)}?environment=${environment}`, { value }),
-    /** A credential of less than everything. */
+    /** A credential with restricted permissions. */
     agent: async (limits: object = {}) =>
       (await direct('POST', '/agent-credentials', {
         name: 'reader',
@@ -28,7 +28,7 @@ export async function newVault() {
   };
 }
 
-/** Waits until something holds: what happens in another process has no event here. */
+/** Polls until a condition holds: another process gives no event to wait for. */
 export async function until(holds: () => boolean | Promise<boolean>, within = 10_000): Promise<void> {
   for (const end = Date.now() + within; Date.now() < end; ) {
     if (await holds()) return;
@@ -37,7 +37,7 @@ export async function until(holds: () => boolean | Promise<boolean>, within = 10
   throw new Error('it did not come to hold');
 }
 
-/** What a promise rejects with. */
+/** The error that a promise rejects with. */
 export const thrown = async (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => {

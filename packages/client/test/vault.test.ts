@@ -1,4 +1,4 @@
-// Reading and writing secrets through the client, in a real vault.
+// Reading and writing secrets with the client, in a real vault.
 import { createVault, NotFoundError, type Vault, VaultError } from '@secrets-vault/client';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { newOrg } from '../../../test/packages/vault.mjs';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 describe('client', () => {
-  it('secret: what is stored is read back, by name and environment', async () => {
+  it('secret: a stored value is read back by name and environment', async () => {
     const stored = await vault.set('app/DATABASE_URL', 'postgres://one', { type: 'database_url', environment: 'staging' });
     expect(stored).toMatchObject({ name: 'app/DATABASE_URL', environment: 'staging', version: 1, type: 'database_url' });
     const secret = await vault.get('app/DATABASE_URL', { environment: 'staging' });
@@ -20,13 +20,13 @@ describe('client', () => {
     await expect(vault.get('app/DATABASE_URL')).rejects.toThrow(NotFoundError);
   });
 
-  it('operation: every one of them is typed by the document', async () => {
+  it('operation: every operation is typed by the document', async () => {
     const { data, response } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id: vault.org } } });
     expect(response.status).toBe(200);
     expect(data.data.map(({ slug }) => slug)).toEqual(['development', 'staging', 'production']);
   });
 
-  it('error: a refusal is a class with code, status, docs and request id', async () => {
+  it('error: a refusal is an instance of its class with code, status, docs and request id', async () => {
     const error = await vault.get('NOT_THERE').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(NotFoundError);
     expect(error).toBeInstanceOf(VaultError);

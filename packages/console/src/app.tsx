@@ -1,7 +1,7 @@
-// The frame of everything: signing in, then the shell around the page that the address names.
+// The root of the console: the sign-in page, then the shell around the current page.
 import { QueryClientProvider } from '@tanstack/preact-query';
 import { lazy, Suspense } from 'preact/compat';
-import { Redirect, Route, Router, Switch } from 'wouter-preact';
+import { Link, Redirect, Route, Router, Switch } from 'wouter-preact';
 import { here, queries, useRead, vault } from './api';
 import { useLive } from './live';
 import { isOpen, NotAllowed } from './not-allowed';
@@ -10,24 +10,54 @@ import { BASE } from './router';
 import { isKept, me, state } from './session';
 import { Shell } from './shell';
 import { SignIn, SignInAgain } from './sign-in';
-import { Empty, PageHead, Skeleton } from './ui/parts';
+import { Button } from './ui/button';
+import { LoadingPage } from './ui/page';
+import { Empty, PageHead } from './ui/parts';
 import { Toasts } from './ui/toast';
 
-const routes = pages.map((page) => ({ ...page, component: lazy(page.load) }));
+/** Shown instead of a page whose code no longer exists: the service was deployed again since this tab was opened. */
+function Unloaded() {
+  return (
+    <>
+      <PageHead title="Page could not be loaded" />
+      <Empty
+        title="Reload to continue"
+        action={
+          <Button kind="primary" onPress={() => location.reload()}>
+            Reload
+          </Button>
+        }
+      >
+        A new version of the console may be available, or the network is down.
+      </Empty>
+    </>
+  );
+}
+
+const routes = pages.map((page) => ({ ...page, component: lazy(() => page.load().catch(() => ({ default: Unloaded }))) }));
 
 function NotFound() {
   return (
     <>
       <PageHead title="Page not found" />
-      <Empty title="There is no page at this address">Choose one from the navigation, or press Ctrl K to search.</Empty>
+      <Empty
+        title="This page does not exist"
+        action={
+          <Link href="/secrets" class="button plain">
+            Go to secrets
+          </Link>
+        }
+      >
+        Choose a page from the navigation, or press Ctrl K to search.
+      </Empty>
     </>
   );
 }
 
-/** Where somebody begins: an empty organisation with its first steps, any other with its secrets. */
+/** The start page: the first steps for an empty organisation, otherwise the secrets. */
 function Home() {
   const { data, error } = useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
-  if (!data && !error) return <Skeleton />;
+  if (!data && !error) return <LoadingPage />;
   return <Redirect to={data?.usage.secrets === 0 ? '/start' : '/secrets'} replace />;
 }
 
@@ -35,7 +65,7 @@ function SignedIn() {
   useLive();
   return (
     <Shell>
-      <Suspense fallback={<Skeleton />}>
+      <Suspense fallback={<LoadingPage />}>
         <Switch>
           <Route path="/">
             <Home />

@@ -1,4 +1,4 @@
-// The environments of the organisation, and the one that pages show. The choice is a parameter of the address, so a link keeps it.
+// The environments of the organisation, and the selected one. The selection is a parameter of the address, so links preserve it.
 import { signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from './api';
@@ -7,11 +7,13 @@ import { useParameter } from './router';
 
 export type Environment = components['schemas']['Environment'];
 
-/** As last read. */
+/** The environments as last read. */
 export const environments = signal<Environment[]>([]);
 export const defaultEnvironment = signal('');
+/** The organisation's name. */
+export const organisation = signal('');
 
-/** Reads the environments, the organisation's default one, and what grants add to a role that may not write secrets. */
+/** Reads the environments, the organisation's name and default environment, and the scopes that grants add to a role without `secrets:write`. */
 export function useEnvironments() {
   const list = useRead(
     ['environments'],
@@ -25,6 +27,7 @@ export function useEnvironments() {
   const org = useRead(['org'], async (signal) => {
     const answer = await vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal });
     defaultEnvironment.value = answer.data.default_environment ?? '';
+    organisation.value = answer.data.name;
     return answer;
   });
   const mine = useRead(
@@ -39,7 +42,7 @@ export function useEnvironments() {
   return { isPending: [list, org, mine].some(({ isLoading }) => isLoading), error: list.error ?? org.error };
 }
 
-/** The slug of the environment that the page shows, and how to choose another. */
+/** The slug of the selected environment, and a function to change it. */
 export function useEnvironment(): [string, (slug: string) => void] {
   const [chosen, choose] = useParameter('environment', true);
   return [chosen || defaultEnvironment.value || environments.value[0]?.slug || '', choose];

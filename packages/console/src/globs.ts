@@ -1,6 +1,6 @@
-// Glob patterns on names, as the API matches them: `*` is any run of characters, `?` is one. For previews: the service decides.
+// Glob patterns for names, matched like the API: `*` is any sequence of characters, `?` is one. Only for previews: the service decides.
 
-/** Whether the whole of `name` matches `pattern`. Goes back to the last star alone, so the cost is bounded by the product of the lengths. */
+/** Whether `name` as a whole matches `pattern`. Backtracks only to the last star, so the cost is bounded by the product of the lengths. */
 export function matches(pattern: string, name: string): boolean {
   let [at, from, star, mark] = [0, 0, -1, 0];
   while (at < name.length) {
@@ -13,7 +13,7 @@ export function matches(pattern: string, name: string): boolean {
   return from === pattern.length;
 }
 
-/** What somebody typed one a line, without empty lines. */
+/** The lines of a text, without empty ones. */
 export const linesOf = (text: string): string[] => [
   ...new Set(
     text

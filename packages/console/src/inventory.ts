@@ -1,5 +1,5 @@
-// The names of the organisation's secrets, for previews of what a pattern or a policy would hit. Metadata alone. Invariant: a preview says
-// when it looked at only the first names.
+// The names of the organisation's secrets, for previews of what a pattern or policy matches. Only metadata. Invariant: a preview says
+// if it covers only the first names.
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from './api';
 import { matches } from './globs';
@@ -35,7 +35,7 @@ async function readAll(signal: AbortSignal): Promise<{ data: { secrets: Secret[]
   return { data: { secrets, isWhole: false } };
 }
 
-/** The secrets that a selection reaches now, of the first 1,000. `isWhole` says whether that is all there are. */
+/** The secrets that a selection covers now, among the first 1,000. `isWhole` is false if there are more. */
 export function useSelected(selection: Selection) {
   const { data, error, isPending } = useRead(['secrets', 'inventory'], readAll);
   return { secrets: data?.secrets.filter(isIn(selection)) ?? [], isWhole: data?.isWhole ?? true, error, isPending };

@@ -1,6 +1,6 @@
-// Changes of others, as they happen: the event stream says what changed, and what was read of it is forgotten, so that pages read it again.
-// Invariants: an event only says that something changed, never what to show; what happens in one moment is read again once; and after a
-// gap everything that is shown is read again.
+// Live updates: the event stream reports changes, and the cached data they affect is invalidated, so that pages read it again.
+// Invariants: an event only says that something changed, and is never displayed as data; a burst of changes is read again once; after a
+// gap everything visible is read again.
 import { VaultError } from '@secrets-vault/client';
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
@@ -8,7 +8,7 @@ import { forget, forgetBefore, here, isLive, vault } from './api';
 import { may } from './may';
 import { state } from './session';
 
-/** What to forget, by the beginning of an event's kind: keys of `useRead`, from the general to the special. */
+/** The cache keys to invalidate, by the prefix of the event type: keys of `useRead`, from general to specific. */
 const byEvent: [RegExp, string[]][] = [
   [/^SECRET_/, ['secrets/list', 'secrets/one', 'secrets/palette', 'secrets/start']],
   [/^(CREDENTIAL|BREAK_GLASS)_/, ['credentials']],
@@ -19,7 +19,7 @@ const byEvent: [RegExp, string[]][] = [
   [/^SYNC_/, ['syncs']],
 ];
 
-/** The same by the kind of resource, for what changes without an event. */
+/** The same by the kind of resource, for changes without an event. */
 const byKind: Record<string, string[]> = {
   org: ['org'],
   environment: ['environments', 'org'],
@@ -38,7 +38,7 @@ const byKind: Record<string, string[]> = {
   sync: ['syncs'],
 };
 
-/** Changes come in bursts, as of an import: how long to wait for more, and the longest wait, in milliseconds. */
+/** Changes come in bursts, for example during an import: how long to wait for more, and the longest wait, in milliseconds. */
 const QUIET = 100;
 const MOST_QUIET = 500;
 
@@ -65,13 +65,13 @@ function onEvent({ event, data }: EventSourceMessage): void {
   else if (event) forgetSoon(byEvent.find(([pattern]) => pattern.test(event))?.[1] ?? []);
 }
 
-/** What a stream tells of. */
+/** All keys that the stream reports. */
 const everything = [...new Set([...byEvent, ...Object.entries(byKind)].flatMap(([, keys]) => keys))];
 
-/** The service sends something every 25 seconds: a connection that is silent for longer is dead. */
+/** The service sends data every 25 seconds: a connection that is silent for longer is dead. */
 const SILENT = 45_000;
 
-/** Passes a stream on, and calls `dead` when nothing has come for too long. */
+/** Forwards a stream, and calls `dead` if it is silent for too long. */
 function watched(dead: () => void): TransformStream<Uint8Array, Uint8Array> {
   let watch = setTimeout(dead, SILENT);
   return new TransformStream({
@@ -86,11 +86,11 @@ function watched(dead: () => void): TransformStream<Uint8Array, Uint8Array> {
 
 interface Hearing {
   opened: () => void;
-  /** Called with each event's sequence. */
+  /** Called with the sequence of each event. */
   heard: (sequence: number) => void;
 }
 
-/** Reads the stream until it ends. */
+/** Reads the stream until it closes. */
 async function follow(after: number | undefined, leaving: AbortSignal, { opened, heard }: Hearing): Promise<void> {
   const seesAll = may('events:read');
   const dead = new AbortController();
@@ -119,7 +119,7 @@ async function follow(after: number | undefined, leaving: AbortSignal, { opened,
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
 
-/** Follows the stream while somebody is signed in, and connects again when it breaks off. */
+/** Follows the stream while a member is signed in, and reconnects when it breaks. */
 async function run(leaving: AbortSignal): Promise<void> {
   let last: number | undefined;
   let wait = FIRST_WAIT;
@@ -135,7 +135,7 @@ async function run(leaving: AbortSignal): Promise<void> {
     try {
       await follow(last, leaving, { opened, heard });
     } catch (error) {
-      // A role that sees no events: pages read again what is older than half a minute.
+      // The role cannot read events: pages refresh data that is older than half a minute.
       if (error instanceof VaultError && error.status === 403) return;
       if (error instanceof VaultError && error.status === 410) last = undefined;
     }
@@ -144,7 +144,7 @@ async function run(leaving: AbortSignal): Promise<void> {
   }
 }
 
-/** Waits; shorter where the network comes back meanwhile. */
+/** Waits, but not longer than until the network is back. */
 const pause = (ms: number, leaving: AbortSignal): Promise<void> =>
   new Promise((done) => {
     const ended = new AbortController();

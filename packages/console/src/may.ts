@@ -1,10 +1,9 @@
-// What the member who is signed in may do by their role, so that pages do not ask for what would be refused. The service decides.
-
+// The permissions of the signed-in member, so that pages do not offer what would be refused. The service decides.
 import { signal } from '@preact/signals';
 import { covers } from '@secrets-vault/client';
 import { me } from './session';
 
-/** What each role holds. A test compares this with the roles of the service. */
+/** The scopes of each role. A test compares them with the service. */
 export const roleScopes: Record<string, readonly string[]> = {
   owner: ['*'],
   admin: ['*'],
@@ -26,15 +25,15 @@ export const roleScopes: Record<string, readonly string[]> = {
   auditor: ['audit:read', 'compliance:read', 'members:read', 'org:read'],
 };
 
-/** The scopes that grants add for some secrets. Read for roles that do not hold them anyway. */
+/** The scopes that grants add for some secrets. Read only for roles without them. */
 export const granted = signal<readonly string[]>([]);
 
 me.subscribe((member) => {
   if (!member) granted.value = [];
 });
 
-/** Whether the role of the member who is signed in holds a scope, grants apart. */
+/** Whether the signed-in member's role has a scope, without grants. */
 export const mayByRole = (scope: string): boolean => covers(roleScopes[me.value?.role ?? ''] ?? [], scope);
 
-/** Whether the member who is signed in holds a scope: by their role, or for some secrets by a grant. */
+/** Whether the signed-in member has a scope: by their role, or for some secrets by a grant. */
 export const may = (scope: string): boolean => mayByRole(scope) || (scope.startsWith('secrets:') && covers(granted.value, scope));

@@ -1,5 +1,5 @@
-// Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
-// command palette and the router are made from this one list.
+// Every page of the console: its path, its label, and its code, which is loaded when the page is opened. The navigation, the
+// command palette and the router are generated from this list.
 import {
   Bell,
   Bot,
@@ -27,19 +27,21 @@ import type { ComponentType } from 'preact';
 import { WaitingBadge } from './pages/approvals/badge';
 
 export interface PageEntry {
-  /** Below `/console`, as wouter matches paths. */
+  /** The path below `/console`, in the syntax of wouter. */
   path: string;
   label: string;
   group: 'Vault' | 'Access' | 'Governance' | 'Integrations' | 'Organisation';
   icon: LucideIcon;
-  /** Words that the command palette finds it by, besides its label. */
+  /** Search words for the command palette, in addition to the label. */
   words?: string;
-  /** The scope that its reader needs: whose role lacks it does not see it in the navigation. */
+  /** The scope that the page needs. The navigation hides it from members whose role does not have the scope. */
   needs?: string;
-  /** Left out of the navigation: pages of one thing. */
+  /** Hidden from the navigation: pages of a single item. */
   hidden?: boolean;
-  /** Shown beside the label: a number that asks for attention. */
+  /** Shown beside the label: a count that needs attention. */
   badge?: ComponentType;
+  /** The action of its main button, for the command palette, and the scope that it needs. */
+  makes?: { label: string; needs: string };
   load: () => Promise<{ default: ComponentType<{ params: Record<string, string> }> }>;
 }
 
@@ -51,6 +53,7 @@ export const pages: PageEntry[] = [
     icon: KeyRound,
     words: 'values passwords keys environments',
     needs: 'secrets:list',
+    makes: { label: 'New secret', needs: 'secrets:write' },
     load: () => import('./pages/secrets/list'),
   },
   {
@@ -99,6 +102,7 @@ export const pages: PageEntry[] = [
     icon: Bot,
     words: 'api keys agents session provider break-glass tokens revoke rotate',
     needs: 'tokens:read',
+    makes: { label: 'New API key', needs: 'tokens:write' },
     load: () => import('./pages/credentials/list'),
   },
   {
@@ -117,6 +121,7 @@ export const pages: PageEntry[] = [
     icon: Share2,
     words: 'access permissions read write',
     needs: 'members:read',
+    makes: { label: 'New grant', needs: 'members:write' },
     load: () => import('./pages/people/grants'),
   },
   {
@@ -126,6 +131,7 @@ export const pages: PageEntry[] = [
     icon: User,
     words: 'people users invite roles owner admin developer why may they',
     needs: 'members:read',
+    makes: { label: 'Invite member', needs: 'members:write' },
     load: () => import('./pages/people/members'),
   },
   {
@@ -144,6 +150,7 @@ export const pages: PageEntry[] = [
     icon: Users,
     words: 'groups people',
     needs: 'teams:read',
+    makes: { label: 'New team', needs: 'teams:write' },
     load: () => import('./pages/people/teams'),
   },
   {
@@ -199,6 +206,7 @@ export const pages: PageEntry[] = [
     icon: Laptop,
     words: 'laptops machines dpop block',
     needs: 'devices:read',
+    makes: { label: 'Register device', needs: 'devices:write' },
     load: () => import('./pages/devices/list'),
   },
   {
@@ -208,6 +216,7 @@ export const pages: PageEntry[] = [
     icon: ScrollText,
     words: 'naming rotation approval rules',
     needs: 'policies:read',
+    makes: { label: 'New policy', needs: 'policies:write' },
     load: () => import('./pages/policies/list'),
   },
   {
@@ -290,6 +299,7 @@ export const pages: PageEntry[] = [
     icon: Webhook,
     words: 'events deliveries signing secret',
     needs: 'webhooks:read',
+    makes: { label: 'New webhook', needs: 'webhooks:write' },
     load: () => import('./pages/integrations/webhooks'),
   },
   {

@@ -1,4 +1,4 @@
-// Whether the command palette is open. Apart from the palette, whose code is loaded when it is opened first.
+// Whether the command palette is open. Separate from the palette, whose code is loaded on first use.
 import { signal } from '@preact/signals';
 
 export const isPaletteOpen = signal(false);

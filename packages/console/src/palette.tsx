@@ -1,134 +1,224 @@
-// The command palette: goes to a page, a secret or an action by a few letters (the ARIA combobox pattern, by Zag).
-import * as combobox from '@zag-js/combobox';
-import { normalizeProps, useMachine } from '@zag-js/preact';
+// The command palette: jumps to a page, secret or action by its first letters. It is the ARIA combobox pattern: the focus stays in the field,
+// and the arrow keys move through the list below it. Invariant: the browser handles typing in the field, so no letter is lost.
+import type { components } from '@secrets-vault/client';
+import { Keyboard, KeyRound, LogOut, Plus } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from './api';
 import { defaultEnvironment, environments } from './environments';
 import { may } from './may';
-import { pages } from './pages';
+import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
 import { signOut } from './session';
-import { make, makes, showShortcuts } from './shortcuts';
+import { makeAt, showShortcuts } from './shortcuts';
+
+type Secret = components['schemas']['Secret'];
 
 interface Entry {
+  key: string;
   label: string;
-  value: string;
   hint: string;
+  icon: PageEntry['icon'];
+  run: (go: (to: string) => void) => void;
 }
 
-const pageEntries = pages
-  .filter(({ hidden }) => !hidden)
-  .map(({ path, label, group, words, needs }) => ({
-    label,
-    value: path,
-    hint: group,
-    needs,
-    words: `${label} ${group} ${words ?? ''}`.toLowerCase(),
-  }));
+interface Known extends Entry {
+  words: string;
+  needs?: string;
+}
 
-/** What can be done from anywhere, and on this page. */
-const actions = (): (Entry & { words: string; run: () => void })[] => [
-  ...(makes() ? [{ label: 'New, on this page', value: 'do:make', hint: 'Action · N', words: 'new create add make', run: make }] : []),
-  { label: 'Keyboard shortcuts', value: 'do:keys', hint: 'Action · ?', words: 'keyboard shortcuts keys help', run: showShortcuts },
-  { label: 'Sign out', value: 'do:leave', hint: 'Action', words: 'sign out log out leave', run: () => void signOut() },
+const ACTION = 'Action';
+
+/** Actions that do not belong to a page. */
+const actions: Known[] = [
+  {
+    key: 'shortcuts',
+    label: 'Keyboard shortcuts',
+    hint: ACTION,
+    icon: Keyboard,
+    words: 'keyboard shortcuts keys help',
+    run: showShortcuts,
+  },
+  { key: 'sign-out', label: 'Sign out', hint: ACTION, icon: LogOut, words: 'sign out log out leave', run: () => void signOut() },
 ];
 
+const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs, icon, makes, hidden }) => {
+  if (path.includes(':')) return [];
+  const page: Known = {
+    ...{ key: path, label, hint: group, icon, needs },
+    words: `${label} ${group} ${words}`.toLowerCase(),
+    run: (go) => go(path),
+  };
+  if (!makes) return hidden ? [{ ...page, hint: ACTION }] : [page];
+  const make: Known = {
+    ...{ key: `${path} +`, label: makes.label, hint: ACTION, icon: Plus, needs: makes.needs },
+    words: `${makes.label} create add ${words}`.toLowerCase(),
+    run: (go) => makeAt(path, go),
+  };
+  return [page, make];
+});
+
+/** `billing/str` as `billing/STR`: most names are in capitals, but folders are not. */
+const inCapitals = (prefix: string): string => prefix.replace(/[^/]*$/, (name) => name.toUpperCase());
+
 const MOST = 8;
-/** Environments that are searched, one after the other until enough is found: the default one first. */
+/** The environments to search, one after another until there are enough results: the default one first. */
 const MOST_ENVIRONMENTS = 5;
 
-/** The first secrets whose names begin so. By name within an environment, which is quick however many there are. */
-async function secretsNamed(prefix: string, signal: AbortSignal): Promise<{ data: Entry[] }> {
+/** The first secrets whose names start with the query. Sorted by name within an environment, which is fast for any number of secrets. */
+async function secretsNamed(prefix: string, signal: AbortSignal): Promise<{ data: Secret[] }> {
   const slugs = environments.value.map(({ slug }) => slug).sort((one) => (one === defaultEnvironment.value ? -1 : 0));
-  const found: Entry[] = [];
+  const found: Secret[] = [];
   for (const environment of slugs.slice(0, MOST_ENVIRONMENTS)) {
     const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
       params: { path: here(), query: { environment, prefix, sort: 'name', limit: MOST - found.length } },
       signal,
     });
-    found.push(...data.data.map(({ id, name }) => ({ label: name, value: `/secrets/${id}`, hint: environment })));
+    found.push(...data.data);
     if (found.length >= MOST) break;
   }
   return { data: found };
 }
 
-/** Pages and actions whose words begin with what was typed, and secrets whose names do. */
-function useFound(typed: string) {
+/** Secrets whose names start with the query, or with the query in capitals; and whether the search is still running. */
+function useNamed(prefix: string): { secrets: Secret[]; isSearching: boolean } {
+  const other = inCapitals(prefix);
+  const mayList = may('secrets:list');
+  const read = (begin: string) => (signal: AbortSignal) => secretsNamed(begin, signal);
+  const typed = useRead(['secrets', 'palette', prefix], read(prefix), mayList && prefix !== '');
+  const capital = useRead(['secrets', 'palette', other], read(other), mayList && prefix !== other);
+  const secrets = useMemo(() => {
+    const all = [...(typed.data ?? []), ...(capital.data ?? [])];
+    return prefix ? [...new Map(all.map((secret) => [secret.id, secret])).values()] : [];
+  }, [prefix, typed.data, capital.data]);
+  return { secrets, isSearching: mayList && (typed.isFetching || capital.isFetching) };
+}
+
+/** Pages and actions with words that contain the query, and secrets whose names start with it. */
+function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
   const [settled, settle] = useState('');
   useEffect(() => {
-    const timer = setTimeout(() => settle(typed), 150);
+    const timer = setTimeout(() => settle(typed), 120);
     return () => clearTimeout(timer);
   }, [typed]);
   const prefix = settled.trim();
-  const secrets = useRead(
-    ['secrets', 'palette', prefix],
-    (signal) => secretsNamed(prefix, signal),
-    prefix.length > 0 && may('secrets:list'),
-  );
+  const { secrets, isSearching } = useNamed(prefix);
   const found = useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (entry: { words: string }) => words.every((word) => entry.words.includes(word));
-    const shown = pageEntries.filter((page) => (!page.needs || may(page.needs)) && fits(page));
-    return [...(prefix && typed ? (secrets.data ?? []) : []), ...shown, ...actions().filter(fits)];
-  }, [typed, prefix, secrets.data]);
-  return { found, isSearching: typed.trim() !== prefix || (prefix.length > 0 && secrets.isFetching) };
+    const fits = [...ofPages, ...actions].filter(
+      (page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)),
+    );
+    const isNamed = (label: string) => ` ${label.toLowerCase()}`.includes(` ${words[0] ?? ''}`);
+    const rank = ({ label, hint }: Known) => (isNamed(label) ? 0 : 2) + Number(hint === ACTION);
+    fits.sort((one, other) => rank(one) - rank(other));
+    const named = secrets.map(
+      ({ id, name, environment }): Entry => ({
+        ...{ key: id, label: name, hint: environment, icon: KeyRound },
+        run: (go) => go(`/secrets/${id}`),
+      }),
+    );
+    return [...named, ...fits];
+  }, [typed, secrets]);
+  return { found, isSearching: isSearching || typed.trim() !== prefix };
 }
+
+const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
+
+const optionId = (list: string, index: number) => `${list}-${index}`;
+
+interface OptionsProps {
+  /** The id of the palette, from which the ids of options are derived. */
+  id: string;
+  found: Entry[];
+  at: number;
+  onChoose: (index: number) => void;
+  onRun: (entry: Entry) => void;
+}
+
+const Options = ({ id, found, at, onChoose, onRun }: OptionsProps) => (
+  <div id={`${id}-list`} role="listbox" aria-label="Results" class="menu">
+    {found.map((entry, index) => (
+      // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys, because it keeps the focus.
+      <div
+        key={entry.key}
+        id={optionId(id, index)}
+        role="option"
+        tabIndex={-1}
+        aria-selected={index === at}
+        class="menu-item"
+        data-highlighted={index === at || undefined}
+        onPointerMove={() => onChoose(index)}
+        onClick={() => onRun(entry)}
+      >
+        <entry.icon size={16} aria-hidden="true" />
+        <span class="grow truncate">{entry.label}</span>
+        <span class="dim small">{entry.hint}</span>
+      </div>
+    ))}
+  </div>
+);
 
 export default function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState('');
+  const [chosen, choose] = useState(0);
   const [, go] = useLocation();
   const { found, isSearching } = useFound(typed);
+  const at = Math.min(chosen, found.length - 1);
+  const id = useId();
   const close = () => {
     isPaletteOpen.value = false;
   };
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  const service = useMachine(combobox.machine, {
-    id: useId(),
-    collection: combobox.collection({ items: found }),
-    open: true,
-    autoFocus: true,
-    inputBehavior: 'autohighlight',
-    selectionBehavior: 'clear',
-    onInputValueChange: ({ inputValue }: { inputValue: string }) => setTyped(inputValue),
-    onValueChange({ value }: { value: string[] }) {
-      if (!value[0]) return;
-      close();
-      const action = actions().find((each) => each.value === value[0]);
-      if (action) action.run();
-      else go(value[0]);
-    },
-  });
-  const api = combobox.connect(service, normalizeProps);
+  useEffect(() => {
+    dialog.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
+  const run = (entry: Entry | undefined) => {
+    if (!entry) return;
+    dialog.current?.close();
+    entry.run(go);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const step = steps[event.key];
+    if (event.key === 'Enter') run(found[at]);
+    else if (step && found.length) choose((at + step + found.length) % found.length);
+    else return;
+    event.preventDefault();
+  };
   return (
     <dialog
       ref={dialog}
       class="dialog palette"
       aria-label="Search or jump to"
       onClose={close}
-      onPointerDown={(event) => event.target === dialog.current && close()}
+      onPointerDown={(event) => event.target === dialog.current && dialog.current?.close()}
     >
-      <div {...api.getRootProps()} class="dialog-box">
-        <div {...api.getControlProps()}>
-          <input
-            {...api.getInputProps()}
-            placeholder="A page, or the beginning of a secret's name"
-            aria-label="Search or jump to"
-            spellcheck={false}
-          />
-        </div>
-        <ul {...api.getContentProps()} class="menu">
-          {found.map((entry) => (
-            <li key={entry.value} {...api.getItemProps({ item: entry })}>
-              <span class="grow truncate">{entry.label}</span>
-              <span class="dim">{entry.hint}</span>
-            </li>
-          ))}
-        </ul>
-        {!found.length && <p class="dim palette-none">{isSearching ? 'Searching …' : 'Nothing begins like that.'}</p>}
+      <div class="dialog-box">
+        <input
+          role="combobox"
+          aria-expanded={found.length > 0}
+          aria-controls={`${id}-list`}
+          aria-activedescendant={found.length ? optionId(id, at) : undefined}
+          aria-autocomplete="list"
+          aria-label="Search or jump to"
+          placeholder="Type a page, an action or the start of a secret name"
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={255}
+          onInput={(event) => {
+            setTyped(event.currentTarget.value);
+            choose(0);
+          }}
+          onKeyDown={onKey}
+        />
+        <Options id={id} found={found} at={at} onChoose={choose} onRun={run} />
+        {!found.length && (
+          <p class="dim palette-none" role="status">
+            {isSearching ? 'Searching …' : 'No matching pages, actions or secrets.'}
+          </p>
+        )}
       </div>
     </dialog>
   );

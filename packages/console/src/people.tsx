@@ -1,4 +1,4 @@
-// The members and teams of the organisation, by id: pages show names where the API gives ids. Invariant: whoever may not list members
+// The members and teams of the organisation, by id: pages show names instead of ids. Invariant: a member without permission to list members
 // sees ids.
 import type { components } from '@secrets-vault/client';
 import { useMemo } from 'preact/hooks';
@@ -14,7 +14,7 @@ interface Page<Item> {
   next_cursor: string | null;
 }
 
-/** Reads a list to its end. For lists that the API bounds: members, teams. */
+/** Reads a complete list. Only for lists with a limited size: members, teams. */
 async function whole<Item>(read: (cursor: string | undefined) => Promise<{ data: Page<Item> }>): Promise<{ data: Item[] }> {
   const items: Item[] = [];
   let cursor: string | undefined;
@@ -26,7 +26,7 @@ async function whole<Item>(read: (cursor: string | undefined) => Promise<{ data:
   return { data: items };
 }
 
-/** All members; none where the caller may not list them. */
+/** All members; none if the caller may not list them. */
 export function useMembers() {
   const { data, ...rest } = useRead(
     ['members', 'all'],
@@ -37,7 +37,7 @@ export function useMembers() {
   return { members: useMemo(() => data ?? [], [data]), ...rest };
 }
 
-/** All teams; none where the caller may not list them. */
+/** All teams; none if the caller may not list them. */
 export function useTeams() {
   const { data, ...rest } = useRead(
     ['teams', 'all'],
@@ -48,6 +48,14 @@ export function useTeams() {
   return { teams: useMemo(() => data ?? [], [data]), ...rest };
 }
 
+/** The newest hundred API keys, for their names; none if the caller may not list them. */
+const useKeys = (isNeeded: boolean) =>
+  useRead(
+    ['credentials', 'names'],
+    (signal) => vault().api.GET('/orgs/{org_id}/api-keys', { params: { path: here(), query: { limit: 100 } }, signal }),
+    isNeeded && may('tokens:read'),
+  ).data?.data ?? [];
+
 const kinds: Record<string, string> = {
   key: 'API key',
   tok: 'Session token',
@@ -56,26 +64,28 @@ const kinds: Record<string, string> = {
   bgt: 'Break-glass token',
   trs: 'Trust',
   ses: 'Browser session',
+  shr: 'Share link',
   mem: 'Member',
   team: 'Team',
 };
 
-/** What an id is the id of, by its prefix. */
-export const kindOfId = (id: string): string => kinds[id.slice(0, id.indexOf('_'))] ?? 'Id';
+/** The kind of resource that an id belongs to, by its prefix. */
+export const kindOfId = (id: string): string => kinds[id.slice(0, id.indexOf('_'))] ?? 'ID';
 
-/** The page of what an id names, or null where it has none. */
+/** The page of a resource by its id; null if it has none. */
 export function hrefOfId(id: string): string | null {
   if (id.startsWith('mem_')) return `/members/${id}`;
   if (id.startsWith('team_')) return `/teams/${id}`;
   return /^(key|tok|agt|prv|bgt|trs|ses)_/.test(id) ? `/credentials/${id}` : null;
 }
 
-/** Who an id names: a member or team by name, a credential by kind, each with a link to its page. */
+/** The label of an id: a member, team or API key by name, another credential by kind, with a link to its page. */
 export function Who({ id, name }: { id: string | null | undefined; name?: string | null }) {
   const { members } = useMembers();
   const { teams } = useTeams();
+  const keys = useKeys(!name && id?.startsWith('key_') === true);
   if (!id) return <span class="dim">{name ?? 'The service'}</span>;
-  const found = name ?? members.find((member) => member.id === id)?.name ?? teams.find((team) => team.id === id)?.name;
+  const found = name ?? [...members, ...teams, ...keys].find((each) => each.id === id)?.name;
   const href = hrefOfId(id);
   const words = found ?? `${kindOfId(id)} …${id.slice(-6)}`;
   return href ? (

@@ -1,16 +1,16 @@
-// The few calls that no credential is needed for, or that carry the session's cookie: signing in, renewing, signing out. Everything else
+// The few requests without a credential or with the session's cookie: sign-in, renewal, sign-out. Everything else
 // goes through the client (src/api.ts).
 import type { components } from '@secrets-vault/client';
 
 type Refusal = components['schemas']['Error']['error'];
 
-/** A code of the service, or what only the console says. */
+/** A code of the service, or of the console itself. */
 interface Said {
   code: Refusal['code'] | 'SESSION_ENDED';
   message: string;
 }
 
-/** What the service refused, in its own words. */
+/** A refusal, with the message of the service. */
 export class RefusedError extends Error {
   constructor(
     readonly status: number,
@@ -25,7 +25,7 @@ export class RefusedError extends Error {
   readonly code: string;
 }
 
-/** @returns the parsed answer, or null where there is none */
+/** @returns the parsed response, or null if there is none */
 export async function callPublic(path: string, body: object, bearer?: string): Promise<unknown> {
   const response = await fetch(`/api/v1${path}`, {
     method: 'POST',

@@ -1,14 +1,14 @@
-// Addresses of the console: where it is, and the parameters that hold filters, tabs and what is selected, so that every view can be linked
-// to. Invariant: no value, token or key is ever put into an address.
+// Addresses of the console: its base path, and the parameters for filters, tabs and selection, so that every view can be linked
+// to. Invariant: an address never contains a value, token or key.
 import { useCallback } from 'preact/hooks';
 import { useSearchParams } from 'wouter-preact';
 
-/** Where the Worker serves the console. */
+/** The path at which the Worker serves the console. */
 export const BASE = '/console';
 
 /**
- * A parameter of the address, and how to set it; an empty text removes it.
- * @param isStep whether a change can be undone by the browser's Back; filters replace the address in place of adding to the history
+ * A parameter of the address, and a function to set it; an empty text removes it.
+ * @param isStep whether the browser's Back undoes a change; filters replace the address instead of adding to the history
  */
 export function useParameter(name: string, isStep = false): [string, (value: string) => void] {
   const [parameters, setParameters] = useSearchParams();

@@ -1,4 +1,4 @@
-// The scopes that a credential may be given, with what each allows in a few words. A test compares them with those of the service.
+// The scopes of credentials, with short descriptions. A test compares them with the service.
 
 export interface ScopeGroup {
   resource: string;
@@ -14,7 +14,7 @@ export const scopeGroups: ScopeGroup[] = [
       ['list', 'See names and details, never values'],
       ['read', 'Read values'],
       ['write', 'Create and change'],
-      ['rotate', 'Give new values'],
+      ['rotate', 'Set new values'],
       ['delete', 'Delete and restore'],
       ['share', 'Share by link or grant'],
     ],
@@ -35,7 +35,7 @@ export const scopeGroups: ScopeGroup[] = [
     resource: 'webhooks',
     label: 'Webhooks',
     scopes: [
-      ['read', 'See them and their deliveries'],
+      ['read', 'See webhooks and deliveries'],
       ['write', 'Create, change and delete'],
     ],
   },
@@ -116,7 +116,7 @@ export const scopeGroups: ScopeGroup[] = [
   },
 ];
 
-/** Scopes in a few words, the first of them spelled out. */
+/** A short description of scopes that names the first one. */
 export function scopesInWords(scopes: readonly string[]): string {
   if (scopes.includes('*')) return 'Everything';
   if (!scopes.length) return 'Nothing';

@@ -1,5 +1,5 @@
-// The browser session: who is signed in, and the JWT that every call bears. Invariants: the JWT is in the memory of this page alone; the
-// cookie that renews it cannot be seen from here; and one tab at a time renews, so that none uses a cookie that another has just used.
+// The browser session: the signed-in member, and the JWT for every request. Invariants: the JWT is only in the memory of this page; the
+// cookie that renews it is not readable by scripts; one tab at a time renews, so that no tab uses a cookie that another has just used.
 import { batch, computed, signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { startAuthentication } from '@simplewebauthn/browser';
@@ -9,7 +9,7 @@ import { hasUnsaved } from './unsaved';
 type SignedIn = components['schemas']['SignedIn'];
 export type Me = SignedIn['member'];
 
-/** `starting` until the first renewal was tried. */
+/** `starting` until the first renewal has been tried. */
 export const state = signal<'starting' | 'out' | 'in'>('starting');
 export const me = signal<Me | null>(null);
 /** Why the last session ended, for the sign-in page. */
@@ -63,7 +63,7 @@ function end(why: string, keeps = false): void {
 const alone = <Result>(work: () => Promise<Result>): Promise<Result> =>
   navigator.locks ? (navigator.locks.request('refresh', work) as Promise<Result>) : work();
 
-/** A new JWT by the cookie. A session that is over signs out; a network that is down does not. */
+/** Renews the JWT with the cookie. An ended session signs out; a network failure does not. */
 export function renew(): Promise<string> {
   renewal ??= alone(() => callPublic('/auth/refresh', {}))
     .then((answer) => begin(answer as SignedIn))
@@ -81,7 +81,7 @@ export function renew(): Promise<string> {
   return renewal;
 }
 
-/** The JWT for a call, renewed a minute before it ends. */
+/** The JWT for a request, renewed a minute before it expires. */
 export const token = async (): Promise<string> => (held && held.until - Date.now() > 60_000 ? held.token : renew());
 
 async function assert(path: '/auth/login' | '/auth/confirm', bearer?: string): Promise<void> {
@@ -93,19 +93,19 @@ async function assert(path: '/auth/login' | '/auth/confirm', bearer?: string): P
 /** Signs in with a passkey. */
 export const signIn = (): Promise<void> => assert('/auth/login');
 
-/** Asks for the passkey again, as what is sensitive needs it within five minutes. */
+/** Asks for the passkey again: sensitive operations need a confirmation within the last five minutes. */
 export const confirmAgain = async (): Promise<void> => assert('/auth/confirm', await token());
 
-/** Ends the session at the service, then here. */
+/** Ends the session in the service, then here. */
 export async function signOut(): Promise<void> {
   await callPublic('/auth/logout', {});
   end('You are signed out.');
 }
 
-/** How long to wait before the cookie is tried again, where the service was busy or could not be reached. */
+/** The delay before the cookie is tried again after the service was busy or unreachable. */
 const WAITS = [500, 2000, 5000, 10_000];
 
-/** Signs in by the cookie, if there is one. A service that is busy ends no session: it is asked again. */
+/** Signs in with the cookie, if there is one. If the service is busy, the session does not end: the request is retried. */
 export async function start(): Promise<void> {
   for (const wait of [...WAITS, null]) {
     const failed = await renew().then(
@@ -113,7 +113,7 @@ export async function start(): Promise<void> {
       (error: unknown) => error,
     );
     if (!failed) return;
-    if (wait === null) end('The service is busy or cannot be reached. Try again in a minute.');
+    if (wait === null) end('The service is busy or unreachable. Try again in a minute.');
     else if (failed instanceof RefusedError && failed.status < 500 && failed.status !== 429) return end('');
     else await new Promise((done) => setTimeout(done, wait));
   }

@@ -1,27 +1,30 @@
-// The frame around every page: navigation at the side (a drawer on phones), the bar on top, and the command palette. Invariant: the first
-// stop of the Tab key is a link that skips the navigation.
-import { Keyboard, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
+// The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant: the first stop of the Tab key is
+// a link that skips the navigation.
+import { Fingerprint, Keyboard, LogOut, type LucideIcon, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { environments, useEnvironments } from './environments';
+import { environments, organisation, useEnvironments } from './environments';
 import { isOpen } from './not-allowed';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen, openPalette } from './palette-open';
 import { me, signOut } from './session';
 import { Shortcuts, showShortcuts } from './shortcuts';
-import { chooseTheme } from './theme';
+import { chooseTheme, type Theme, theme } from './theme';
 import { Button, IconButton } from './ui/button';
 import { Mark } from './ui/mark';
 import { Menu } from './ui/menu';
-import { Skeleton } from './ui/parts';
+import { LoadingPage } from './ui/page';
 import { report } from './ui/toast';
 
-/** Whether the navigation has it for the member who is signed in. */
+/** Whether the navigation shows the page to the signed-in member. */
 const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && isOpen(needs);
 
-const Palette = lazy(() => import('./palette'));
+const loadPalette = () => import('./palette');
+const Palette = lazy(loadPalette);
+/** When the palette's code is loaded, so that the first letters after its key are not too early for it. */
+const IDLE_AFTER = 1500;
 const groups = [...new Set(pages.map(({ group }) => group))];
 
 function Entry({ page, onGo }: { page: PageEntry; onGo: () => void }) {
@@ -59,15 +62,26 @@ function Navigation({ onGo }: { onGo: () => void }) {
   );
 }
 
+const themes: [Theme, string, LucideIcon][] = [
+  ['system', 'System theme', Monitor],
+  ['light', 'Light theme', Sun],
+  ['dark', 'Dark theme', Moon],
+];
+
 function Account() {
   const { name = '', email = '', role = '' } = me.value ?? {};
+  const [, go] = useLocation();
   return (
     <Menu
       label="Your account"
       actions={[
-        { label: 'Light', icon: <Sun size={15} />, onSelect: () => chooseTheme('light') },
-        { label: 'Dark', icon: <Moon size={15} />, onSelect: () => chooseTheme('dark') },
-        { label: 'As the system', icon: <Monitor size={15} />, onSelect: () => chooseTheme('system') },
+        { label: 'Your passkeys and sessions', icon: <Fingerprint size={15} />, onSelect: () => go('/settings?tab=sign-in') },
+        ...themes.map(([choice, label, Icon]) => ({
+          label,
+          icon: <Icon size={15} />,
+          isCurrent: theme.value === choice,
+          onSelect: () => chooseTheme(choice),
+        })),
         { label: 'Keyboard shortcuts', icon: <Keyboard size={15} />, onSelect: showShortcuts },
         { label: 'Sign out', icon: <LogOut size={15} />, onSelect: () => signOut() },
       ]}
@@ -77,7 +91,7 @@ function Account() {
           {name.slice(0, 1).toUpperCase()}
         </span>
         <span class="account-words">
-          {name || email}
+          <span class="truncate">{name || email}</span>
           <span class="dim">{role}</span>
         </span>
       </span>
@@ -85,7 +99,36 @@ function Account() {
   );
 }
 
-/** Opens the palette by Ctrl K or ⌘ K, and by `/` outside of fields. */
+/** Truncated text is shown in full on hover. */
+function onOver({ target }: PointerEvent): void {
+  const cut = target instanceof Element ? target.closest<HTMLElement>('.truncate, .who') : null;
+  if (cut && !cut.title && cut.scrollWidth > cut.clientWidth) cut.title = cut.textContent;
+}
+
+function useWholeTexts(): void {
+  useEffect(() => {
+    addEventListener('pointerover', onOver);
+    return () => removeEventListener('pointerover', onOver);
+  }, []);
+}
+
+/** Where the navigation covers the page, it takes the focus, and Escape closes it. */
+function useDrawer(isOpen: boolean, close: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return;
+    const opener = document.activeElement;
+    document.querySelector<HTMLElement>('.side :is(a[aria-current], a)')?.focus();
+    const onKey = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape') return;
+      close();
+      if (opener instanceof HTMLElement) opener.focus();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [isOpen]);
+}
+
+/** Opens the palette with Ctrl K or ⌘ K, and with `/` outside of fields. */
 function usePaletteKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -96,13 +139,19 @@ function usePaletteKeys(): void {
       openPalette();
     };
     addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    const timer = setTimeout(() => void loadPalette().catch(() => {}), IDLE_AFTER);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('keydown', onKey);
+    };
   }, []);
 }
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   usePaletteKeys();
+  useWholeTexts();
+  useDrawer(isOpen, () => setOpen(false));
   const { isPending, error } = useEnvironments();
   useEffect(() => {
     if (error && !environments.value.length) report(error);
@@ -110,11 +159,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
   return (
     <div class="shell" data-open={isOpen || undefined}>
       <a class="skip" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header class="top">
         <IconButton
-          label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+          label={isOpen ? 'Close navigation' : 'Open navigation'}
           class="only-narrow"
           aria-expanded={isOpen}
           onPress={() => setOpen(!isOpen)}
@@ -125,7 +174,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <Mark />
           <span>Secrets Vault</span>
         </Link>
-        <span class="grow" />
+        <span class="org grow truncate" title={organisation.value}>
+          {organisation.value}
+        </span>
         <Button class="find" onPress={openPalette}>
           <Search size={16} aria-hidden="true" />
           <span class="find-words">Search or jump to</span>
@@ -136,10 +187,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <aside class="side">
         <Navigation onGo={() => setOpen(false)} />
       </aside>
-      <button type="button" class="veil" aria-label="Close the navigation" tabIndex={-1} onClick={() => setOpen(false)} />
+      <button type="button" class="veil" aria-label="Close navigation" tabIndex={-1} onClick={() => setOpen(false)} />
       <main id="main" tabIndex={-1}>
-        {/* Pages choose an environment when they open, so they wait until these are known. */}
-        {isPending ? <Skeleton /> : children}
+        {/* Pages choose an environment when they open, so they wait until the environments are loaded. */}
+        {isPending ? <LoadingPage /> : children}
       </main>
       {isPaletteOpen.value && (
         <Suspense fallback={null}>

@@ -1,19 +1,33 @@
-// Keys that do something without the mouse: `n` makes what the page lists, `j` and `k` go through the rows of a table, `?` shows all.
-// Invariant: no key is taken while somebody types into a field, in a dialog or in a menu, or together with Ctrl, Alt or ⌘.
+// Keyboard shortcuts: `n` creates an item of the page, `j` and `k` move through the rows of a table, `?` shows all. Invariant: shortcuts are
+// inactive in a field, a dialog or a menu, and together with Ctrl, Alt or ⌘.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { BASE } from './router';
 import { Dialog } from './ui/dialog';
 
 const isHelpOpen = signal(false);
-/** What `n` does on this page, the newest last. */
+/** The actions of `n` on this page, the newest last. */
 const makers = signal<(() => void)[]>([]);
 
-/** Lets `n` open what this page creates. */
+/** Whether the next page opens its create dialog immediately. */
+let isAwaited = false;
+
+/** Opens a page and its create dialog. */
+export function makeAt(path: string, go: (to: string) => void): void {
+  const make = location.pathname === `${BASE}${path}` ? makers.value.at(-1) : undefined;
+  isAwaited = !make;
+  if (make) make();
+  else go(path);
+}
+
+/** Registers the create action of this page for `n` and the command palette. */
 export function useMaker(make: () => void, isAllowed = true): void {
   const latest = useRef(make);
   latest.current = make;
   useEffect(() => {
     if (!isAllowed) return;
+    if (isAwaited) latest.current();
+    isAwaited = false;
     const entry = () => latest.current();
     makers.value = [...makers.value, entry];
     return () => {
@@ -22,20 +36,20 @@ export function useMaker(make: () => void, isAllowed = true): void {
   }, [isAllowed]);
 }
 
-/** Whether the page creates something, and opening it. */
+/** Whether the page has a create action, and a function to run it. */
 export const makes = (): boolean => makers.value.length > 0;
 export const make = (): void => makers.value.at(-1)?.();
 
 const elsewhere = 'input, textarea, select, [contenteditable], dialog, [role="menu"], [role="tablist"]';
 
-/** The rows of the table that has the focus, or of the first one, in their order. */
+/** The rows of the focused table, or of the first one, in order. */
 function rowsAround(from: Element | null): HTMLElement[] {
   const table = from?.closest('.table') ?? document.querySelector('#main .table');
   const rows = [...(table?.querySelectorAll<HTMLElement>('.table-row') ?? [])];
   return rows.sort((one, other) => Number(one.ariaRowIndex) - Number(other.ariaRowIndex));
 }
 
-/** Moves the focus by one row. @returns whether there was one to move to */
+/** Moves the focus by one row. @returns whether there was such a row */
 function move(step: 1 | -1): boolean {
   const from = document.activeElement;
   const rows = rowsAround(from);
@@ -67,16 +81,16 @@ function onKey(event: KeyboardEvent): void {
 
 const all: [string[], string][] = [
   [['Ctrl', 'K'], 'Search, or go to a page'],
-  [['/'], 'The same'],
-  [['n'], 'Create what the page lists, such as a secret'],
-  [['j'], 'Next row of a list; ↓ too, once a row has the focus'],
+  [['/'], 'Same as Ctrl K'],
+  [['n'], 'Create a new item, such as a secret'],
+  [['j'], 'Next row of a list; also ↓ once a row has the focus'],
   [['k'], 'Previous row'],
   [['Enter'], 'Open the row'],
   [['Esc'], 'Close a dialog'],
   [['?'], 'Show these shortcuts'],
 ];
 
-/** Listens while somebody is signed in, and shows the list. */
+/** Listens while a member is signed in, and shows the list of shortcuts. */
 export function Shortcuts() {
   useEffect(() => {
     addEventListener('keydown', onKey);

@@ -1,4 +1,4 @@
-// Where somebody signs in with a passkey.
+// The sign-in page, with a passkey.
 import { browserSupportsWebAuthn } from '@simplewebauthn/browser';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { ended, signIn } from './session';

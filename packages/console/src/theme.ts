@@ -1,4 +1,4 @@
-// The colour scheme: the system's, or the one that somebody chose. Only the choice is stored.
+// The colour scheme: that of the system, or a chosen one. Only the choice is stored.
 import { signal } from '@preact/signals';
 
 export type Theme = 'system' | 'light' | 'dark';

@@ -1,4 +1,4 @@
-// Credentials, members, teams, grants, and why somebody may do something.
+// Credentials, members, teams, grants, and access checks.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { roleScopes } from '../src/may.ts';
 import { scopeGroups } from '../src/scopes.ts';
@@ -11,17 +11,17 @@ describe.skipIf(!executablePath)('console: access', () => {
     ann = await newPerson();
   });
 
-  it('an API key begins with the least scopes, and its token is shown once', async () => {
+  it('an API key starts with minimal scopes, and its token is shown once', async () => {
     const { page, go, api, url } = ann;
     await go('/credentials', 'Credentials');
     await page.getByRole('button', { name: 'New API key' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name', { exact: true }).fill('billing worker');
-    await dialog.getByLabel('Only these names').fill('billing/*');
+    await dialog.getByLabel('Secret names').fill('billing/*');
     await dialog.getByRole('button', { name: 'Create API key' }).click();
     await page.getByRole('heading', { name: 'API key created' }).waitFor();
     const token = (await page.locator('.copyable code').textContent()) ?? '';
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.waitForSelector('h1:text-is("billing worker")');
     expect(await page.content()).not.toContain(token);
     expect(page.url()).not.toContain(token);
@@ -32,7 +32,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
-  it('a scope that the service does not have is not offered, and every one that it has is', async () => {
+  it('exactly the scopes of the service are offered', async () => {
     const { api } = ann;
     const { data } = await api('GET', '/roles');
     for (const { role, scopes } of data) expect([...(roleScopes[role] ?? [])].sort()).toEqual([...scopes].sort());
@@ -41,7 +41,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     expect(made.scopes).toHaveLength(scopes.length);
   });
 
-  it('a graph shows what a credential came from, what came from it and what it reaches; revoking names what ends', async () => {
+  it('a graph shows parents, children and access of a credential; the revoke dialog lists what else is revoked', async () => {
     const { page, go, api, url, org } = ann;
     await api('POST', '/secrets', { name: 'billing/KEY', type: 'generic', value: 'x', environment: 'staging' });
     const key = await api('POST', '/api-keys', { name: 'parent key', scopes: ['secrets:read'], environments: ['staging'] });
@@ -58,7 +58,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     await graph.getByText('Session token').waitFor();
     await graph.getByText('first key').waitFor();
     await page.getByRole('button', { name: 'Revoke' }).click();
-    await page.getByText('This ends with it').waitFor();
+    await page.getByText('Also revoked').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke API key' }).click();
     await page.getByText('revoked', { exact: true }).waitFor();
     for (const bearer of [key.token, token])
@@ -66,16 +66,16 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
-  it('a rotated API key has a successor, and the old one works for the chosen time', async () => {
+  it('a rotated API key has a successor, and the old key stays valid for the chosen time', async () => {
     const { page, go, api, url } = ann;
     const key = await api('POST', '/api-keys', { name: 'rotated key', scopes: ['secrets:read'] });
     await go(`/credentials/${key.id}`, 'rotated key');
     await page.getByRole('button', { name: 'Rotate' }).click();
-    await page.getByLabel('The old key works for').selectOption('0');
+    await page.getByLabel('Old key stays valid for').selectOption('0');
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate API key' }).click();
-    await page.getByRole('heading', { name: 'The new API key' }).waitFor();
+    await page.getByRole('heading', { name: 'New API key' }).waitFor();
     const token = await page.locator('.copyable code').textContent();
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     const statusOf = async (bearer: unknown) =>
       (await fetch(`${url}/api/v1/whoami`, { headers: { Authorization: `Bearer ${bearer}` } })).status;
     expect([await statusOf(key.token), await statusOf(token)]).toEqual([401, 200]);
@@ -88,9 +88,9 @@ describe.skipIf(!executablePath)('console: access', () => {
     await go(`/credentials/${agent.id}`, 'assistant');
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
-    await page.getByLabel('Requests a minute').fill('7');
+    await page.getByLabel('Requests per minute').fill('7');
     await page.getByRole('button', { name: 'Save changes' }).click();
-    await page.getByText('assistant is changed').waitFor();
+    await page.getByText('assistant saved').waitFor();
     expect(await api('GET', `/agent-credentials/${agent.id}`)).toMatchObject({ rate_limit: 7, scopes: ['secrets:read'] });
     await go('/credentials?tab=break_glass', 'Credentials');
     await page.getByRole('button', { name: 'New break-glass token' }).click();
@@ -101,7 +101,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
-  it('a provider token may issue alone, and a session token is revoked from the list of live ones', async () => {
+  it('a provider token can only issue by default, and a session token is revoked from the list of live ones', async () => {
     const { page, go, api, url, org } = ann;
     await go('/credentials?tab=provider', 'Credentials');
     await page.getByRole('button', { name: 'New provider token' }).click();
@@ -118,7 +118,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByRole('link', { name: 'Session of session maker' }).click();
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke session token' }).click();
-    await page.getByText('is revoked').waitFor();
+    await page.getByText('Session of session maker revoked').waitFor();
     expect((await fetch(`${url}/api/v1/whoami`, { headers: bearer(token) })).status).toBe(401);
     expect((await fetch(`${url}/api/v1/whoami`, { headers: bearer(key.token) })).status).toBe(200);
     expectQuiet(ann);
@@ -131,7 +131,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByLabel('Name', { exact: true }).fill('deploy of acme/app');
     await page.getByLabel('Repository').fill('acme/app');
     await page.getByLabel('Branch').fill('main');
-    await page.getByLabel('Owner id').fill('65');
+    await page.getByLabel('Owner ID').fill('65');
     await page.getByRole('button', { name: 'Create trust' }).click();
     await page.waitForSelector('h1:text-is("deploy of acme/app")');
     await page.getByRole('button', { name: 'More actions' }).click();
@@ -156,10 +156,10 @@ describe.skipIf(!executablePath)('console: access', () => {
     await dialog.getByLabel('Name', { exact: true }).fill('Bo');
     await dialog.getByLabel('E-mail address').fill('bo@example.com');
     await dialog.getByRole('button', { name: 'Create invitation' }).click();
-    await page.getByRole('heading', { name: 'The link for Bo' }).waitFor();
+    await page.getByRole('heading', { name: 'Enrolment link for Bo' }).waitFor();
     const enrolment = (await page.locator('.copyable code').textContent()) ?? '';
     expect(enrolment.startsWith(url)).toBe(true);
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.waitForSelector('h1:text-is("Bo")');
     expect(await page.content()).not.toContain(enrolment.split('#')[1]);
     const bo = await newPerson({ org, key, enrolmentUrl: enrolment });
@@ -175,7 +175,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
-  it('why somebody may do something is answered: by a grant to their team, and no longer without it', async () => {
+  it('an access check explains access by a grant to a team, and its absence without the grant', async () => {
     const { page, go, api } = ann;
     const member = await api('POST', '/members', { name: 'Cleo', email: 'cleo@example.com', role: 'viewer' });
     await go('/teams', 'Teams');
@@ -188,9 +188,9 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByRole('button', { name: 'Add to team' }).click();
     await page.getByRole('link', { name: 'Cleo' }).waitFor();
     await page.getByRole('button', { name: 'New grant' }).click();
-    await page.getByLabel('Only these names').fill('billing/*');
+    await page.getByLabel('Secret names').fill('billing/*');
     await page.getByRole('button', { name: 'Create grant' }).click();
-    await page.getByText('The grant is in force').waitFor();
+    await page.getByText('Grant created').waitFor();
     await go(`/members/${member.id}?in=development&secret=billing/KEY`, 'Cleo');
     await page.getByText('Yes.').waitFor();
     await page.locator('.verdict').getByRole('link', { name: 'Payments' }).waitFor();
@@ -204,13 +204,13 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
-  it('a member is removed together with what they made', async () => {
+  it('a member is removed together with the credentials they created', async () => {
     const { page, go, api } = ann;
     const member = await api('POST', '/members', { name: 'Dana', email: 'dana@example.com', role: 'developer' });
     await go(`/members/${member.id}`, 'Dana');
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Remove member' }).click();
-    await page.getByLabel('Also revoke the credentials').check();
+    await page.getByLabel('Also revoke credentials').check();
     await page.getByRole('button', { name: 'Remove member' }).click();
     await page.waitForSelector('h1:text-is("Members")');
     expect((await api('GET', '/members')).data.some(({ name }: { name: string }) => name === 'Dana')).toBe(false);

@@ -1,4 +1,4 @@
-// What people see of the audit log in the console.
+// The audit log in the console.
 import fs from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../../../test/packages/vault.mjs';
@@ -17,7 +17,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     await call(ann.url, token, 'GET', `/orgs/${ann.org}/secrets/${secret.id}`).catch(() => {});
   });
 
-  it('filters are in the address, and an entry is shown in full', async () => {
+  it('filters are in the address, and all fields of an entry are shown', async () => {
     const { page, go } = ann;
     await go('/audit', 'Audit log');
     await page.getByLabel('Action', { exact: true }).selectOption('secret.read');
@@ -31,12 +31,12 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     await entry.getByRole('button', { name: 'Only this resource' }).click();
     await page.waitForURL(new RegExp(`resource=${secret.id}`));
     await page.reload();
-    await page.getByLabel('Resource id').waitFor();
-    expect(await page.getByLabel('Resource id').inputValue()).toBe(secret.id);
+    await page.getByLabel('Resource ID').waitFor();
+    expect(await page.getByLabel('Resource ID').inputValue()).toBe(secret.id);
     expectQuiet(ann);
   });
 
-  it('quick choices show changes, reads of values or refusals, and leave looks at metadata out', async () => {
+  it('quick filters show changes, reads of values or refusals, without reads of metadata', async () => {
     const { page, go, api } = ann;
     await api('GET', '/members');
     await go('/audit', 'Audit log');
@@ -55,7 +55,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
-  it('the log is read page by page, and only the rows in sight are in the document', async () => {
+  it('the log is read page by page, and only visible rows are in the document', async () => {
     const { page, go, api } = ann;
     for (let read = 0; read < 120; read++) await api('GET', `/secrets/${secret.id}`);
     await go('/audit?action=secret.read', 'Audit log');
@@ -68,7 +68,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
-  it('dragging over the chart chooses a time', async () => {
+  it('dragging over the chart selects a time range', async () => {
     const { page, go } = ann;
     await go('/audit?range=1h', 'Audit log');
     const box = await page.locator('.u-over').boundingBox();
@@ -78,38 +78,38 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     await page.mouse.move(box.x + box.width - 1, box.y + 20, { steps: 4 });
     await page.mouse.up();
     await page.waitForURL(/from=.*to=/);
-    await page.getByRole('button', { name: 'Remove this time range' }).click();
+    await page.getByRole('button', { name: 'Clear this time range' }).click();
     await page.waitForFunction(() => !location.search.includes('from='));
     expectQuiet(ann);
   });
 
-  it('entries of others appear while the log is followed, without own looks at it', async () => {
+  it('in follow mode entries of others appear, without the member’s own reads', async () => {
     const { page, go, api } = ann;
     await go('/audit?show=all', 'Audit log');
     await page.getByRole('button', { name: 'Follow live' }).click();
-    await page.getByText('without your own looks at this log').waitFor();
+    await page.getByText('without your own reads of this log').waitFor();
     await api('GET', '/members');
     await page.getByRole('button', { name: /^member\.list/ }).waitFor();
     expect(await page.getByRole('button', { name: /^audit\.read/ }).count()).toBe(0);
     expectQuiet(ann);
   });
 
-  it('a verification says that the log is intact, and how far it was checked', async () => {
+  it('a verification reports that the log is intact, and how many entries were checked', async () => {
     const { page, go } = ann;
     await go('/audit?tab=integrity', 'Audit log');
     await page.getByRole('button', { name: 'Verify the log' }).click();
     await page.getByText('The log is intact').waitFor();
-    await page.getByText(/\d+ entries follow one from the other/).waitFor();
+    await page.getByText(/\d+ entries verified/).waitFor();
     await page.getByRole('button', { name: 'Download entries past retention' }).click();
     await page.getByText('No entries are past retention').waitFor();
     expectQuiet(ann);
   });
 
-  it('an export has the entries that the filters find', async () => {
+  it('an export contains the entries that match the filters', async () => {
     const { page, go } = ann;
     await go('/audit?action=secret.create', 'Audit log');
     await page.getByRole('button', { name: 'Export' }).click();
-    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Entries as filtered' }).click()]);
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Filtered entries' }).click()]);
     const lines = fs
       .readFileSync(await file.path(), 'utf8')
       .trim()

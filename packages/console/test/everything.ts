@@ -1,15 +1,15 @@
-// Every page of the console, and an organisation that has something to show on each: all its texts are hostile. Invariant: a page that is
-// added to src/pages.ts is visited too, or a test says that its address is missing here.
+// Every page of the console, and an organisation with content for each page: all its texts are hostile. Invariant: a page that is
+// added to src/pages.ts is visited too, or a test reports that its address is missing here.
 import fs from 'node:fs';
 import { call } from '../../../test/packages/vault.mjs';
 import type { Person } from './person.ts';
 
-/** Every path in the list of pages. Read as text, because its modules are made for the browser. */
+/** Every path in the list of pages. Parsed as text, because its modules need a browser. */
 export const paths = [...fs.readFileSync(new URL('../src/pages.ts', import.meta.url), 'utf8').matchAll(/path: '([^']+)'/g)].map(
   ([, path]) => path as string,
 );
 
-/** Markup that would run, a way out of an attribute, text that runs to the left and piles up, and a word without an end. */
+/** Markup that would run, a break out of an attribute, right-to-left and stacked text, and an endless word. */
 const MARKUP = `"><img src=x onerror="window.hacked='img'"><script>window.hacked='script'</script><a href="javascript:window.hacked='a'">x</a>{{7*7}}`;
 export const HOSTILE = `${MARKUP} שלום مرحبا Z̷̧̛͈̹͕̮͉̱a̸̡͓l̴̛g̶o ${'W'.repeat(40)}`;
 const LONG = `${HOSTILE}${'W'.repeat(255)}`.slice(0, 250);
@@ -34,7 +34,7 @@ async function withCredentials({ api, url, org }: Person): Promise<Record<string
   return { id, token };
 }
 
-/** A user agent and a reason are headers: whatever bytes they may hold are in the audit log. */
+/** A user agent and a reason are headers: any bytes that they may contain are in the audit log. */
 async function asHostileClient({ url, org }: Person, token: string, at: string): Promise<void> {
   const headers = {
     Authorization: `Bearer ${token}`,
@@ -124,7 +124,7 @@ function addressOf(path: string, ids: Ids): string {
   return path.replace(/:\w+/, id);
 }
 
-/** Tabs, which are pages of their own in all but the list. */
+/** Tabs, which are like pages but not in the list of pages. */
 const tabsOf = (ids: Ids): string[] => [
   ...['history', 'readers', 'shares'].map((tab) => `/secrets/${ids['/secrets/:id']}?tab=${tab}`),
   ...['environments', 'sign-in', 'audit', 'deployment'].map((tab) => `/settings?tab=${tab}`),

@@ -9,7 +9,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     ann = await newPerson();
   });
 
-  it('a policy shows what it would hit before it is saved, and its violations after', async () => {
+  it('a policy shows the affected secrets before it is saved, and its violations afterwards', async () => {
     const { page, go, api } = ann;
     await api('POST', '/secrets', { name: 'lower_case', type: 'generic', value: 'x' });
     await api('POST', '/secrets', { name: 'UPPER_CASE', type: 'generic', value: 'x' });
@@ -17,20 +17,20 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await page.getByRole('button', { name: 'New policy' }).click();
     await page.getByRole('radio', { name: /^Naming/ }).check();
     await page.getByLabel('Name', { exact: true }).fill('Upper case');
-    const preview = page.getByRole('status', { name: 'What it would hit' });
+    const preview = page.getByRole('status', { name: 'Affected secrets' });
     await preview.getByText('1 secret', { exact: true }).waitFor();
     expect(await preview.textContent()).toContain('lower_case (production)');
     await page.getByRole('button', { name: 'Create policy' }).click();
     await page.waitForSelector('h1:text-is("Upper case")');
     await page.getByRole('link', { name: 'lower_case' }).waitFor();
     expect((await api('GET', '/policies')).data[0]).toMatchObject({ kind: 'naming', config: { pattern: '^[A-Z][A-Z0-9_]*$' } });
-    await page.getByRole('button', { name: 'Switch off' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Switch off policy' }).click();
-    await page.getByText('off', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable policy' }).click();
+    await page.getByText('disabled', { exact: true }).waitFor();
     expectQuiet(ann);
   });
 
-  it('a pattern that the service refuses is refused at its field, and nothing typed is lost', async () => {
+  it('an error about a pattern is shown at its field, and no input is lost', async () => {
     const { page, go } = ann;
     await go('/policies', 'Policies');
     await page.getByRole('button', { name: 'New policy' }).click();
@@ -44,16 +44,16 @@ describe.skipIf(!executablePath)('console: governance', () => {
     ann.said.length = 0;
   });
 
-  it('an approval policy names who may approve before it is saved', async () => {
+  it('an approval policy lists its approvers before it is saved', async () => {
     const { page, go, api } = ann;
     await go('/policies', 'Policies');
     await page.getByRole('button', { name: 'New policy' }).click();
     await page.getByLabel('Name', { exact: true }).fill('Deletes');
-    await page.getByLabel('Read a value, in any way').uncheck();
+    await page.getByLabel('Read a value, by any means').uncheck();
     await page.getByLabel('Delete a secret').check();
     await page.getByLabel('Approvers').selectOption('role:owner');
-    await page.getByText('May approve: Ann.').waitFor();
-    await page.getByText('Which secrets it applies to').click();
+    await page.getByText('Approvers: Ann.').waitFor();
+    await page.getByRole('dialog').getByText('Applies to').click();
     await page.getByLabel('staging').check();
     await page.getByRole('button', { name: 'Create policy' }).click();
     await page.waitForSelector('h1:text-is("Deletes")');
@@ -64,7 +64,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     expectQuiet(ann);
   });
 
-  it('a request that a policy holds is approved by another member, done once by doing it again, and then rejected', async () => {
+  it('a held request is approved by another member, completed once by repeating it, and then rejected', async () => {
     const { page, go, api, org, key } = ann;
     const secret = await api('POST', '/secrets', { name: 'HELD', type: 'generic', value: 'held-value' });
     await api('POST', '/policies', {
@@ -76,11 +76,11 @@ describe.skipIf(!executablePath)('console: governance', () => {
     const { enrolment_url } = await api('POST', '/members', { name: 'Bo', email: 'bo@example.com', role: 'developer' });
     const bo = await newPerson({ org, key, enrolmentUrl: enrolment_url });
     await go('/approvals', 'Approvals');
-    await page.getByText('Nothing waits for you').waitFor();
+    await page.getByText('Nothing is waiting for you').waitFor();
     await bo.go(`/secrets/${secret.id}`, 'HELD');
-    await bo.page.getByLabel('Reason, kept in the audit log').fill('the import fails');
+    await bo.page.getByLabel('Reason, recorded in the audit log').fill('the import fails');
     await bo.page.getByRole('button', { name: 'Reveal' }).click();
-    await bo.page.getByRole('main').getByRole('link', { name: 'See the request' }).waitFor();
+    await bo.page.getByRole('main').getByRole('link', { name: 'View request' }).waitFor();
     expect(await bo.page.content()).not.toContain('held-value');
     await page.locator('.count.attention').waitFor();
     await page.locator('.row-link').click();
@@ -94,7 +94,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     expect((await api('GET', '/approvals')).data[0].status).toBe('used');
     await bo.page.reload();
     await bo.page.getByRole('button', { name: 'Reveal' }).click();
-    await bo.page.getByRole('main').getByRole('link', { name: 'See the request' }).waitFor();
+    await bo.page.getByRole('main').getByRole('link', { name: 'View request' }).waitFor();
     await page.locator('.count.attention').waitFor();
     await go('/approvals', 'Approvals');
     await page.locator('.row-link').click();
@@ -105,13 +105,13 @@ describe.skipIf(!executablePath)('console: governance', () => {
     expectQuiet(ann);
   });
 
-  it('a member does not approve their own request, and can cancel it', async () => {
+  it('a member cannot approve their own request, but can cancel it', async () => {
     const { page, go, api } = ann;
     const [secret] = (await api('GET', '/secrets?prefix=HELD')).data;
     await go(`/secrets/${secret.id}`, 'HELD');
     await page.getByRole('button', { name: 'Reveal' }).click();
-    await page.getByRole('main').getByRole('link', { name: 'See the request' }).click();
-    await page.getByText('You are behind this request').waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'View request' }).click();
+    await page.getByText('You made this request').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Cancel request' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel request' }).click();
@@ -135,7 +135,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     const [ann_] = (await api('GET', '/members')).data;
     await page.getByLabel('Member', { exact: true }).selectOption(ann_.id);
     await page.getByRole('button', { name: 'Assign device' }).click();
-    await page.getByText('ann-laptop is assigned').waitFor();
+    await page.getByText('ann-laptop assigned').waitFor();
     await act('Block');
     await page.getByRole('dialog').getByRole('button', { name: 'Block device' }).click();
     await page.getByText('blocked', { exact: true }).waitFor();

@@ -1,4 +1,4 @@
-// What people do on a bad day, in the settings, and when they begin.
+// Incident response, settings, and the first steps.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../../../test/packages/vault.mjs';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
@@ -10,7 +10,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     ann = await newPerson();
   });
 
-  it('an empty organisation is led to its first secret, its first key and its first program', async () => {
+  it('an empty organisation is guided to its first secret, key and program', async () => {
     const { page, url, org, go } = ann;
     await go('', 'Get started');
     await page.getByRole('button', { name: 'Store a secret' }).click();
@@ -20,7 +20,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     await page.getByRole('heading', { name: 'Store a secret (done)' }).waitFor();
     await page.getByRole('button', { name: 'Create a key for production' }).click();
     const token = (await page.locator('dialog .copyable code').textContent()) ?? '';
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByRole('heading', { name: 'Create a key for a program (done)' }).waitFor();
     expect(await page.content()).not.toContain(token);
     await page.getByText(`svc login --url ${url} --key-stdin`).waitFor();
@@ -32,23 +32,23 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expectQuiet(ann);
   });
 
-  it('containing a key says what happens before, and what it read and what to rotate after', async () => {
+  it('containing a key shows the consequences first, and afterwards what it read and what to rotate', async () => {
     const { page, url, org, api, go } = ann;
     const made = await api('POST', '/secrets', { name: 'MADE', type: 'password', generate: {} });
     const key = await api('POST', '/api-keys', { name: 'leaked key', scopes: ['secrets:read', 'tokens:write'] });
     const session = await call(url, key.token, 'POST', `/orgs/${org}/access-tokens`, { ttlSeconds: 900 });
     await call(url, session.token, 'GET', `/orgs/${org}/environments/production/values`);
     await go('/incident', 'Incident response');
-    // The token itself finds its credential, and is not kept in the address.
-    await page.getByLabel('Name, id, or the leaked token itself').fill(key.token);
+    // The token itself finds its credential, and is not in the address.
+    await page.getByLabel('Name, ID or leaked token').fill(key.token);
     await page.waitForSelector('h1:text-is("Contain leaked key")');
     expect(page.url()).not.toContain(key.token);
     await page.getByText('tokens:write').waitFor();
     await page.getByRole('button', { name: 'Contain this credential…' }).click();
-    await page.getByText('1 credential that it created end').waitFor();
+    await page.getByText('1 credential that it created').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Contain credential' }).click();
-    await page.waitForSelector('h1:text-is("leaked key is contained")');
-    expect(await page.locator('section', { hasText: 'To rotate by you' }).textContent()).toContain('FIRST');
+    await page.waitForSelector('h1:text-is("leaked key contained")');
+    expect(await page.locator('section', { hasText: 'Rotate these yourself' }).textContent()).toContain('FIRST');
     expect(await page.locator('.parts section', { hasText: 'Rotated' }).textContent()).toContain('MADE');
     await expect(call(url, session.token, 'GET', '/whoami')).rejects.toThrow(/401/);
     expect((await api('GET', `/secrets/${made.id}`)).version).toBe(2);
@@ -79,13 +79,13 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expectQuiet(ann);
   });
 
-  it('a secret is shared with a team, and the keyboard reaches everything in a list', async () => {
+  it('a secret is shared with a team, and everything in a list is reachable with the keyboard', async () => {
     const { page, go, api } = ann;
     const secret = await api('POST', '/secrets', { name: 'SHARED', type: 'generic', value: 'x' });
     await api('POST', '/teams', { name: 'Platform' });
     await go(`/secrets/${secret.id}?tab=shares`, 'SHARED');
     await page.getByRole('button', { name: 'Share with people' }).click();
-    await page.getByLabel('With', { exact: true }).selectOption({ label: 'Team Platform' });
+    await page.getByLabel('Share with', { exact: true }).selectOption({ label: 'Team Platform' });
     await page.getByRole('button', { name: 'Share secret' }).click();
     await page.getByRole('link', { name: 'Platform' }).waitFor();
     await go('/secrets?environment=production', 'Secrets');
@@ -102,7 +102,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expectQuiet(ann);
   });
 
-  it('panic waits for a word, ends all keys, shows the new one once, and keeps this person signed in', async () => {
+  it('panic requires a typed phrase, revokes all keys, shows the new one once, and keeps this member signed in', async () => {
     const { page, url, api, go } = ann;
     const { token } = await api('POST', '/api-keys', { name: 'ended', scopes: ['secrets:read'] });
     await go('/incident', 'Incident response');
@@ -110,8 +110,8 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     const dialog = page.getByRole('dialog');
     const act = dialog.getByRole('button', { name: 'Revoke all credentials' });
     await dialog.getByLabel('Reason').fill('a laptop was stolen');
-    await dialog.getByLabel('API keys and trusts too').check();
-    await dialog.getByText('All API keys and trusts are refused').waitFor();
+    await dialog.getByLabel('Also revoke API keys and trusts').check();
+    await dialog.getByText('All API keys and trusts are revoked').waitFor();
     expect(await act.isDisabled()).toBe(true);
     await dialog.getByLabel('Type “revoke everything” to confirm').fill('revoke everything');
     const confirmed = page.waitForResponse((answer) => answer.url().endsWith('/auth/confirm'));
@@ -119,13 +119,13 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     await page.getByRole('heading', { name: 'Your new API key' }).waitFor();
     expect((await confirmed).status()).toBe(200);
     const fresh = (await page.locator('dialog .copyable code').textContent()) ?? '';
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     expect(await page.content()).not.toContain(fresh);
     await expect(call(url, token, 'GET', '/whoami')).rejects.toThrow(/401/);
     expect((await call(url, fresh, 'GET', '/whoami')).kind).toBe('api_key');
-    await page.getByText('All credentials have ended').waitFor();
+    await page.getByText('All credentials were revoked').waitFor();
     await go('/secrets', 'Secrets');
-    // The stream of events was ended with everything else, and says so.
+    // The event stream was closed with everything else, and reports it.
     expect(ann.said.filter((line) => !/401/.test(line))).toEqual([]);
     ann.said.length = 0;
   });
@@ -133,10 +133,10 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
   it('a second passkey is added, renamed and removed', async () => {
     const { page, go, context } = ann;
     await go('/settings?tab=sign-in', 'Settings');
-    await page.getByText('You have one.').waitFor();
+    await page.getByText('You have one passkey.').waitFor();
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByLabel('Name', { exact: false }).fill('Key in the safe');
-    // The authenticator of this page has one already: a second device answers.
+    // The authenticator of this page already has one, so a second device responds.
     const devtools = await context.newCDPSession(page);
     await devtools.send('WebAuthn.enable');
     await devtools.send('WebAuthn.addVirtualAuthenticator', {

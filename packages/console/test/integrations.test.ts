@@ -1,4 +1,4 @@
-// What people do with integrations in the console, against targets on this machine.
+// Integrations in the console, against targets on this machine.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 import { startTarget, type Target } from './targets.ts';
@@ -23,7 +23,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     });
   const stored = (text: string) => Buffer.from(text).toString('base64');
 
-  it('a sync shows what it would write before it writes, and each name afterwards', async () => {
+  it('a sync shows a preview before it writes, and the result for each name afterwards', async () => {
     const { page, go, api } = ann;
     target.data = { OLD: stored('x'), DATABASE_URL: stored('older') };
     await go('/syncs/new?platform=kubernetes', 'Connect Kubernetes');
@@ -36,13 +36,13 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await page.getByRole('button', { name: 'Store connection' }).click();
     await page.waitForSelector('h1:text-is("Production cluster")');
     expect(page.url()).not.toContain('kube-token');
-    await page.getByRole('button', { name: 'Show what would happen' }).click();
-    const plan = page.getByRole('table', { name: 'What would happen' });
+    await page.getByRole('button', { name: 'Preview', exact: true }).click();
+    const plan = page.getByRole('table', { name: 'Preview' });
     await plan.getByText('Would be created').waitFor();
     await plan.getByText('Would be updated').waitFor();
     expect(target.data.DATABASE_URL).toBe(stored('older'));
     await page.getByRole('button', { name: 'Sync 2 changes to Kubernetes' }).click();
-    await page.getByText('Everything is at Kubernetes.').waitFor();
+    await page.getByText('All secrets are on Kubernetes.').waitFor();
     expect(target.data).toEqual({ OLD: stored('x'), DATABASE_URL: stored('postgres://db'), app_JWT: stored('signing-key') });
     const [connection] = (await api('GET', '/integrations')).data;
     expect(connection).toMatchObject({ environments: [expect.any(String)], auto: false, prune: false });
@@ -51,7 +51,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a sync that works says so, and can be cancelled', async () => {
+  it('a running sync shows its status, and can be cancelled', async () => {
     const { page, go, api } = ann;
     const { id } = await cluster('Slow cluster');
     let release = () => {};
@@ -62,8 +62,8 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await go(`/syncs/${syncId}`, 'Sync of production to Kubernetes');
     await page.getByText('running', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the sync' }).click();
-    await page.getByText('The sync is cancelled').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel sync' }).click();
+    await page.getByText('Sync cancelled').waitFor();
     release();
     await page.getByText('failed', { exact: true }).waitFor();
     await page.getByText('Nothing was written to Kubernetes.').waitFor();
@@ -71,7 +71,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a connection is tried out, and a sync run once, without storing it', async () => {
+  it('a connection is tested, and a sync run once, without storing it', async () => {
     const { page, go, api } = ann;
     const before = (await api('GET', '/integrations')).data.length;
     await go('/syncs/new?platform=kubernetes', 'Connect Kubernetes');
@@ -82,17 +82,17 @@ describe.skipIf(!executablePath)('console: integrations', () => {
       ['Secret name', 'app'],
     ] as const)
       await page.getByLabel(label).fill(text);
-    await page.getByRole('button', { name: 'Show what it would write from production' }).click();
+    await page.getByRole('button', { name: 'Preview changes from production' }).click();
     await page.getByText('2 would be created').waitFor();
     expect(target.data).toEqual({});
-    await page.getByRole('button', { name: 'Sync once, without storing the connection' }).click();
-    await page.getByText('Everything is at Kubernetes.').waitFor();
+    await page.getByRole('button', { name: 'Sync once without storing the connection' }).click();
+    await page.getByText('All secrets are on Kubernetes.').waitFor();
     expect(Object.keys(target.data).sort()).toEqual(['DATABASE_URL', 'app_JWT']);
     expect((await api('GET', '/integrations')).data).toHaveLength(before);
     expectQuiet(ann);
   });
 
-  it('a connection that points elsewhere asks for its credentials again', async () => {
+  it('a connection with a changed target asks for its credentials again', async () => {
     const { page, go, api } = ann;
     const { id } = await cluster('Moved cluster');
     await go(`/syncs/connections/${id}`, 'Moved cluster');
@@ -102,7 +102,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await dialog.getByText('Stored. Leave empty to keep it.').waitFor();
     expect(await dialog.getByLabel('Token').inputValue()).toBe('');
     await dialog.getByLabel('Namespace').fill('elsewhere');
-    await dialog.getByText('Its stored credentials are erased: enter them again.').waitFor();
+    await dialog.getByText('erases its stored credentials. Enter them again.').waitFor();
     await dialog.getByLabel('Token').fill('kube-token-2');
     await dialog.getByRole('button', { name: 'Save changes' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -112,7 +112,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a field that the platform refuses says why, and what was typed stays', async () => {
+  it('an error about a field of the platform is shown at the field, and the input is kept', async () => {
     const { page, go } = ann;
     ann.said.length = 0;
     await go('/syncs/new?platform=kubernetes', 'Connect Kubernetes');
@@ -128,16 +128,16 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expect(await page.getByLabel('Namespace').getAttribute('aria-invalid')).toBe('true');
     expect(await page.getByText('Some fields of the request').count()).toBe(0);
     expect(await page.getByLabel('Token').inputValue()).toBe('kube-token-3');
-    // The browser logs a refused request by itself.
+    // The browser itself logs a refused request.
     ann.said.length = 0;
   });
 
-  it('a notification is stored, and a test of it arrives', async () => {
+  it('a notification is stored, and its test message arrives', async () => {
     const { page, go } = ann;
     await go('/notifications/new?platform=mattermost', 'Connect Mattermost');
     await page.getByLabel('Webhook URL').fill(`${target.url}/hooks/secret-path`);
-    await page.getByRole('button', { name: 'Send a test now' }).click();
-    await page.getByText('Mattermost took the message').waitFor();
+    await page.getByRole('button', { name: 'Send test message' }).click();
+    await page.getByText('Mattermost accepted the message').waitFor();
     await page.getByRole('button', { name: 'Store connection' }).click();
     await page.waitForSelector('h1:text-is("Notifications")');
     await page.getByRole('button', { name: 'Send test' }).click();
@@ -146,21 +146,21 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a webhook shows its signing secret once; a failed delivery is sent again', async () => {
+  it('a webhook shows its signing secret once; a failed delivery is redelivered', async () => {
     const { page, go, api } = ann;
     await go('/webhooks', 'Webhooks');
-    await page.getByRole('button', { name: 'Create the first webhook' }).click();
+    await page.getByRole('button', { name: 'Create a webhook' }).click();
     await page.getByLabel('URL').fill(`${target.url}/hook`);
     await page.getByRole('button', { name: 'Create webhook' }).click();
     const secret = await page.locator('dialog .copyable code').textContent();
     expect(secret).toMatch(/^whsec_/);
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     expect(await page.content()).not.toContain(secret);
     target.status = 500;
     await page.getByRole('link', { name: `${target.url}/hook` }).click();
     await page.getByRole('button', { name: 'Send test event' }).click();
     const delivery = page.getByRole('dialog', { name: 'Test event' });
-    await delivery.getByText('The receiver did not answer with a 2xx status.').waitFor();
+    await delivery.getByText('The receiver did not respond with a 2xx status.').waitFor();
     target.status = 200;
     await delivery.getByRole('button', { name: 'Send again' }).click();
     await page.getByRole('table', { name: 'Deliveries' }).getByText('delivered').waitFor();
@@ -176,25 +176,25 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('Leave it empty to keep it.').waitFor();
+    await dialog.getByText('Leave empty to keep it.').waitFor();
     await dialog.getByRole('button', { name: 'All events' }).click();
     await dialog.getByRole('button', { name: 'Save changes' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect((await api('GET', `/webhooks/${id}`)).events).toBe('*');
     expect(await page.content()).not.toContain('hidden-in-the-url');
-    // The page of a webhook that is gone would say so.
+    // Its own page would read it again, and find it gone.
     await go('/webhooks', 'Webhooks');
     await api('DELETE', `/webhooks/${id}`);
     expectQuiet(ann);
   });
 
-  it('a scan finds a stored value in a pasted text and in a dropped file', async () => {
+  it('a scan finds a stored value in pasted text and in a dropped file', async () => {
     const { page, go, api } = ann;
     const { id } = await api('POST', '/secrets', { name: 'LEAKED', type: 'password', value: 'correct horse battery' });
     await go('/scans', 'Leak scans');
     await page.getByLabel('Text').fill('PASSWORD=correct horse battery\n');
     await page.getByRole('button', { name: 'Scan', exact: true }).click();
-    expect(await page.getByRole('link', { name: 'See it' }).getAttribute('href')).toBe(`/console/secrets/${id}`);
+    expect(await page.getByRole('link', { name: 'View secret' }).getAttribute('href')).toBe(`/console/secrets/${id}`);
     await page.getByRole('button', { name: 'Files', exact: true }).click();
     const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
     await page.setInputFiles('input[type=file]', [file('.env', 'A=1\nB="correct horse battery"\n'), file('image.bin', 'a\0b')]);
@@ -204,7 +204,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
-  it('a scan that revokes says what will happen first', async () => {
+  it('a scan that revokes shows the consequences first', async () => {
     const { page, go, api } = ann;
     const { id, token } = await api('POST', '/api-keys', { name: 'leaked', scopes: ['secrets:list'] });
     await go('/scans', 'Leak scans');
@@ -212,10 +212,10 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await page.getByLabel('Revoke live tokens').check();
     await page.getByRole('button', { name: 'Scan and revoke' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('are revoked at once').waitFor();
+    await dialog.getByText('This immediately revokes').waitFor();
     expect((await api('GET', `/api-keys/${id}`)).revoked_at).toBeNull();
     await dialog.getByRole('button', { name: 'Scan and revoke' }).click();
-    await page.getByText('revoked now').waitFor();
+    await page.getByText('revoked', { exact: true }).waitFor();
     expectQuiet(ann);
   });
 });

@@ -1,4 +1,4 @@
-// Every operation of the API is reachable from the console, or listed as one for programs, with the reason.
+// Every operation of the API is reachable from the console, or listed as only for programs, with the reason.
 import fs from 'node:fs';
 import { expect, it } from 'vitest';
 import { apiOnly } from './operations.ts';
@@ -23,12 +23,12 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { operationId }]) => ({ method: method.toUpperCase(), path, operationId })),
 );
 
-it('console: every operation of the API is called from it, or listed with a reason', () => {
+it('console: every operation of the API is called, or listed with a reason', () => {
   const missing = operations.filter(({ method, path, operationId }) => !isCalled(method, path) && !apiOnly[operationId]);
   expect(missing).toEqual([]);
 });
 
-it('console: no operation is listed as for programs alone that the console calls, or that the API does not have', () => {
+it('console: no operation listed as only for programs is called by the console or missing from the API', () => {
   const listed = Object.keys(apiOnly);
   const known = new Set(operations.map(({ operationId }) => operationId));
   expect(listed.filter((id) => !known.has(id))).toEqual([]);

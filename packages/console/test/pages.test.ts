@@ -1,5 +1,5 @@
-// What holds for every page: hostile text stays text, nothing is wider than the screen, and axe finds nothing. SLOW=1 looks at every page in
-// both colour schemes at 390, 768 and 1440 px; without it, on a phone in the dark and on a wide screen in the light.
+// Checks for every page: hostile text stays text, nothing is wider than the screen, and axe finds nothing. SLOW=1 checks every page in
+// both colour schemes at 390, 768 and 1440 px; otherwise only a dark phone and a light wide screen.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -17,7 +17,7 @@ interface Violation {
   nodes: { html: string; failureSummary: string }[];
 }
 
-/** Whatever a hostile text could have made. */
+/** Anything that hostile text could have created. */
 const madeByText = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const { hacked } = window as { hacked?: string };
@@ -26,7 +26,7 @@ const madeByText = (page: Page): Promise<string[]> =>
     return [...(hacked ? [`ran: ${hacked}`] : []), ...[...elements, ...links].map((each) => each.outerHTML.slice(0, 120))];
   });
 
-/** What is wider than the page, or null. */
+/** The element that is wider than the page, or null. */
 const tooWide = (page: Page): Promise<string | null> =>
   page.evaluate(() => {
     const main = document.querySelector('#main') as HTMLElement;
@@ -38,7 +38,7 @@ const tooWide = (page: Page): Promise<string | null> =>
     return `${most}px: ${names.slice(0, 6).join(' ')}`;
   });
 
-/** What axe says is wrong. Messages in a corner come and go, so they are left out. */
+/** The violations that axe finds. Toasts are excluded because they are temporary. */
 const violations = async (page: Page): Promise<string[]> => {
   const found: Violation[] = await page.evaluate(async () => {
     // biome-ignore lint/suspicious/noExplicitAny: axe is put there by the test.
@@ -81,7 +81,7 @@ describe.skipIf(!executablePath)('console: every page', () => {
     }
   }, 900_000);
 
-  it('shows hostile texts as they are, and nothing of them runs', () => {
+  it('shows hostile texts unchanged, and runs none of them', () => {
     expect(found.visited).toBeGreaterThan(30);
     expect(found.made).toEqual([]);
     expectQuiet(ann);
@@ -91,7 +91,7 @@ describe.skipIf(!executablePath)('console: every page', () => {
     expect(found.wide).toEqual([]);
   });
 
-  it('has nothing that axe finds', () => {
+  it('has no axe violations', () => {
     expect(found.inaccessible).toEqual([]);
   });
 });

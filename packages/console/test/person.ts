@@ -1,12 +1,12 @@
-// A person at the console: a real Chromium with a virtual authenticator, signed in to an organisation of their own on the real service.
-// Invariant: what the page logs, throws, or is refused by its policy fails the test.
+// A member at the console: a real Chromium with a virtual authenticator, signed in to a separate organisation on the real service.
+// Invariant: a test fails if the page logs an error, throws, or violates its policy.
 import fs from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
 
 const usual = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** Where Chromium is; without it, tests of the console are skipped. */
+/** The path of Chromium; without it, tests of the console are skipped. */
 export const executablePath = usual.find((file) => file && fs.existsSync(file));
 
 export interface Person {
@@ -14,12 +14,12 @@ export interface Person {
   context: BrowserContext;
   org: string;
   key: string;
-  /** Calls the API with the organisation's first API key, below `/orgs/ORG`. */
+  /** Calls the API below `/orgs/ORG` with the organisation's first API key. */
   // biome-ignore lint/suspicious/noExplicitAny: what the test knows of the answer.
   api: (method: string, at: string, body?: unknown) => Promise<any>;
-  /** Goes to an address below /console and waits for its heading. */
+  /** Opens an address below /console and waits for its heading. */
   go: (at: string, heading?: string) => Promise<void>;
-  /** What the page logged, threw or was refused. Empty at the end of a test. */
+  /** Errors that the page logged or threw, and policy violations. Empty at the end of a test. */
   said: string[];
   url: string;
 }
@@ -34,7 +34,7 @@ export function useBrowser(): void {
   afterAll(() => browser?.close());
 }
 
-/** An authenticator that is always willing. */
+/** An authenticator that always confirms. */
 async function addAuthenticator(context: BrowserContext, page: Page): Promise<void> {
   const devtools = await context.newCDPSession(page);
   await devtools.send('WebAuthn.enable');
@@ -50,7 +50,7 @@ async function addAuthenticator(context: BrowserContext, page: Page): Promise<vo
   });
 }
 
-/** Somebody with a passkey, at the console. @param given a link of another organisation's member; the owner of a new one by default */
+/** A member with a passkey at the console. @param given an enrolment link; default: the owner of a new organisation */
 export async function newPerson(given?: { org: string; key: string; enrolmentUrl: string }): Promise<Person> {
   const url = inject('vaultUrl');
   const { org, key, enrolmentUrl } = given ?? (await newOrg(url));
@@ -74,5 +74,5 @@ export async function newPerson(given?: { org: string; key: string; enrolmentUrl
   return { page, context, org, key, api, go, said, url };
 }
 
-/** Nothing was logged as an error, and no policy was violated. */
+/** Checks that no error was logged and no policy was violated. */
 export const expectQuiet = ({ said }: Person): void => expect(said).toEqual([]);

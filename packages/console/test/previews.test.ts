@@ -1,4 +1,4 @@
-// What forms make of what is typed: patterns, claims and policies, without a browser.
+// The conversion of form input: patterns, claims and policies, without a browser.
 import { describe, expect, it } from 'vitest';
 import { linesOf, matches } from '../src/globs.ts';
 import { claimLines, claimsOf, platforms } from '../src/pages/credentials/platforms.ts';
@@ -6,7 +6,7 @@ import { commonOf, configOf, draftOf, emptyDraft } from '../src/pages/policies/d
 import type { Policy } from '../src/pages/policies/words.ts';
 
 describe('console: previews', () => {
-  it('patterns match whole names, as the API does', () => {
+  it('patterns match whole names, as in the API', () => {
     const cases: [string, string, boolean][] = [
       ['billing/*', 'billing/a/b', true],
       ['billing/*', 'billing', false],
@@ -23,11 +23,11 @@ describe('console: previews', () => {
     expect(linesOf(' a \n\nb\na')).toEqual(['a', 'b']);
   });
 
-  it('a pattern that backtracks costs no more than the product of its lengths', () => {
+  it('the cost of a backtracking pattern is at most the product of the lengths', () => {
     expect(matches(`${'*a'.repeat(60)}b`, 'a'.repeat(20_000))).toBe(false);
   });
 
-  it('claims are the same after they were shown and read again', () => {
+  it('claims are unchanged after formatting and parsing', () => {
     const values = {
       repository: 'acme/app',
       branch: 'main',
@@ -42,7 +42,7 @@ describe('console: previews', () => {
     expect(claimsOf('sub: a:b: c\nref: x\nref: y')).toEqual({ sub: 'a:b: c', ref: ['x', 'y'] });
   });
 
-  it('a policy is the same after it was put into the form', () => {
+  it('a policy is unchanged after loading it into the form', () => {
     const configs: [Policy['kind'], Policy['config']][] = [
       ['naming', { pattern: '^[A-Z]+$' }],
       ['rotation', { max_age_days: 30, auto_rotate: true }],

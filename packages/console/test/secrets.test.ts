@@ -1,4 +1,4 @@
-// What people do with secrets in the console.
+// Secrets in the console.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -9,16 +9,16 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     ann = await newPerson();
   });
 
-  it('a value that is stored is hidden until somebody reveals it', async () => {
+  it('a stored value is hidden until it is revealed', async () => {
     const { page, go, api } = ann;
     await go('/secrets', 'Secrets');
-    await page.getByRole('button', { name: 'Store the first secret' }).click();
+    await page.getByRole('button', { name: 'Store a secret' }).click();
     await page.getByLabel('Name', { exact: true }).fill('app/DATABASE_URL');
     await page.getByLabel('Value', { exact: true }).fill('postgres://app:s3cret@db/app');
     await page.getByRole('button', { name: 'Store secret' }).click();
     await page.waitForSelector('h1:text-is("app/DATABASE_URL")');
     expect(await page.content()).not.toContain('s3cret');
-    await page.getByLabel('Reason, kept in the audit log').fill('checking the host');
+    await page.getByLabel('Reason, recorded in the audit log').fill('checking the host');
     await page.getByRole('button', { name: 'Reveal' }).click();
     await page.waitForSelector('.value-shown');
     expect(await page.locator('.value-shown').textContent()).toBe('postgres://app:s3cret@db/app');
@@ -29,7 +29,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
-  it('a new value is a version, and an earlier one can come back', async () => {
+  it('a new value creates a version, and an earlier one can be restored', async () => {
     const { page, go, api } = ann;
     const secret = await api('POST', '/secrets', { name: 'ROLLED', type: 'generic', value: 'one' });
     await go(`/secrets/${secret.id}`, 'ROLLED');
@@ -48,7 +48,7 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
-  it('a change of somebody else appears without a reload', async () => {
+  it('a change by another client appears without a reload', async () => {
     const { page, go, api } = ann;
     await go('/secrets', 'Secrets');
     await page.waitForSelector('.table-row');

@@ -1,10 +1,10 @@
-// What protects the console: headers, where tokens and values may be, and sessions that end elsewhere.
+// The protection of the console: headers, the places where tokens and values may be, and sessions that end elsewhere.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { explain } from '../src/errors.ts';
 import { RefusedError } from '../src/public-api.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
-it('console: a refused sign-in says what to do, in one way for every reason, and other refusals in the words of the service', () => {
+it('console: a refused sign-in has one message for every reason, and other refusals have the message of the service', () => {
   const refused = explain(new RefusedError(401, { code: 'UNAUTHENTICATED', message: 'whatever the reason' }));
   expect([refused.title, refused.help]).toEqual(['This passkey was not accepted', expect.stringContaining('new enrolment link')]);
   expect(explain(new RefusedError(429, { code: 'RATE_LIMITED', message: 'Wait a minute.' })).title).toBe('Wait a minute.');
@@ -17,7 +17,7 @@ describe.skipIf(!executablePath)('console: security', () => {
     ann = await newPerson();
   });
 
-  it('no other page can frame it, and its policy allows its own files alone', async () => {
+  it('no other page can frame it, and its policy allows only its own files', async () => {
     const answer = await fetch(`${ann.url}/console/secrets`);
     const policy = answer.headers.get('content-security-policy') ?? '';
     expect(answer.headers.get('x-frame-options')).toBe('DENY');
@@ -29,7 +29,7 @@ describe.skipIf(!executablePath)('console: security', () => {
     expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc="\/console\/)/);
   });
 
-  it('a script that turns text into markup is refused by the browser itself', async () => {
+  it('the browser refuses a script that turns text into markup', async () => {
     const { page, go, said } = ann;
     await go('/secrets', 'Secrets');
     const refused = await page.evaluate(() => {
@@ -54,7 +54,7 @@ describe.skipIf(!executablePath)('console: security', () => {
     said.length = 0;
   });
 
-  it('tokens are in the memory of the page alone', async () => {
+  it('tokens are only in the memory of the page', async () => {
     const { page, go, context } = ann;
     const bearers = new Set<string>();
     page.on('request', (request) => {
@@ -116,7 +116,7 @@ describe.skipIf(!executablePath)('console: security', () => {
     expectQuiet(ann);
   });
 
-  it('a session that is ended elsewhere ends here by itself', async () => {
+  it('a session that is ended elsewhere ends here automatically', async () => {
     const bo = await newPerson();
     await bo.go('/secrets', 'Secrets');
     const elsewhere = await bo.context.newPage();
@@ -126,6 +126,6 @@ describe.skipIf(!executablePath)('console: security', () => {
     await elsewhere.getByRole('heading', { name: 'Sign in' }).waitFor();
     // Nothing is clicked here.
     await bo.page.getByRole('heading', { name: 'Sign in' }).waitFor({ timeout: 15_000 });
-    expect(await bo.page.content()).not.toContain('Store the first secret');
+    expect(await bo.page.content()).not.toContain('Store a secret');
   });
 });

@@ -1,22 +1,22 @@
-// What the vault sends to, on this machine: a Kubernetes API server with one Secret, and a receiver of webhooks and messages.
+// Local targets of the vault: a Kubernetes API server with one Secret, and a receiver of webhooks and messages.
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Target {
   url: string;
-  /** The bodies of what came, oldest first. */
+  /** The bodies of the requests, oldest first. */
   received: string[];
-  /** What the Secret of the API server holds. */
+  /** The content of the Secret of the API server. */
   data: Record<string, string>;
-  /** Answers with this status in place of success, where it is set. */
+  /** If set, responds with this status instead of success. */
   status: number;
-  /** Holds answers back while it is set. */
+  /** Delays responses while it is set. */
   wait: Promise<void> | null;
   stop: () => Promise<void>;
 }
 
-/** A merge patch of the Secret, or the whole of a new one. */
+/** A merge patch of the Secret, or a complete new one. */
 function apply(target: Target, method: string, body: string): void {
   const { data = {} } = JSON.parse(body) as { data?: Record<string, string | null> };
   if (method === 'POST') target.data = {};

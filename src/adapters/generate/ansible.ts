@@ -1,6 +1,6 @@
-// A vars file of Ansible. The tag !unsafe keeps Ansible from taking a value for a Jinja template. It has a price: from ansible-core 2.19 on a
-// value with that tag is resolved like a plain scalar, so that "no" becomes false. A value that YAML 1.1 could take for anything but a string
-// stands without the tag: it holds no brace, and so is no template.
+// An Ansible vars file. The tag !unsafe prevents Ansible from treating a value as a Jinja template. From ansible-core 2.19 on, a tagged
+// value is resolved like a plain scalar, so "no" becomes false. Therefore a value that YAML 1.1 could read as something other than a string
+// has no tag; it contains no brace and so is not a template.
 import { environmentStyle, without } from '../names';
 import { format, none, nul } from './format';
 import { quoted } from './yaml';
@@ -11,7 +11,7 @@ const KEYWORDS = [
   ...['return', 'try', 'while', 'with', 'yield'],
 ];
 
-/** By its first character, as PyYAML looks it up, or as a whole. */
+/** By the first character, as PyYAML resolves it, or as a whole. */
 const UNLIKE_STRINGS = /^(?:[-+.0-9~<=!&*]|$|(?:y|yes|n|no|true|false|on|off|null)$)/i;
 
 // safety: generated-ansible-unsafe
@@ -23,7 +23,7 @@ export const ansible = format({
   contentType: 'application/yaml',
   options: none,
   names: without(environmentStyle, (key) =>
-    KEYWORDS.includes(key) ? 'is a keyword of Python, which no variable of Ansible may be' : null,
+    KEYWORDS.includes(key) ? 'is a Python keyword, which Ansible does not allow as a variable name' : null,
   ),
   refuses: nul,
   *render(entries) {

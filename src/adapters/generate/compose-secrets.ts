@@ -1,4 +1,4 @@
-// The top-level `secrets` of a Compose file: each is taken from an environment variable of its name, and no value stands in the file.
+// The top-level `secrets` of a Compose file: each is read from an environment variable of the same name, and the file contains no values.
 import { kubernetesStyle } from '../names';
 import { format, none } from './format';
 import { quoted } from './yaml';

@@ -3,7 +3,7 @@ import { utf8 } from '../../crypto/bytes';
 import { environmentStyle } from '../names';
 import { format, none, nul } from './format';
 
-/** Docker's reader takes lines that are shorter, in bytes. */
+/** Docker accepts only shorter lines, in bytes. */
 const MOST_LINE = 65_536;
 
 export const dockerEnv = format({
@@ -13,8 +13,8 @@ export const dockerEnv = format({
   options: none,
   names: environmentStyle,
   refuses(value, key) {
-    if (value.includes('\n')) return 'has a value with a line feed, and the format holds one line a variable';
-    // The reader takes it for a part of the end of the line.
+    if (value.includes('\n')) return 'has a value with a line feed, but the format has one line per variable';
+    // Docker would treat it as part of the line end.
     if (value.endsWith('\r')) return 'has a value that ends with a carriage return, which Docker drops';
     if (utf8(`${key}=${value}`).length >= MOST_LINE) return 'makes a line of 64 KiB or more, which Docker refuses';
     return nul(value);

@@ -1,20 +1,23 @@
-// Files that are called .env, in three dialects that differ in quotes and escapes; and .dev.vars, which Wrangler reads as npm dotenv does.
+// .env files in three dialects that differ in quotes and escapes, and .dev.vars, which Wrangler reads like npm dotenv.
 import { z } from '@hono/zod-openapi';
 import { environmentStyle } from '../names';
 import { type Entry, format, none, nul } from './format';
 import { refusesShellName, singleQuoted } from './shell';
 
-/** What npm dotenv takes as it is, without quotes, whatever stands around it. */
+/** Values that npm dotenv reads unquoted without change. */
 const PLAIN = /^[A-Za-z0-9_./:+=@,%-]*$/;
 
-/** Whether npm dotenv reads a value back from between these quotes. It knows no escape: a backslash in front of a quote goes on past it. */
+/**
+ * Whether npm dotenv reads a value back from between these quotes. It has no escapes: a backslash before a quote does not end the value
+ * there.
+ */
 const fits = (value: string, quote: string): boolean =>
   !value.includes(quote) && !value.endsWith('\\') && !(quote === '"' && /\\[nr]/.test(value));
 
-/** Whether it does so without quotes, from a line that is trimmed and ends at a #. */
+/** Whether it reads the value back without quotes, from a line that is trimmed and ends at a #. */
 const isLine = (value: string): boolean => !/[#\n\u2028\u2029]/.test(value) && value === value.trim() && !/^['"`]/.test(value);
 
-/** How npm dotenv is given a value; null where it has no way. */
+/** A value in npm dotenv syntax; null if it cannot be expressed. */
 function forNode(value: string): string | null {
   if (value.includes('\r') || value.includes('\0')) return null;
   if (PLAIN.test(value)) return value;
@@ -25,7 +28,7 @@ function forNode(value: string): string | null {
 
 function refusedByNode(value: string): string | null {
   if (value.includes('\r')) return 'has a value with a carriage return, which npm dotenv changes';
-  return nul(value) ?? (forNode(value) === null ? 'has a value that npm dotenv reads back from between no kind of quotes' : null);
+  return nul(value) ?? (forNode(value) === null ? 'has a value that npm dotenv cannot read back with any kind of quotes' : null);
 }
 
 const COMPOSE: Record<string, string> = { '\\': '\\\\', '"': '\\"', $: '\\$', '\n': '\\n', '\r': '\\r' };

@@ -1,10 +1,10 @@
-// An ExternalSecret of the External Secrets Operator: references by name, and no values.
+// An ExternalSecret of the External Secrets Operator: references by name, without values.
 import { z } from '@hono/zod-openapi';
 import { kubernetesStyle } from '../names';
 import { format, KubernetesName, kubernetesOptions } from './format';
 import { quoted } from './yaml';
 
-/** A duration as Go writes it, such as 1h or 1h30m; 0 fetches once. */
+/** A duration in Go syntax, such as 1h or 1h30m; 0 fetches once. */
 const Duration = z
   .string()
   .max(32)

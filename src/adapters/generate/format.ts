@@ -1,32 +1,33 @@
-// What a format of generated files is. Invariants: a format is pure; a value comes back byte for byte from the program that reads the file, or
-// is refused before anything is rendered; the same entries give the same bytes (github-actions apart, whose delimiters are random).
+// The interface of formats of generated files. Invariants: a format is pure; a program that reads the file gets every value back byte for
+// byte, or the value is refused before anything is rendered; the same entries give the same bytes (except for github-actions, whose
+// delimiters are random).
 import { z } from '@hono/zod-openapi';
 import type { Detail } from '../../errors';
 import type { NameRule } from '../names';
 
-/** A secret as a file holds it: under the key that its name is mapped to. */
+/** A secret in a file, with the key that its name is mapped to. */
 export interface Entry {
   name: string;
   key: string;
   value: string;
 }
 
-/** What every format is, whatever its options. */
+/** The common interface of formats, regardless of their options. */
 export interface Format {
   format: string;
   filename: string;
   contentType: 'application/yaml' | 'application/json' | 'text/plain' | 'text/x-shellscript';
   options: z.ZodObject;
   names: NameRule;
-  /** The file refers to the secrets by name, and holds no values: it is given none. */
+  /** The file refers to secrets by name and contains no values, so it is given none. */
   valueless?: true;
-  /** Names that only some options refuse. */
+  /** Names that are refused only with some options. */
   refusesName?(key: string, options: never): string | null;
-  /** Why the file cannot hold a value: a sentence that goes on from the name. It says nothing about the value but this. */
+  /** Why the file cannot contain a value, worded to follow the name. It must not reveal more about the value. */
   refuses?(value: string, key: string, options: never): string | null;
-  /** What is wrong with the entries together. */
+  /** What is wrong with all entries together. */
   refusesAll?(entries: readonly Entry[]): Detail[];
-  /** The file, in pieces. The entries are sorted by name, and none was refused. */
+  /** Renders the file in pieces. The entries are sorted by name and have been accepted. */
   render(entries: readonly Entry[], options: never): Iterable<string>;
 }
 
@@ -40,7 +41,7 @@ export const format = <O extends z.ZodObject>(
   },
 ): Format => declared as unknown as Format;
 
-/** The options of a format that takes none. */
+/** The options of a format that has none. */
 export const none = z.strictObject({});
 
 /** The name of a Kubernetes object: a DNS-1123 subdomain. */
@@ -54,7 +55,7 @@ const Label = z
   .max(63)
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a DNS-1123 label');
 
-/** Options of Kubernetes objects. They are checked and never changed. */
+/** Options of Kubernetes objects. They are validated but never changed. */
 export const kubernetesOptions = { name: Subdomain.default('app-secrets'), namespace: Label.optional() };
 export const KubernetesName = Subdomain;
 

@@ -1,4 +1,4 @@
-// The formats of generated files. A new one is a file and a line here.
+// The formats of generated files. A new format is a file and a line here.
 import { ansible } from './ansible';
 import { composeSecrets } from './compose-secrets';
 import { dockerEnv } from './docker-env';

@@ -1,11 +1,11 @@
-// A Kubernetes Secret. Values are base64: the manifest holds any value, and no reader has to unescape it.
+// A Kubernetes Secret. Values are base64, so the manifest can contain any value without escaping.
 import { z } from '@hono/zod-openapi';
 import { utf8 } from '../../crypto/bytes';
 import { kubernetesStyle } from '../names';
 import { format, kubernetesOptions } from './format';
 import { quoted } from './yaml';
 
-/** Bytes of the keys and the decoded values of one Secret. */
+/** The most bytes of keys and decoded values in one Secret. */
 const MOST_BYTES = 1024 ** 2;
 
 /** Standard base64 of the UTF-8 bytes of a text. */
@@ -24,7 +24,7 @@ export const kubernetes = format({
   refusesAll(entries) {
     const bytes = entries.reduce((sum, { key, value }) => sum + key.length + utf8(value).length, 0);
     if (bytes <= MOST_BYTES) return [];
-    return entries.map(({ name }) => ({ path: name, message: 'is one of those that exceed the 1 MiB of a Secret together' }));
+    return entries.map(({ name }) => ({ path: name, message: 'is among the values that together exceed the 1 MiB limit of a Secret' }));
   },
   *render(entries, { name, namespace }) {
     yield 'apiVersion: "v1"\nkind: "Secret"\nmetadata:\n';

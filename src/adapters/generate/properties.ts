@@ -1,4 +1,4 @@
-// A file for java.util.Properties. All but printable ASCII is escaped, so that it does not matter in which charset it is read.
+// A file for java.util.Properties. Everything except printable ASCII is escaped, so the file's charset does not matter.
 import { verbatim } from '../names';
 import { format, none, nul } from './format';
 import { hex } from './yaml';
@@ -8,9 +8,9 @@ const SHORT: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '
 const escaped = (text: string): string =>
   text
     .replace(/[\\:=#!]/g, '\\$&')
-    // A space is skipped at the beginning alone.
+    // Only a leading space is skipped.
     .replace(/^ /, '\\ ')
-    // By UTF-16 code units, as Java does.
+    // By UTF-16 code units, as in Java.
     .replace(/[^ -~]/g, (each) => SHORT[each] ?? `\\u${hex(each.charCodeAt(0), 4)}`);
 
 export const properties = format({

@@ -1,12 +1,12 @@
-// Makes a file of secrets. Invariant: it is the whole file or a refusal that names every secret at fault, and never a value.
+// Renders a file of secrets. Invariant: the result is the complete file or a refusal that names every affected secret, never a value.
 import { type Refusal, refuse } from '../../errors';
 import { mapNames } from '../names';
 import type { Entry, Format } from './format';
 
-/** A secret as it is stored. */
+/** A stored secret. */
 export type Source = Pick<Entry, 'name' | 'value'>;
 
-/** Characters of one file. Escapes make more of a value than it was; an isolate has 128 MB. */
+/** The most characters of one file. Escapes lengthen values, and an isolate has 128 MB. */
 const MOST_CONTENT = 24 * 1024 ** 2;
 
 export function generate(format: Format, secrets: readonly Source[], options: never): { content: string } | Refusal {

@@ -1,15 +1,15 @@
-// Assignments for shells, and the format shell. Invariant: a value stands between single quotes, in which a shell takes every character as it
-// is; a name that steers the shell or the loader is refused, so that reading the file runs nothing and changes no other program.
+// Assignments for shells, and the format shell. Invariant: a value is in single quotes, in which a shell changes no character; names that
+// control the shell or the loader are refused, so reading the file runs nothing and affects no other program.
 import { environmentStyle, type NameRule, without } from '../names';
 import { format, none, nul } from './format';
 
-/** Names by which a shell, the loader or an interpreter is made to run something else. */
+/** Names with which a shell, the loader or an interpreter can be made to run other code. */
 const STEERING = [
   ...['PATH', 'LD_PRELOAD', 'LD_LIBRARY_PATH', 'LD_AUDIT', 'BASH_ENV', 'ENV', 'IFS', 'PROMPT_COMMAND', 'PS4'],
   ...['NODE_OPTIONS', 'PYTHONSTARTUP', 'GIT_SSH_COMMAND'],
 ];
 
-/** Names that shells set themselves, or let nobody set: what is assigned does not come back. */
+/** Names that shells set themselves or protect: an assigned value is not read back. */
 const KEPT_BY_SHELLS = [
   ...['_', 'BASHOPTS', 'BASHPID', 'BASH_ALIASES', 'BASH_ARGC', 'BASH_ARGV', 'BASH_ARGV0', 'BASH_CMDS', 'BASH_COMMAND', 'BASH_LINENO'],
   ...['BASH_MONOSECONDS', 'BASH_SOURCE', 'BASH_SUBSHELL', 'BASH_VERSINFO', 'COMP_WORDBREAKS', 'DIRSTACK', 'EPOCHREALTIME', 'EPOCHSECONDS'],
@@ -18,15 +18,15 @@ const KEPT_BY_SHELLS = [
 
 function steers(key: string): string | null {
   // safety: generated-shell-names
-  if (STEERING.includes(key) || key.startsWith('DYLD_')) return 'is a name that steers the shell or the loader';
-  return KEPT_BY_SHELLS.includes(key) ? 'is a name that shells keep for themselves' : null;
+  if (STEERING.includes(key) || key.startsWith('DYLD_')) return 'is a name that controls the shell or the loader';
+  return KEPT_BY_SHELLS.includes(key) ? 'is a name that shells reserve' : null;
 }
 
-/** Names that a shell may be given. */
+/** Names that are allowed in shells. */
 export const shellNames: NameRule = without(environmentStyle, steers);
 export const refusesShellName = steers;
 
-/** A text between single quotes: a quote inside ends them, stands alone behind a backslash, and begins them again. */
+/** A text in single quotes: a quote inside ends them, is added with a backslash, and reopens them. */
 // safety: generated-shell-quoting
 export const singleQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 

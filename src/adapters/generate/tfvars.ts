@@ -1,24 +1,25 @@
-// Variables of Terraform, as HCL and as JSON. In HCL a string is a template: what would begin an interpolation is escaped. In JSON it is literal.
+// Terraform variables, as HCL and as JSON. In HCL a string is a template, so anything that would start an interpolation is escaped. In JSON
+// it is literal.
 import { environmentStyle, type NameRule, without } from '../names';
 import { format, none, nul } from './format';
 import { object } from './json';
 import { hex } from './yaml';
 
-/** Names that Terraform lets no variable have. */
+/** Variable names that Terraform reserves. */
 const RESERVED = ['count', 'depends_on', 'for_each', 'lifecycle', 'locals', 'providers', 'source', 'version'];
 
-/** Identifiers of HCL: as environment variables, and with hyphens. */
+/** HCL identifiers: as environment variables, and with hyphens. */
 const identifiers: NameRule = without({ ...environmentStyle, map: (name) => name.replace(/[^A-Za-z0-9_-]/g, '_') }, (key) =>
-  RESERVED.includes(key) ? 'is a name that Terraform lets no variable have' : null,
+  RESERVED.includes(key) ? 'is a variable name that Terraform reserves' : null,
 );
 
-/** Terraform holds every string in Unicode's normal form C: another form of the same text does not come back. */
+/** Terraform normalises every string to Unicode normal form C, so another form of the same text is not read back. */
 const unnormalized = (value: string): string | null =>
   value === value.normalize('NFC') ? null : 'has a value that is not in Unicode normal form C, which Terraform changes';
 
 const SHORT: Record<string, string> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** A template without interpolations: `${` and `%{` have one more `$` or `%` before them. */
+/** A template without interpolations: `${` and `%{` are escaped by doubling the `$` or `%`. */
 const template = (value: string): string => {
   const text = value
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to escape.

@@ -1,9 +1,9 @@
-// YAML that readers of 1.1 and 1.2 understand alike, and the format yaml. Invariant: keys and values are double-quoted, so that no reader takes
-// one for anything but a string.
+// YAML that YAML 1.1 and 1.2 readers parse alike, and the format yaml. Invariant: keys and values are double-quoted, so every reader parses
+// them as strings.
 //
-// The quoting is our own and not a library's: which characters have to be escaped so that PyYAML, go-yaml and YAML 1.2 readers agree is known
-// exactly, and a general writer decides by rules of its own. JSON.stringify is no substitute: it leaves DEL and NEL as they are, which PyYAML
-// refuses and folds, and U+FEFF and U+2028, which readers drop or take for line breaks.
+// The quoting is our own, not a library's: the characters that must be escaped so that PyYAML, go-yaml and YAML 1.2 readers agree are known
+// exactly, and a general writer uses its own rules. JSON.stringify is not a substitute: it leaves DEL and NEL unescaped, which PyYAML
+// rejects and folds, and U+FEFF and U+2028, which readers drop or treat as line breaks.
 import { verbatim } from '../names';
 import { type Entry, format, none, nul } from './format';
 
@@ -17,7 +17,7 @@ function escaped(character: string): string {
 /** A number in hexadecimal, with leading zeros. */
 export const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');
 
-/** A double-quoted YAML scalar of one line. */
+/** A double-quoted YAML scalar on one line. */
 export const quoted = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to escape.
   `"${text.replace(/["\\\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g, escaped)}"`;

@@ -1,8 +1,8 @@
-// 1Password: an item of `op item get --format json`, or a list of them.
+// 1Password: an item from `op item get --format json`, or a list of items.
 import type { Node } from './json';
 import { eachOf, type Found, failure, joined, oneOrMany, source } from './source';
 
-/** Fields without a value are empty. Of a one-time password the value is its secret; `totp`, the code of the moment, is not looked at. */
+/** Fields without a value are skipped. The value of a one-time password is its secret; `totp`, the current code, is ignored. */
 function readField(title: string, field: Node): Found[] {
   const value = field.given('value');
   if (!value || value.value === '') return [];

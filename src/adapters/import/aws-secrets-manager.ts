@@ -1,15 +1,15 @@
-// AWS Secrets Manager: one answer of GetSecretValue, a list of them, or an answer of BatchGetSecretValue.
+// AWS Secrets Manager: a response of GetSecretValue, a list of them, or a response of BatchGetSecretValue.
 import { JsonObject, Node, parseJson, TooLarge, Unreadable } from './json';
 import { binaryItem, bytesOf, eachOf, type Found, failure, incomplete, keysOf, oneOrMany, source, vendorCode } from './source';
 
-/** The object that a text of JSON is; null for any other text. */
+/** The JSON object in a text; null for any other text. */
 function objectOf(text: string, path: string): Node | null {
   if (!/^[ \t\r\n]*\{/.test(text)) return null;
   try {
     const value = parseJson(text);
     return value instanceof JsonObject ? new Node(value, path) : null;
   } catch (error) {
-    // An object all the same, and too much of one.
+    // It is an object, but too large or too deep.
     if (error instanceof TooLarge || (error instanceof Unreadable && error.message.startsWith('nested'))) throw error;
     return null;
   }

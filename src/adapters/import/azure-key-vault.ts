@@ -1,10 +1,11 @@
-// Azure Key Vault: a secret bundle, a list of them, or a page `{ value: [...] }`. The CLI spells times as ISO texts, the API as Unix seconds.
+// Azure Key Vault: a secret bundle, a list of them, or a page `{ value: [...] }`. The CLI writes times as ISO texts, the API as Unix
+// seconds.
 import { JsonNumber, type Node } from './json';
 import { type Found, failure, incomplete, itemOf, segmentAfter, source } from './source';
 
 const CERTIFICATES = /^application\/x-(pkcs12|pem-file)$/i;
 
-/** When a secret ends, in milliseconds; null for no end. */
+/** When a secret expires, in milliseconds; null for never. */
 function endOf(attributes: Node | null): number | null {
   const end = attributes?.given('exp') ?? attributes?.given('expires');
   if (!end) return null;

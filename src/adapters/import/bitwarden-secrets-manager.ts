@@ -1,4 +1,4 @@
-// Bitwarden Secrets Manager: what `bws secret list` or `bws secret get` prints.
+// Bitwarden Secrets Manager: the output of `bws secret list` or `bws secret get`.
 import { itemOf, oneOrMany, source } from './source';
 
 export const bitwardenSecretsManager = source({

@@ -1,4 +1,4 @@
-// Bitwarden's password manager: the unencrypted export in JSON.
+// Bitwarden's password manager: the unencrypted JSON export.
 import { JsonNumber, type Node } from './json';
 import { eachOf, type Found, failure, joined, source } from './source';
 
@@ -10,7 +10,7 @@ const numberOf = (node: Node, field: string): string => {
   return value instanceof JsonNumber ? value.source : '';
 };
 
-/** The fields of an object that hold a value, each by the name that it gets. */
+/** The fields of an object that contain a value, each with its new name. */
 const valuesOf = (title: string, node: Node | null, fields: Record<string, string>): Found[] =>
   Object.entries(fields).flatMap(([field, name]) => {
     const value = node?.given(field);

@@ -1,4 +1,4 @@
-// CyberArk Conjur: an answer of the batch retrieval of secrets.
+// CyberArk Conjur: a response of the batch retrieval of secrets.
 import { source } from './source';
 
 const VARIABLE = ':variable:';

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli; RFC 3720 appendix B.4): how Google Cloud checks payloads.
+// CRC-32C (Castagnoli; RFC 3720 appendix B.4), the checksum of Google Cloud payloads.
 const POLYNOMIAL = 0x82f63b78;
 
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {

@@ -1,11 +1,11 @@
-// Doppler: a download in JSON, the API's list of secrets, or `doppler secrets --json`.
+// Doppler: a JSON download, the API's list of secrets, or `doppler secrets --json`.
 import type { Node } from './json';
 import { type Found, failure, source } from './source';
 
-/** What Doppler itself adds to every config. */
+/** Names that Doppler adds to every config. */
 const OWN = new Set(['DOPPLER_PROJECT', 'DOPPLER_CONFIG', 'DOPPLER_ENVIRONMENT']);
 
-/** A value; or of the API and the CLI, an object whose `computed` is the value with its references resolved. */
+/** A value; from the API and the CLI, an object whose `computed` is the value with resolved references. */
 function readOne(name: string, value: Node): Found {
   if (!value.isObject) return { name, value: value.value };
   const computed = value.get('computed');
@@ -18,7 +18,7 @@ export const doppler = source({
   accepts: 'json',
   read(data) {
     const secrets = data.get('secrets');
-    // A secret may be called `secrets`: then it is a value, or an object with `computed`.
+    // A secret may be named `secrets`: then the field is a value, or an object with `computed`.
     const isAnswer = secrets?.isObject === true && secrets.entries().every(([, value]) => value.isObject);
     const map = secrets && isAnswer ? secrets : data;
     return map

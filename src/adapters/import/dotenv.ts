@@ -1,5 +1,5 @@
-// Text by the rules of npm dotenv 17, in linear time. Its own parser is not used here: it takes quadratic time for texts that were made to be slow,
-// and loses the name `__proto__`. A test compares the two. Only LF, CRLF and CR end a line here; there, U+2028 and U+2029 do so in part.
+// Parses text by the rules of npm dotenv 17, in linear time. npm dotenv's own parser takes quadratic time for crafted texts and loses the
+// name `__proto__`; a test compares the two. Only LF, CRLF and CR end a line here; in npm dotenv, U+2028 and U+2029 do so in some places.
 import { Unreadable } from './json';
 import { type Found, source } from './source';
 
@@ -7,20 +7,20 @@ const KEY = /(?:export\s+)?([\w.-]+)(?:\s*=|:\s)/y;
 const SPACE = /\s*/y;
 const BLANK = /[^\S\n]*/y;
 
-/** Where a pattern's match from a position ends. */
+/** The end of a pattern's match from a position. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   pattern.exec(text);
   return pattern.lastIndex;
 }
 
-/** Whether nothing but space, or a comment, stands between a closing quote and the end of a line. */
+/** Whether only white space or a comment follows a closing quote on its line. */
 function isClosed(text: string, at: number): boolean {
   const next = text[endOf(BLANK, text, at)];
   return next === undefined || next === '\n' || next === '#';
 }
 
-/** Where a value in quotes ends that begins here; null if it is none. A quote behind a backslash ends it only where no other does. */
+/** The end of a quoted value that starts here; null if there is none. A quote after a backslash ends it only if no other quote does. */
 function closing(text: string, from: number): number | null {
   const quote = text[from] as string;
   const escaped: number[] = [];
@@ -33,14 +33,17 @@ function closing(text: string, from: number): number | null {
   return last === undefined ? null : last + 1;
 }
 
-/** What a value is without its quotes. In double quotes `\n` and `\r` are line ends. */
+/**
+ * A value without its quotes. In double quotes, `
+ * ` and `\r` are line breaks.
+ */
 function unquoted(raw: string): string {
   const quote = raw[0] ?? '';
   const inner = raw.length > 1 && `'"\``.includes(quote) && raw.endsWith(quote) ? raw.slice(1, -1) : raw;
   return quote === '"' ? inner.replaceAll('\\n', '\n').replaceAll('\\r', '\r') : inner;
 }
 
-/** The assignments of a text, in their order. */
+/** The assignments of a text, in order. */
 export function* parseDotenv(whole: string): Generator<[name: string, value: string]> {
   const text = whole.replace(/\r\n?/g, '\n');
   for (let at = endOf(SPACE, text, 0); at < text.length; at = endOf(SPACE, text, at)) {
@@ -80,7 +83,7 @@ export const dotenv = source({
   lastWins: true,
   read(text): Found[] {
     const found = new Map(parseDotenv(text));
-    if (found.size === 0 && /^[^\S\n]*[^\s#]/m.test(text)) throw new Unreadable('the text holds no assignment NAME=value');
+    if (found.size === 0 && /^[^\S\n]*[^\s#]/m.test(text)) throw new Unreadable('the text has no assignment NAME=value');
     return [...found].map(([name, value]) => ({ name, value }));
   },
 });

@@ -1,9 +1,9 @@
-// Google Cloud Secret Manager: an answer of versions.access, or a list of them.
+// Google Cloud Secret Manager: a response of versions.access, or a list of them.
 import { crc32c } from './crc32c';
 import { JsonNumber, type Node } from './json';
 import { binaryItem, bytesOf, type Found, failure, oneOrMany, segmentAfter, source } from './source';
 
-/** Whether the bytes are those of the checksum: decimal, as a text (int64 in JSON) or a number. */
+/** Whether the bytes match the checksum: decimal, as a text (int64 in JSON) or a number. */
 function isWhole(bytes: Uint8Array, checksum: Node): boolean {
   const spelled = checksum.value instanceof JsonNumber ? checksum.value.source : checksum.text();
   return spelled === String(crc32c(bytes));

@@ -1,4 +1,4 @@
-// The sources of imports. A new one is a file and a line here.
+// The sources of imports. A new source is a file and a line here.
 
 import { onePassword } from './1password';
 import { awsSecretsManager } from './aws-secrets-manager';

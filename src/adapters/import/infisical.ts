@@ -1,4 +1,4 @@
-// Infisical: the list of `infisical export --format=json`, or the API's answer with its imports.
+// Infisical: the list from `infisical export --format=json`, or the API's response with its imports.
 import type { Node } from './json';
 import { type Found, failure, itemOf, source } from './source';
 
@@ -19,7 +19,7 @@ export const infisical = source({
     if (data.isArray) return readList(data);
     const found = readList(data.need('secrets'));
     const taken = new Set(found.map(({ name }) => name));
-    // Of imports the later counts; all of them come after what stands here itself.
+    // A later import takes precedence over an earlier one; secrets listed directly take precedence over all imports.
     for (const imported of (data.given('imports')?.items() ?? []).reverse()) {
       const further = readList(imported.need('secrets')).filter(({ name }) => !taken.has(name));
       for (const { name } of further) taken.add(name);

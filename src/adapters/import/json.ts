@@ -1,30 +1,30 @@
-// JSON as exports need it read: every digit of a number, every key as often as it stands there, `__proto__` a key like any other. Invariants: work
-// and memory are linear in the text and bounded; a refusal tells a place, and never quotes the text.
+// A JSON parser for exports: keeps every digit of a number and every repeated key, and treats `__proto__` like any other key. Invariants:
+// work and memory are linear in the text and bounded; an error names a position and never quotes the text.
 import { printParseErrorCode, visit } from 'jsonc-parser';
 
-/** An export that cannot be read. The message names the place. */
+/** An export that cannot be parsed. The message names the position. */
 export class Unreadable extends Error {}
-/** An export that holds too much. */
+/** An export that is too large. */
 export class TooLarge extends Error {}
 
-/** A number as it is spelled. */
+/** A number in its original notation. */
 export class JsonNumber {
   constructor(readonly source: string) {}
 }
 
-/** An object: its keys and values in their order. */
+/** An object: its keys and values in order. */
 export class JsonObject {
   readonly entries: [key: string, value: Json][] = [];
 }
 
 export type Json = string | boolean | null | JsonNumber | Json[] | JsonObject;
 
-/** Objects and arrays inside each other. */
+/** The deepest nesting of objects and arrays. */
 export const MOST_DEPTH = 64;
-/** Values of one export: what 5,000 items with all that vendors say of them do not reach. */
+/** The most values of one export: more than 5,000 items with all vendor metadata have. */
 export const MOST_VALUES = 250_000;
 
-/** What goes wrong with texts that are cut short, in words; all else is a syntax error. */
+/** Problems of truncated texts, in words; anything else is a syntax error. */
 const problems: Record<string, string> = {
   UnexpectedEndOfString: 'a text that does not end',
   UnexpectedEndOfNumber: 'a number that does not end',
@@ -35,13 +35,13 @@ const problems: Record<string, string> = {
 
 /** Parses strict JSON (RFC 8259); throws `Unreadable` with line and column, or `TooLarge`. */
 export function parseJson(text: string, mostDepth = MOST_DEPTH): Json {
-  // What holds the values that are being read; the outermost holds the one value of the text.
+  // The containers being read; the outermost holds the single value of the text.
   const whole: Json[] = [];
   const open: (Json[] | JsonObject)[] = [whole];
   const keys: string[] = [];
   let values = 0;
   const add = (value: Json) => {
-    if (++values > MOST_VALUES) throw new TooLarge(`The data holds more than ${MOST_VALUES.toLocaleString('en')} JSON values.`);
+    if (++values > MOST_VALUES) throw new TooLarge(`The data has more than ${MOST_VALUES.toLocaleString('en')} JSON values.`);
     const holder = open.at(-1) as Json[] | JsonObject;
     if (Array.isArray(holder)) holder.push(value);
     else holder.entries.push([keys.pop() as string, value]);
@@ -74,7 +74,7 @@ export function parseJson(text: string, mostDepth = MOST_DEPTH): Json {
 
 const placeOf = (line: number, column: number) => `line ${line + 1}, column ${column + 1}`;
 
-/** The JSON text of a value without spaces; numbers and keys as they stood. Its depth is bounded, as that of what `parseJson` gives. */
+/** The JSON text of a value without spaces, with numbers and keys unchanged. Its depth is bounded by `parseJson`. */
 export function compact(value: Json): string {
   if (value instanceof JsonNumber) return value.source;
   if (Array.isArray(value)) return `[${value.map(compact).join(',')}]`;
@@ -82,7 +82,7 @@ export function compact(value: Json): string {
   return JSON.stringify(value);
 }
 
-/** A value in an export, and where it is: what readers go through an export with. What is of another type than expected is unreadable. */
+/** A value in an export, and its position: readers use it to traverse an export. A value of an unexpected type is an error. */
 export class Node {
   constructor(
     readonly value: Json,
@@ -105,7 +105,7 @@ export class Node {
     return this.value === null;
   }
 
-  /** The fields of an object, each as often as it is there. Their names are the exporter's: paths count them. */
+  /** The fields of an object, including repeated ones. Paths use their numbers, because the names belong to the exporter. */
   entries(): [key: string, node: Node][] {
     if (!(this.value instanceof JsonObject)) throw this.unreadable('is not an object');
     return this.value.entries.map(([key, value], at) => [key, new Node(value, `${this.path}[field ${at + 1}]`)]);
@@ -117,7 +117,7 @@ export class Node {
     return this.value.map((value, at) => new Node(value, `${this.path}[${at}]`));
   }
 
-  /** A field by a name of ours; null if it is absent. Which of two counts, nobody can say. */
+  /** A field by its known name; null if absent. A repeated field is an error, because it is unclear which one counts. */
   get(name: string): Node | null {
     if (!(this.value instanceof JsonObject)) throw this.unreadable('is not an object');
     const found = this.value.entries.filter(([key]) => key === name);
@@ -126,14 +126,14 @@ export class Node {
     return first ? new Node(first[1], `${this.path}.${name}`) : null;
   }
 
-  /** The same; what is absent or null is unreadable. */
+  /** A required field: an absent or null field is unreadable. */
   need(name: string): Node {
     const found = this.given(name);
     if (!found) throw this.unreadable(`has no field ${name}`);
     return found;
   }
 
-  /** The same; null stands for absent. */
+  /** An optional field: null counts as absent. */
   given(name: string): Node | null {
     const found = this.get(name);
     return found === null || found.isNull ? null : found;

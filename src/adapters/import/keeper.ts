@@ -1,8 +1,8 @@
-// Keeper: an export of Commander in JSON, `{ records }` or the list of records.
+// Keeper: a JSON export of Commander, `{ records }` or the list of records.
 import type { Node } from './json';
 import { eachOf, type Found, joined, source } from './source';
 
-/** The name of a custom field: that of `$type:label:N` is the label, from the second on with its number; without a label the type. */
+/** The name of a custom field: for `$type:label:N` the label, with its number from the second one on; without a label, the type. */
 function labelOf(key: string): string {
   if (!key.startsWith('$')) return key;
   const colon = key.indexOf(':');

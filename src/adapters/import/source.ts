@@ -1,9 +1,9 @@
-// What every source of imports has in common: it reads an export into items and failures. Invariant: whatever the export holds is an item or a
-// failure, but for what the contract of the source says is neither; nothing is lost without a word.
+// The common part of import sources: a source reads an export into items and failures. Invariant: everything in the export is an item or a
+// failure, except what the source's contract excludes; nothing is lost silently.
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import type { Json, Node } from './json';
 
-/** One name and one value of an export. `encoding`: the value is the base64 text of bytes that are no UTF-8. */
+/** One name and one value of an export. `encoding`: the value is the base64 text of bytes that are not UTF-8. */
 export interface Item {
   name: string;
   value: Json;
@@ -17,7 +17,7 @@ export const reasons = [
   ...['POLICY_VIOLATED', 'NOT_ALLOWED', 'INCOMPLETE', 'SOURCE_ERROR'],
 ] as const;
 
-/** An item that is not imported: its name in the export; the reason is a code, optionally `: ` and a sentence. */
+/** An item that is not imported, by its name in the export; the reason is a code, optionally followed by `: ` and a sentence. */
 export interface Failure {
   name: string;
   reason: string;
@@ -27,11 +27,11 @@ export type Found = Item | Failure;
 
 interface Common {
   source: string;
-  /** How two items of one name and different values end: all of them fail, or the last wins. */
+  /** What happens to items with the same name and different values: all of them fail, or the last wins. */
   lastWins?: true;
 }
 
-/** A source of imports: one object a file. */
+/** A source of imports, one object per file. */
 export type Source = Common &
   (
     | { accepts: 'json'; read(data: Node, now: number): Iterable<Found> }
@@ -47,26 +47,26 @@ export const failure = (name: string, code: string, why?: string): Failure => ({
   reason: why === undefined ? code : `${code}: ${why}`,
 });
 
-/** A part of a name that is longer makes every name too long, whatever becomes of its characters. */
+/** A longer part makes every name too long, regardless of its characters. */
 const LONGEST_PART = 512;
 
-/** A name of several parts: `Item/field`. A slash within a part would make it look like two. What an item says once stands in the name of each field. */
+/** A name with several parts: `Item/field`. A slash within a part would look like a separator and is replaced. */
 export const joined = (...parts: string[]): string =>
   // safety: import-parts-bounded
   parts.map((part) => part.slice(0, LONGEST_PART).replaceAll('/', '_')).join('/');
 
-/** What is read of each of many, as it is asked for: an import that is refused for its many items makes no more of them. */
+/** Reads each of many nodes lazily: an import refused for too many items processes no more of them. */
 export function* eachOf<T>(nodes: Iterable<T>, read: (node: T) => Iterable<Found>): Generator<Found> {
   for (const node of nodes) yield* read(node);
 }
 
-/** An item, or the failure of one that the export lists without its value. */
+/** An item, or a failure if the export lists it without a value. */
 export const itemOf = (name: string, value: Node | null): Found => (value ? { name, value: value.value } : failure(name, 'VALUE_MISSING'));
 
 /** The keys of a map. */
 export const keysOf = (map: Node): Item[] => map.entries().map(([name, { value }]) => ({ name, value }));
 
-/** The entry that stands for further pages that the export does not hold; none if it is whole. */
+/** The entry for further pages that the export does not contain; none if it is complete. */
 export const incomplete = (data: Node, field: string): Failure[] =>
   data.textOf(field) === '' ? [] : [failure(field, 'INCOMPLETE', 'the export has further pages')];
 
@@ -77,13 +77,13 @@ export function bytesOf(text: string): Uint8Array | null {
   return bytes.toString('base64').replace(/=+$/, '') === bare && text.length - bare.length <= 2 ? bytes : null;
 }
 
-/** The item of a base64 field: the text that its bytes are, or else the bytes as standard base64. */
+/** The item of a base64 field: its bytes as text, or else as standard base64. */
 export function binaryItem(name: string, bytes: Uint8Array): Item {
   const text = fromUtf8(bytes);
   return text === null ? { name, value: Buffer.from(bytes).toString('base64'), encoding: 'base64' } : { name, value: text };
 }
 
-/** A vendor's own code of an error, if it is one. */
+/** A vendor's error code, if the text has the form of one. */
 export const vendorCode = (text: string): string => (/^[A-Za-z][A-Za-z0-9._-]{0,99}$/.test(text) ? text : 'unknown');
 
 /** The segment of a path after another: that after `secrets` in `projects/p/secrets/NAME/versions/4`. */
@@ -96,5 +96,5 @@ export function segmentAfter(path: string, segment: string): string | null {
 /** One object, or a list of them. */
 export const oneOrMany = (data: Node): Node[] => (data.isArray ? data.items() : [data]);
 
-/** What a text is in bytes of UTF-8. */
+/** The size of a text in UTF-8 bytes. */
 export const sizeOf = (text: string): number => utf8(text).length;

@@ -1,4 +1,4 @@
-// This service: all values of an environment, or the flat map that generate gives as JSON.
+// This service: all values of an environment, or the flat map that generate returns as JSON.
 import { failure, keysOf, source } from './source';
 
 export const svc = source({
@@ -6,7 +6,7 @@ export const svc = source({
   accepts: 'json',
   read(data) {
     const values = data.get('values');
-    // A secret may be called `values`: then it is a text.
+    // A secret may be named `values`: then the field is a text.
     if (!values?.isObject) return keysOf(data);
     const withheld = data.given('withheld')?.items() ?? [];
     return [

@@ -1,8 +1,10 @@
-// HashiCorp Vault and OpenBao: answers of the KV engines, version 1 and 2, alone or in a map of path → answer.
+// HashiCorp Vault and OpenBao: responses of the KV engines, version 1 and 2, alone or in a map of path → response.
 import { JsonNumber, type Node } from './json';
 import { eachOf, type Found, failure, keysOf, source } from './source';
 
-/** Whether `data` of an answer is that of KV 2. A KV 1 secret may have keys called `data` and `metadata`: only its metadata tells. */
+/**
+ * Whether `data` of a response is that of KV 2. A KV 1 secret may have keys named `data` and `metadata`; the contents of metadata decide.
+ */
 function isVersioned(data: Node): boolean {
   const metadata = data.get('metadata');
   return (
@@ -18,7 +20,7 @@ function read(answer: Node, name: string): Found[] {
   if (!data.isObject) throw data.unreadable('is not an object');
   if (!isVersioned(data)) return keysOf(data);
   const inner = data.get('data') as Node;
-  // A time of deletion may lie ahead: only what has no data is deleted.
+  // A deletion time may be in the future: only a version without data is deleted.
   if (inner.isNull || data.need('metadata').isTrue('destroyed')) return [failure(name, 'DELETED')];
   return keysOf(inner);
 }

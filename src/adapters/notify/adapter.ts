@@ -1,12 +1,12 @@
-// What a notification is, and what an adapter is. Invariant: an adapter is pure. It makes a request and judges a response, and never
-// sends anything.
+// The types of notifications and notification adapters. Invariant: an adapter is pure. It builds a request and evaluates a response, and
+// never sends anything.
 import { z } from '@hono/zod-openapi';
 import type { NotifyPlatform } from '../platforms';
 
 export const severities = ['critical', 'error', 'warning', 'info'] as const;
 export type Severity = (typeof severities)[number];
 
-/** An event, as the feed and webhooks give it. */
+/** An event, as in the feed and in webhooks. */
 export interface EventPayload {
   id: string;
   type: string;
@@ -17,12 +17,12 @@ export interface EventPayload {
 
 export interface Message {
   severity: Severity;
-  /** A fixed title of ours. */
+  /** One of our fixed titles. */
   title: string;
-  /** The text. It may contain foreign text. */
+  /** The text, which may contain user input. */
   text: string;
   event: EventPayload | null;
-  /** Where to find out more. */
+  /** A link with more information. */
   link: string | null;
   /** The same for repeats about one subject, which paging services combine into one incident. */
   key: string;
@@ -37,7 +37,7 @@ export interface Sent {
   body: string;
 }
 
-/** A response, as far as it is judged. */
+/** The parts of a response that are evaluated. */
 export interface Received {
   status: number;
   headers: Headers;
@@ -45,22 +45,22 @@ export interface Received {
   text: string;
 }
 
-/** Whether a platform took a message. `retry_after` in seconds, where it named a time. */
+/** Whether a platform accepted a message. `retry_after` in seconds, if it sent a time. */
 export interface Verdict {
   delivered: boolean;
   status: number;
   retry_after: number | null;
 }
 
-/** What every adapter is, whatever its config. */
+/** The common interface of adapters, regardless of their config. */
 export interface Adapter {
   platform: NotifyPlatform;
-  /** What its config holds. */
+  /** The schema of its config. */
   config: z.ZodObject;
-  /** Fields of the config that are encrypted and never shown. Of those that are a URL the host is shown. */
+  /** Fields of the config that are encrypted and never shown. For those that are URLs, the host is shown. */
   credentials: readonly string[];
   request(config: never, message: Message): Sent;
-  /** A refusal that a platform states in the body of a 2xx. */
+  /** A refusal that a platform reports in the body of a 2xx. */
   refusal?(received: Received): { status: number; retry_after: number | null } | null;
 }
 
@@ -69,7 +69,7 @@ export const adapter = <S extends z.ZodObject>(
   declared: Omit<Adapter, 'config' | 'request'> & { config: S; request(config: z.output<S>, message: Message): Sent },
 ): Adapter => declared as unknown as Adapter;
 
-/** A POST of JSON. */
+/** A JSON POST. */
 export const post = (url: string, body: object, headers: Record<string, string> = {}): Sent => ({
   url,
   method: 'POST',
@@ -80,8 +80,8 @@ export const post = (url: string, body: object, headers: Record<string, string> 
 // ---------------------------------------------------------------- configs
 
 /**
- * A URL that is itself a credential. Its target is checked later, with the address override of the deployment, which would drop a user name.
- * So a user name is refused here.
+ * A URL that is itself a credential. Its target is checked later, with the deployment's address override, which would drop a user name; so
+ * a user name is refused here.
  */
 export const SecretUrl = z
   .string()
@@ -101,13 +101,13 @@ export const Region = z.enum(['us', 'eu']);
 /** The longest retry time that is passed on, in seconds. */
 const LONGEST_WAIT = 86_400;
 
-/** Seconds as a whole number, upwards; null for what is none. */
+/** Seconds as an integer, rounded up; null if the value is not a number of seconds. */
 export const seconds = (value: unknown): number | null => {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && number >= 0 ? Math.min(Math.ceil(number), LONGEST_WAIT) : null;
 };
 
-/** The retry time of a header: seconds, or a date (RFC 9110 §10.2.3). */
+/** The retry time in a header: seconds, or a date (RFC 9110 §10.2.3). */
 function retryAfter(headers: Headers, now: number): number | null {
   const header = headers.get('retry-after');
   if (header === null) return null;
@@ -115,7 +115,7 @@ function retryAfter(headers: Headers, now: number): number | null {
   return seconds(header) ?? (Number.isNaN(date) ? null : seconds(Math.max(0, date - now) / 1000));
 }
 
-/** A body as an object; empty for what is none. */
+/** A body as an object; empty if it is not one. */
 export function fieldsOf(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -131,6 +131,6 @@ export function outcome({ refusal }: Adapter, received: Received, now: number): 
   const told = refusal?.(received) ?? null;
   const wait = told?.retry_after ?? retryAfter(headers, now);
   if (status >= 200 && status <= 299 && !told) return { delivered: true, status, retry_after: null };
-  // Discord names the time in the body too.
+  // Discord sends the time in the body too.
   return { delivered: false, status: told?.status ?? status, retry_after: wait ?? seconds(fieldsOf(text).retry_after) };
 }

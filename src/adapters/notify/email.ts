@@ -1,5 +1,6 @@
-// E-mail by the HTTP API of a mail service: plain text, in which nothing can be formatted.
-// https://resend.com/docs/api-reference/emails, https://postmarkapp.com/developer/api/email-api, https://www.twilio.com/docs/sendgrid/api-reference/mail-send
+// E-mail through the HTTP API of a mail service, as plain text without formatting.
+// https://resend.com/docs/api-reference/emails, https://postmarkapp.com/developer/api/email-api,
+// https://www.twilio.com/docs/sendgrid/api-reference/mail-send
 import { z } from '@hono/zod-openapi';
 import { adapter, type Message, post, SecretText, type Sent } from './adapter';
 import { headingOf } from './palette';
@@ -10,7 +11,7 @@ const MOST_TEXT = 100_000;
 export const MOST_RECIPIENTS = 50;
 
 const Address = z.email().max(254);
-/** An address, or a name and an address: `Vault <vault@example.com>`. A name has no character that means something in a header. */
+/** An address, or a name and an address: `Vault <vault@example.com>`. A name must not contain characters with a meaning in headers. */
 const sender = /^(?:([^\p{C}\p{Zl}\p{Zp}<>@,;:"\\()[\]]{1,64}?) {0,5}<([^<>]{3,254})>|([^<>]{3,254}))$/u;
 const From = z
   .string()
@@ -20,7 +21,7 @@ const From = z
     'must be an address, or a name and an address as in "Vault <vault@example.com>"',
   );
 
-/** The parts of a sender; null for what is none. */
+/** The parts of a sender; null if it is invalid. */
 function senderOf(text: string): { email: string; name?: string } | null {
   const [, name, named, bare] = sender.exec(text) ?? [];
   const email = named ?? bare;

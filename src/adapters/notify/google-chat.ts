@@ -1,11 +1,11 @@
-// Google Chat: https://developers.google.com/workspace/chat/quickstart/webhooks. What others wrote stands in a card, where text is HTML; the text
-// of the message itself could mention everybody, and is ours.
+// Google Chat: https://developers.google.com/workspace/chat/quickstart/webhooks. User text is in a card, where text is HTML. The message's
+// own text could mention everyone, so it contains only our text.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, SecretUrl } from './adapter';
 import { headingOf, palette } from './palette';
 import { cut, html, inJson } from './text';
 
-/** Bytes of JSON. A message may have 32,000. */
+/** The most bytes of JSON. A message may have 32,000. */
 const MOST_TEXT = 30_000;
 
 export const googleChat = adapter({

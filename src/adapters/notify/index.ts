@@ -1,4 +1,4 @@
-// The platforms that messages can be sent to. A new one is a file, a name in platforms.ts and a line here.
+// The platforms that can receive messages. A new platform is a file, a name in platforms.ts and a line here.
 import type { NotifyPlatform } from '../platforms';
 import type { Adapter } from './adapter';
 import { discord } from './discord';

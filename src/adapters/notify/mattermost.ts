@@ -1,10 +1,10 @@
-// Mattermost: https://developers.mattermost.com/integrate/webhooks/incoming. It takes mentions from attachments too.
+// Mattermost: https://developers.mattermost.com/integrate/webhooks/incoming. It also recognises mentions in attachments.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, SecretUrl } from './adapter';
 import { headingOf, palette } from './palette';
 import { blockless, cut, markdown } from './text';
 
-/** Old servers refuse attachments of more than about 7,900 characters in all. */
+/** Old servers reject attachments of more than about 7,900 characters in total. */
 const MOST_TEXT = 7000;
 
 const as = markdown('\\[]()*_`~|#!');

@@ -1,16 +1,16 @@
-// Microsoft Teams, by a webhook of Workflows: an Adaptive Card. A 2xx says that the flow took it. Retired connectors answer 200 with a text that
-// names an HTTP error: that is a refusal.
+// Microsoft Teams, through a Workflows webhook: an Adaptive Card. A 2xx means that the flow accepted it. Retired connectors return 200 with
+// a text that names an HTTP error, which is a refusal.
 // https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using
 import { z } from '@hono/zod-openapi';
 import { adapter, post, SecretUrl } from './adapter';
 import { palette } from './palette';
 import { blockless, cut, type Escape, inJson, markdown } from './text';
 
-/** Bytes of JSON. A payload may have 28 kB by the documentation; some flows refuse more than 21 kB. */
+/** The most bytes of JSON. The documentation allows 28 kB; some flows reject more than 21 kB. */
 const MOST_TEXT = 19_000;
 
 const escaped = markdown('\\[]()*_`~');
-/** A line ends with an empty one. */
+/** A line break needs an empty line. */
 const as: Escape = (character) => (character === '\n' ? '\n\n' : escaped(character));
 
 export const microsoftTeams = adapter({

@@ -1,4 +1,5 @@
-// Opsgenie: https://docs.opsgenie.com/docs/alert-api#create-alert. Repeats with one alias are one alert. Its pages show HTML in descriptions.
+// Opsgenie: https://docs.opsgenie.com/docs/alert-api#create-alert. Repeats with the same alias are one alert. Its pages render HTML in
+// descriptions.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, Region, SecretText } from './adapter';
 import { palette } from './palette';

@@ -1,11 +1,11 @@
-// PagerDuty, Events API v2: https://developer.pagerduty.com/docs/send-alert-event. Repeats with one dedup_key are one incident.
+// PagerDuty, Events API v2: https://developer.pagerduty.com/docs/send-alert-event. Repeats with the same dedup_key are one incident.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, Region, SecretText } from './adapter';
 import { cut, oneLine } from './text';
 
 const MOST_SUMMARY = 1024;
 const MOST_KEY = 255;
-/** Characters of the text in full. A body may have 512 kB. */
+/** The most characters of the full text. A body may have 512 kB. */
 const MOST_TEXT = 40_000;
 
 export const pagerduty = adapter({

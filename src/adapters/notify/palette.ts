@@ -1,11 +1,11 @@
-// How each platform shows a severity.
+// How a severity is shown on each platform.
 import type { Severity } from './adapter';
 
 interface Shades {
   hex: string;
   /** The colour of an Adaptive Card. */
   card: string;
-  /** The priority of Opsgenie. */
+  /** The Opsgenie priority. */
   priority: string;
 }
 
@@ -16,8 +16,8 @@ export const palette: Record<Severity, Shades> = {
   info: { hex: '#2E90FA', card: 'Accent', priority: 'P5' },
 };
 
-/** A colour as a number. */
+/** A colour as an integer. */
 export const asInteger = (hex: string): number => Number.parseInt(hex.slice(1), 16);
 
-/** A heading without foreign text. */
+/** A heading without user text. */
 export const headingOf = ({ severity, title }: { severity: Severity; title: string }): string => `[${severity}] ${title}`;

@@ -1,5 +1,5 @@
-// Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks. The colour bar belongs to attachments alone. What others wrote
-// stands in plain_text, where nothing is formatted, and once in the text of the notification, for which formatting is off.
+// Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks. Only attachments have a colour bar. User text is in
+// plain_text, which is not formatted, and in the notification's text, for which formatting is off.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, SecretUrl } from './adapter';
 import { headingOf, palette } from './palette';

@@ -1,10 +1,10 @@
-// Telegram: https://core.telegram.org/bots/api#sendmessage. The token stands in the path. A 200 with `ok: false` is a refusal.
+// Telegram: https://core.telegram.org/bots/api#sendmessage. The token is part of the path. A 200 with `ok: false` is a refusal.
 import { z } from '@hono/zod-openapi';
 import { adapter, fieldsOf, post, seconds } from './adapter';
 import { headingOf } from './palette';
 import { cut, html, htmlApart } from './text';
 
-/** Characters, heading and link included. */
+/** The most characters, including heading and link. */
 const MOST = 4096;
 
 export const telegram = adapter({
@@ -12,7 +12,7 @@ export const telegram = adapter({
   config: z.strictObject({
     botToken: z.string().regex(/^[A-Za-z0-9_:-]{1,128}$/, 'must be a bot token, of letters, digits and : _ -'),
     chatId: z.union([
-      z.string().regex(/^(@[A-Za-z0-9_]{1,64}|-?\d{1,19})$/, 'must be the id of a chat, or @ and the name of a channel'),
+      z.string().regex(/^(@[A-Za-z0-9_]{1,64}|-?\d{1,19})$/, 'must be a chat id, or @ and a channel name'),
       z
         .int()
         .min(Number.MIN_SAFE_INTEGER + 1)

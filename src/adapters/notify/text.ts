@@ -1,6 +1,6 @@
-// Makes foreign text safe for a platform, and cuts it to the platform's limits. Invariants: text is escaped character by character and
-// cut between characters, so a cut never leaves half an escape or half a character; a text that was cut is never longer than its limit,
-// `…` included.
+// Makes user text safe for a platform, and cuts it to the platform's limits. Invariants: text is escaped character by character and cut
+// between characters, so a cut never leaves half an escape or half a character; a cut text is never longer than its limit, including the
+// `…`.
 
 /** How a character is written. */
 export type Escape = (character: string) => string;
@@ -10,10 +10,10 @@ export const APART = '\u200b';
 
 const ELLIPSIS = '…';
 
-/** Control characters but tab and line feed, and those that turn the direction of text. */
+/** Control characters except tab and line feed, and those that change text direction. */
 const hidden = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
-/** Well-formed Unicode that shows what it holds: line feeds alone end lines. */
+/** Well-formed Unicode without hidden characters; only line feeds end lines. */
 export const clean = (text: string): string =>
   text
     .toWellFormed()
@@ -23,18 +23,18 @@ export const clean = (text: string): string =>
 const inUnits = (text: string) => text.length;
 
 const encoder = new TextEncoder();
-/** Bytes of a text within JSON. */
+/** The size of a text in JSON, in bytes. */
 export const inJson = (text: string): number => encoder.encode(JSON.stringify(text)).length - 2;
 
 export interface Limit {
   most: number;
-  /** How each character is written; by default as it is. */
+  /** How each character is written; unchanged by default. */
   as?: Escape;
-  /** How long a text is; by default in UTF-16 code units. */
+  /** The length of a text; in UTF-16 code units by default. */
   measure?: (text: string) => number;
 }
 
-/** Text escaped and cut to a limit. What fits stays whole. */
+/** Text escaped and cut to a limit. Text that fits is not cut. */
 export function cut(text: string, { most, as = (character) => character, measure = inUnits }: Limit): string {
   const reserved = measure(ELLIPSIS);
   let [length, whole, kept] = [0, '', ''];
@@ -49,23 +49,23 @@ export function cut(text: string, { most, as = (character) => character, measure
   return whole;
 }
 
-/** One line. */
+/** The text on one line. */
 export const oneLine = (text: string): string => clean(text).replace(/\s+/g, ' ').trim();
 
 // ---------------------------------------------------------------- escapes
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** Entities, as Slack and HTML have them. */
+/** Entities for Slack and HTML. */
 export const html: Escape = (character) => entities[character] ?? character;
 
-/** Entities; a name after an at sign is no mention. */
+/** Entities; an at sign does not start a mention. */
 export const htmlApart: Escape = (character) => (character === '@' ? `@${APART}` : (entities[character] ?? character));
 
-/** Tags are none. */
+/** Without tags. */
 export const tagless: Escape = (character) => (character === '<' ? `<${APART}` : character);
 
-/** Markdown: a backslash before each of `special`; no tag, no mention. */
+/** Markdown: `special` characters are escaped with a backslash; tags and mentions are broken up. */
 export const markdown =
   (special: string): Escape =>
   (character) => {
@@ -74,5 +74,5 @@ export const markdown =
     return character === '@' || character === '<' ? `${character}${APART}` : character;
   };
 
-/** Lines that begin with what would make a heading, quote, list, rule or block of code in Markdown: kept from the start of their line. */
+/** Prevents lines from becoming a Markdown heading, quote, list, rule or code block. */
 export const blockless = (text: string): string => clean(text).replace(/^(?=[ \t]*(?:[-+#>=]|\d{1,9}[.)])|[ ]{4}|\t)/gm, APART);

@@ -1,4 +1,4 @@
-// Any other receiver: our own JSON, signed like a webhook delivery if there is a secret.
+// Any other receiver: our own JSON, signed like a webhook delivery if a secret is set.
 import { z } from '@hono/zod-openapi';
 import { utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';

@@ -1,20 +1,20 @@
-// Carries out the steps of a plan, one chunk after another. Invariants: a name's failure stops no other name; a step that was begun before is settled by
-// reading first where the vendor keeps versions; what ends the sync leaves the steps that were not begun alone.
+// Carries out the steps of a plan, chunk by chunk. Invariants: the failure of one name does not stop others; for vendors that keep
+// versions, a step that was begun before is settled by reading first; an error that ends the sync leaves unbegun steps alone.
 import { type BatchTarget, CONCURRENCY, type EachTarget, type Put, readsEach, type Target, TargetError, type Written } from './adapter';
 import { failed, type Result, type Step } from './plan';
 
-/** A step with what it needs. */
+/** A step with its inputs. */
 export interface Work extends Step {
   /** The value to write; null for a removal. */
   value: string | null;
   token: string;
-  /** Whether it was begun before, by a consumer that was cut off: then it may have been done. */
+  /** Whether a consumer that was interrupted had begun it: then it may already be done. */
   begun: boolean;
 }
 
 export interface Applied {
   results: Result[];
-  /** What ended the sync, if something did. */
+  /** The error that ended the sync, if any. */
   end: TargetError | null;
 }
 
@@ -22,7 +22,7 @@ export interface Applied {
 export const apply = (target: Target, chunk: Work[]): Promise<Applied> =>
   'write' in target ? applyBatch(target, chunk) : applyEach(chunk, (work) => writeOne(target, work));
 
-/** What steps would come to: the answer to a dry run. Where values are read one by one, what stands there already is unchanged. */
+/** What steps would do, for a dry run. If values are read one by one, equal ones are unchanged. */
 export async function foreseen(target: Target, steps: Work[]): Promise<Result[]> {
   const { results, end } = await applyEach(steps, async ({ kind, remote, value }) => {
     if (kind === 'remove') return { action: 'deleted' };
@@ -75,16 +75,16 @@ async function applyBatch(target: BatchTarget, chunk: Work[]): Promise<Applied> 
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;
     const end = error.ends === 'name' ? null : error;
-    // What calls before this one came to stands; names of the calls that were not made stay open.
+    // Results of earlier calls are kept; names of calls that were not made stay open.
     // safety: sync-parts-stand
     const told = end && noted.size ? chunk.filter((work) => noted.has(work.target)) : chunk;
     return { results: told.map((work) => resultOf(work, noted.get(work.target) ?? { action: 'failed', ...error.problem })), end };
   }
 }
 
-const NOTHING: Written = { action: 'failed', code: 'TARGET_REJECTED', message: 'The target did not say what became of this name.' };
+const NOTHING: Written = { action: 'failed', code: 'TARGET_REJECTED', message: 'The target did not report a result for this name.' };
 
-/** Runs a write; a `TargetError` is its result. */
+/** Runs a write and converts a `TargetError` to its result. */
 async function settled(work: Work, write: () => Promise<Written>): Promise<{ result: Result | null; end: TargetError | null }> {
   try {
     return { result: resultOf(work, await write()), end: null };
@@ -96,7 +96,7 @@ async function settled(work: Work, write: () => Promise<Written>): Promise<{ res
 
 function resultOf({ name, target, kind, remote, begun }: Work, written: Written): Result {
   if (written.action === 'failed') return failed(name, target, written);
-  // What was begun and cut off may have been done: then the target says that it existed.
+  // An interrupted earlier attempt may have written it, so the target says that it existed.
   const action = kind === 'put' && !remote && begun && written.action !== 'unchanged' ? 'created' : written.action;
   return { name, targetName: target, action, ...(written.message !== undefined && { message: written.message }) };
 }

@@ -1,5 +1,6 @@
-// AWS Secrets Manager: https://docs.aws.amazon.com/secretsmanager/latest/apireference/Welcome.html. With `prefix` each name is a secret; with `secretName`
-// all names are keys of one JSON secret, which is read again right before it is written: what others keep in it stays, digit for digit.
+// AWS Secrets Manager: https://docs.aws.amazon.com/secretsmanager/latest/apireference/Welcome.html. With `prefix`, each name is a secret.
+// With `secretName`, all names are keys of one JSON secret, which is read again right before it is written: keys of others stay, with every
+// digit unchanged.
 import { z } from '@hono/zod-openapi';
 import {
   type BatchTarget,
@@ -53,7 +54,7 @@ export const awsSecretsManager = syncAdapter({
 // ---------------------------------------------------------------- operations
 
 const GONE = 'ResourceNotFoundException';
-/** Scheduled for deletion, above all. */
+/** Most often: scheduled for deletion. */
 const UNUSABLE = 'InvalidRequestException';
 const EXISTS = 'ResourceExistsException';
 
@@ -70,14 +71,14 @@ function operations(client: Client, region: string) {
     restore,
     list: (query: Record<string, unknown>) => client.call(ask('ListSecrets', query, { purpose: 'list' })),
     remove: (SecretId: string) => call('DeleteSecret', { SecretId, RecoveryWindowInDays: 30 }, [GONE, UNUSABLE]),
-    /** Writes a secret that is there, is not, or is scheduled for deletion. The token makes a repeat the same write. */
+    /** Writes a secret that exists, does not exist, or is scheduled for deletion. The token makes a repeat the same write. */
     async write(name: string, value: string, token: string, isThere: boolean): Promise<'created' | 'updated'> {
       const create = (expects: string[]) => call('CreateSecret', { Name: name, SecretString: value, ClientRequestToken: token }, expects);
       let { code } = isThere ? await putValue(name, value, token, [GONE, UNUSABLE]) : await create([EXISTS, UNUSABLE]);
       if (code === null) return isThere ? 'updated' : 'created';
       if (code === GONE) ({ code } = await create([EXISTS, UNUSABLE]));
       if (code === null) return 'created';
-      // What exists and was not listed may be scheduled for deletion.
+      // A secret that exists but was not listed may be scheduled for deletion.
       if (code === EXISTS) ({ code } = await get(name, 'write'));
       if (code === UNUSABLE) await restore(name);
       await putValue(name, value, token, []);
@@ -111,7 +112,7 @@ function eachSecret({ list, get, remove, write }: Operations, prefix: string): E
   };
 }
 
-/** The text of a secret; null for one that is not there, is scheduled for deletion, or holds bytes. */
+/** The text of a secret; null if it does not exist, is scheduled for deletion, or contains bytes. */
 const textOf = ({ code, body }: Reply): string | null => (code === null ? (shaped(Secret, body).SecretString ?? null) : null);
 
 // ---------------------------------------------------------------- one JSON secret for all names
@@ -125,7 +126,7 @@ function oneSecret({ get, restore, write }: Operations, name: string): BatchTarg
     },
     async write(puts, removals) {
       let reply = await get(name, 'write');
-      // What it holds is seen, and kept, once it is restored.
+      // Its contents can be read, and kept, only once it is restored.
       if (reply.code === UNUSABLE) {
         await restore(name);
         reply = await get(name, 'write');
@@ -146,7 +147,7 @@ function oneSecret({ get, restore, write }: Operations, name: string): BatchTarg
   };
 }
 
-/** Sets what is to be written; all of it fails where the secret would become too large. */
+/** Sets the values to write; all of them fail if the secret would become too large. */
 function merge(current: Map<string, unknown>, puts: Put[]): [string, Written][] {
   const merged = new Map([...current, ...puts.map(({ target, value }) => [target, value] as const)]);
   if (bytesOf(jsonOf(merged)) > MOST) return puts.map(({ target }) => [target, { action: 'failed', ...FULL }]);
@@ -157,23 +158,24 @@ function merge(current: Map<string, unknown>, puts: Put[]): [string, Written][] 
 
 const FULL: Problem = { code: 'VALUE_TOO_LARGE', message: `All values in one secret would have more than ${MOST} bytes.` };
 
-/** The keys of a JSON secret, each with its text, or with the JSON that stood there. */
+/** The keys of a JSON secret, each with its text or with its original JSON. */
 function entriesOf({ body }: Reply): Map<string, unknown> {
   const parsed = exactly(shaped(Secret, body).SecretString ?? '');
   // safety: sync-foreign-secret-kept
-  if (parsed === undefined) throw new TargetError({ code: 'TARGET_REJECTED', message: 'The secret there is no JSON object.' }, 'sync');
+  if (parsed === undefined)
+    throw new TargetError({ code: 'TARGET_REJECTED', message: 'The existing secret is not a JSON object.' }, 'sync');
   return new Map(Object.entries(parsed));
 }
 
 const jsonOf = (entries: Map<string, unknown>): string => JSON.stringify(Object.fromEntries(entries));
 
-// Not yet among the types of TypeScript: https://tc39.es/proposal-json-parse-with-source/
+// Not yet in TypeScript's types: https://tc39.es/proposal-json-parse-with-source/
 const json = JSON as unknown as {
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): object;
   rawJSON(text: string): unknown;
 };
 
-/** Parses a JSON object so that numbers are written again as they stood; undefined for what is none. */
+/** Parses a JSON object so that numbers are written back unchanged; undefined if it is not an object. */
 function exactly(text: string): object | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {

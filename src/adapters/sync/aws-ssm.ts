@@ -1,5 +1,5 @@
-// AWS Systems Manager Parameter Store: https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html. A write makes a version
-// and has no idempotency token, so a repeat reads first. Listings hold the values, decrypted.
+// AWS Systems Manager Parameter Store: https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html. A write
+// creates a version and has no idempotency token, so a repeat reads first. Listings contain the decrypted values.
 import { z } from '@hono/zod-openapi';
 import { bytesOf, empty, KB, type Problem, type Put, type Remote, syncAdapter, tooLarge } from './adapter';
 import { awsCalls, awsFields, awsPages, awsVendor } from './aws';
@@ -18,11 +18,11 @@ const Page = z.object({ Parameters: z.array(Parameter), NextToken: z.string().nu
 const Deleted = z.object({ DeletedParameters: z.array(z.string()).nullish(), InvalidParameters: z.array(z.string()).nullish() });
 const Found = z.object({ Parameter });
 
-/** AWS takes what stands between double braces for a reference to another parameter. */
+/** AWS treats text in double braces as a reference to another parameter. */
 function reference(value: string): Problem | null {
   const start = value.indexOf('{{');
   if (start < 0 || !value.includes('}}', start + 2)) return null;
-  return { code: 'VALUE_NOT_ALLOWED', message: 'The target does not take "{{" and "}}" in a value.' };
+  return { code: 'VALUE_NOT_ALLOWED', message: 'The target does not accept "{{" and "}}" in a value.' };
 }
 
 export const awsSsm = syncAdapter({
@@ -32,13 +32,13 @@ export const awsSsm = syncAdapter({
     pathPrefix: z
       .string()
       .max(1011)
-      .regex(/^\/([A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*)?$/, 'must be a path like /production/api, without a slash at its end'),
+      .regex(/^\/([A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*)?$/, 'must be a path like /production/api, without a trailing slash'),
   }),
   credentials: ['secretAccessKey', 'sessionToken'],
   name(name, { pathPrefix }) {
     const target = `${pathPrefix === '/' ? '' : pathPrefix}/${name}`;
     if (target.split('/').length - 1 > MOST_LEVELS)
-      return { code: 'NAME_INVALID', message: `The target takes names of at most ${MOST_LEVELS} levels.` };
+      return { code: 'NAME_INVALID', message: `The target accepts names with at most ${MOST_LEVELS} levels.` };
     return checked(target, 1011, /^\/(aws|ssm)/i);
   },
   value: (value) => empty(value) ?? tooLarge(value, MOST) ?? reference(value),
@@ -67,7 +67,7 @@ export const awsSsm = syncAdapter({
       async put(put) {
         const { value, remote } = put;
         const isLarge = bytesOf(value) > STANDARD;
-        // A parameter that once was advanced stays so: without its tier, AWS may refuse it as a downgrade.
+        // A parameter that once was advanced stays so: without its tier, AWS may reject the write as a downgrade.
         const reply = await save(put, isLarge ? ADVANCED : {}, remote && !isLarge ? ['ValidationException'] : []);
         if (reply.code !== null) await save(put, ADVANCED, []);
         return { action: remote ? 'updated' : 'created' };

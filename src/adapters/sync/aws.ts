@@ -1,5 +1,6 @@
-// What the two AWS adapters share: Signature Version 4 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html) and the errors of the JSON
-// 1.1 protocol, whose status is 400 whatever is wrong: their code tells it. Invariant: the secret key signs, and is never sent.
+// The common part of the two AWS adapters: Signature Version 4 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html) and
+// the errors of the JSON 1.1 protocol, whose status is always 400 and whose code says what is wrong. Invariant: the secret key only signs
+// and is never sent.
 import { z } from '@hono/zod-openapi';
 import { AwsV4Signer } from 'aws4fetch';
 import { Token } from './adapter';
@@ -26,7 +27,7 @@ const RATE_LIMITS = new Set([
   ...['Throttling', 'ThrottlingException', 'ThrottledException', 'RequestThrottled', 'RequestThrottledException', 'RequestLimitExceeded'],
   ...['TooManyRequestsException', 'TooManyUpdates', 'SlowDown', 'PriorRequestNotComplete', 'ProvisionedThroughputExceededException'],
 ]);
-/** The key itself is refused: unknown, expired, or its signature does not match. */
+/** The key itself is refused: unknown, expired, or with a wrong signature. */
 const REFUSED = new Set([
   ...['UnrecognizedClientException', 'InvalidClientTokenId', 'InvalidSignatureException', 'SignatureDoesNotMatch', 'IncompleteSignature'],
   ...['IncompleteSignatureException', 'MissingAuthenticationToken', 'MissingAuthenticationTokenException', 'ExpiredToken'],
@@ -58,7 +59,7 @@ function meaningOf({ status, code }: Reply): Meaning | null {
   return DENIED.has(code) ? 'auth' : null;
 }
 
-/** Makes the calls of a service: `ask('GetParameter', { … })`. */
+/** Builds the calls of a service: `ask('GetParameter', { … })`. */
 export function awsCalls(host: string, target: string, region: string) {
   const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : region.startsWith('eusc-') ? 'amazonaws.eu' : 'amazonaws.com';
   return (operation: string, json: Record<string, unknown>, rest: Partial<Call> = {}): Call => ({
@@ -70,7 +71,7 @@ export function awsCalls(host: string, target: string, region: string) {
   });
 }
 
-/** Every page of a list: a page may be empty and still name a next one. */
+/** All pages of a list: a page may be empty and still have a next one. */
 export async function awsPages<Page extends { NextToken?: string | null | undefined }>(
   read: (next: { NextToken?: string }) => Promise<Page>,
 ): Promise<Page[]> {

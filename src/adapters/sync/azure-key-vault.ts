@@ -1,5 +1,5 @@
-// Azure Key Vault: https://learn.microsoft.com/rest/api/keyvault/secrets/operation-groups. Names fold case; each write makes a version, so the newest is
-// read first; a deleted secret keeps its name, and is recovered before it is written.
+// Azure Key Vault: https://learn.microsoft.com/rest/api/keyvault/secrets/operation-groups. Names are case-insensitive. Each write creates a
+// version, so the newest is read first. A deleted secret keeps its name and is recovered before it is written.
 import { z } from '@hono/zod-openapi';
 import { KB, type Problem, type Remote, Segment, syncAdapter, TargetError, tooLarge } from './adapter';
 import type { Call, Reply } from './call';
@@ -29,7 +29,7 @@ const Item = z.object({
 const Page = z.object({ value: z.array(Item), nextLink: z.string().nullish() });
 const Bundle = z.object({ value: z.string() });
 
-/** What a new version would lose: stored with the plan, as JSON. */
+/** Properties that a new version would lose: stored with the plan, as JSON. */
 const Kept = z.object({
   contentType: z.string().optional(),
   tags: z.record(z.string(), z.string()).optional(),
@@ -84,7 +84,7 @@ export const azureKeyVault = syncAdapter({
         const { code } = await set(target, value, kept, ['ObjectIsDeletedButRecoverable']);
         if (code === null) return { action: remote ? 'updated' : 'created' };
         await call({ method: 'POST', url: `${vaultUrl}/deletedsecrets/${path(target)}/recover?${VERSION}`, expects: [404, 409] });
-        // It is there again after some seconds.
+        // It becomes available after some seconds.
         const recovered = await call(get(target, { expects: ['SecretDisabled'], pending: [404] }));
         const found = recovered.code === null ? kindOf(shaped(Item, recovered.body)) : {};
         if (found.certificate) throw new TargetError(CERTIFICATE, 'name');
@@ -115,7 +115,7 @@ function kindOf({ managed, contentType, tags }: z.infer<typeof Item>): z.infer<t
   return { ...(contentType && { contentType }), ...(tags && { tags }) };
 }
 
-/** The error's reason where there is one, else its code; or a token endpoint's. */
+/** The error's reason if there is one, otherwise its code; or a token endpoint's. */
 function codeOf(body: unknown): unknown {
   const error = (body as { error?: unknown } | undefined | null)?.error;
   if (typeof error !== 'object' || error === null) return error;
@@ -123,5 +123,5 @@ function codeOf(body: unknown): unknown {
   return innererror?.code ?? code;
 }
 
-/** The text of the newest version; null where there is none, or it is disabled. */
+/** The text of the newest version; null if there is none or it is disabled. */
 const valueIn = ({ status, body }: Reply): string | null => (status === 200 ? shaped(Bundle, body).value : null);

@@ -1,5 +1,6 @@
-// Bitbucket Pipelines variables of a repository or of a deployment environment: https://developer.atlassian.com/cloud/bitbucket/rest/api-group-pipelines/.
-// Secured values do not come back. A variable is changed by its uuid; one that is in plain view is deleted and made again, as it cannot become secured.
+// Bitbucket Pipelines variables of a repository or of a deployment environment:
+// https://developer.atlassian.com/cloud/bitbucket/rest/api-group-pipelines/. Secured values are not returned. A variable is changed by its
+// uuid; one in plain view is deleted and created again, because it cannot become secured.
 import { z } from '@hono/zod-openapi';
 import { toBase64, utf8 } from '../../crypto/bytes';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
@@ -25,10 +26,10 @@ const config = z.strictObject({
     .optional(),
 });
 
-/** The uuid as Bitbucket writes it. */
+/** The uuid in Bitbucket's form. */
 const braced = (uuid: string): string => (uuid.startsWith('{') ? uuid : `{${uuid}}`);
 
-/** Of the handle of a variable in plain view: no uuid has a space. */
+/** Marks the handle of a variable in plain view: a uuid has no space. */
 const PLAIN = ' plain';
 
 export const bitbucketPipelines = syncAdapter({
@@ -58,7 +59,7 @@ export const bitbucketPipelines = syncAdapter({
   },
 });
 
-/** Every page. Bitbucket leaves out `next` in some listings, so that `size` decides there. */
+/** All pages. Bitbucket omits `next` in some listings, so `size` decides there. */
 async function list(client: Client, all: string): Promise<Remote[]> {
   const found: Remote[] = [];
   for (let url = `${all}?pagelen=100`, page = 1; ; page++) {

@@ -1,5 +1,5 @@
-// Buildkite secrets of a cluster: https://buildkite.com/docs/apis/rest-api/clusters/secrets. Values never come back. A secret is changed by its id, and
-// keeps its description and access policy.
+// Buildkite secrets of a cluster: https://buildkite.com/docs/apis/rest-api/clusters/secrets. Values are never returned. A secret is changed
+// by its id, and keeps its description and access policy.
 import { z } from '@hono/zod-openapi';
 import { KB, type Problem, type Put, type Remote, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
 import type { Client } from './client';
@@ -10,7 +10,7 @@ import { idOf, upsert } from './upsert';
 
 const blank = (value: string): Problem | null =>
   /^\p{White_Space}*$/u.test(value)
-    ? { code: 'VALUE_NOT_ALLOWED', message: 'Buildkite takes no value that is empty or white space alone.' }
+    ? { code: 'VALUE_NOT_ALLOWED', message: 'Buildkite does not accept a value that is empty or only white space.' }
     : null;
 
 export const buildkite = syncAdapter({
@@ -20,7 +20,7 @@ export const buildkite = syncAdapter({
   name(name) {
     const mapped = environmentName(name, { reserved: /^(buildkite|bk)/i });
     if ('target' in mapped && !/^[A-Za-z]/.test(mapped.target))
-      return { code: 'NAME_INVALID', message: 'Buildkite takes names that begin with a letter.' };
+      return { code: 'NAME_INVALID', message: 'Buildkite accepts only names that begin with a letter.' };
     return mapped;
   },
   // Less than 8 KB.
@@ -54,7 +54,7 @@ async function list(client: Client, all: string): Promise<Remote[]> {
 const write = (client: Client, url: string, put: Put): Promise<Written> =>
   upsert(put, {
     create: (expects) => client.call({ method: 'POST', url, json: { key: put.target, value: put.value }, expects }),
-    // A key that exists is refused in the words of any other invalid field.
+    // An existing key is reported like any other invalid field.
     taken: [409, 422],
     find: async () => (await list(client, url)).find(({ target }) => target === put.target),
     change: (known, expects) =>

@@ -1,6 +1,6 @@
-// Calls to a platform: authentication, retries, rate limits and errors, written once for all adapters. Invariants: every call goes through the egress
-// guard, to the address in effect; no redirect is followed; what the target answers reaches no error but for its status and the vendor's own code; once
-// a call has ended the sync, the target is not called again.
+// Calls to a platform: authentication, retries, rate limits and errors, implemented once for all adapters. Invariants: every call goes
+// through the egress guard to the effective address; redirects are not followed; errors contain nothing of the target's responses except
+// the status and the vendor's code; once a call has ended the sync, the target is not called again.
 import type { GuardedRequest } from '../../delivery/egress';
 import { rebased } from '../platforms';
 import type { Call, Fetch, Reply, Vendor } from './call';
@@ -10,11 +10,11 @@ import { TargetError, unreadable } from './target-error';
 export interface Client {
   /** Makes a call, with retries; throws a `TargetError`. */
   call(call: Call): Promise<Reply>;
-  /** The URL of a next page, if it leads to the same host as the call before; throws otherwise. */
+  /** The URL of a next page if it has the same host as the previous call; throws otherwise. */
   next(link: string, from: string): string;
 }
 
-/** What time is for a client: tests drive it. */
+/** The clock of a client: tests control it. */
 export interface Clock {
   now(): number;
   sleep(ms: number): Promise<void>;
@@ -30,43 +30,43 @@ export const systemClock: Clock = {
 
 export interface ClientOptions {
   vendor: Vendor;
-  /** The base URL of the deployment for this platform. */
+  /** The deployment's override of this platform's base URL. */
   base: string | undefined;
   fetch: Fetch;
   clock?: Clock;
-  /** One try a call, as in a dry run. */
+  /** One attempt per call, as in a dry run. */
   once?: boolean;
 }
 
-/** Tries of a call after the first, and the waits before them where the target names none. */
+/** Delays before further attempts of a call, if the target does not send one. */
 const BACKOFF = [500, 1000, 2000];
-/** Waits since the last call that succeeded. */
+/** The longest total waiting time since the last successful call. */
 const MOST_WAITED = 30_000;
-/** Bytes of a response that are read: pages of long lists with their values among them. */
+/** The most bytes of a response that are read: pages of long lists may contain values. */
 const MOST_READ = 8_388_608;
-/** Pages of a listing, and characters in all of them: a target that never ends ends the sync. */
+/** The most pages of a listing, and the most characters in all of them: an endless listing ends the sync. */
 const MOST_PAGES = 5000;
 const MOST_LISTED = 33_554_432;
-/** Milliseconds before asking again what is pending. */
+/** Milliseconds between attempts of a pending call. */
 const POLL = 2000;
 const MOST_POLLS = 20;
 
 interface State {
   /** Until when a rate limit pauses all calls. */
   pausedUntil: number;
-  /** Milliseconds waited since the last call that succeeded, and until when waiting is counted. */
+  /** Milliseconds waited since the last successful call, and until when waiting is already counted. */
   waited: number;
   countedUntil: number;
-  /** What ended the sync. */
+  /** The error that ended the sync. */
   end: TargetError | null;
   calls: number;
   pages: number;
   listed: number;
-  /** Texts in all calls that may pass for a vendor's code. */
+  /** Texts in all calls that could be mistaken for a vendor's code. */
   sent: Set<string>;
 }
 
-/** A client of one sync; `calls` counts what was sent. */
+/** A client for one sync; `calls` counts the sent requests. */
 export function createClient(options: ClientOptions): Client & { calls(): number } {
   const state: State = { pausedUntil: 0, waited: 0, countedUntil: 0, end: null, calls: 0, pages: 0, listed: 0, sent: new Set() };
   const clock = options.clock ?? systemClock;
@@ -80,12 +80,12 @@ export function createClient(options: ClientOptions): Client & { calls(): number
       // safety: sync-pages-same-host
       if (url && !url.username && !url.password && (url.origin === origin || url.origin === own.origin))
         return `${origin}${pathOf(url, own, options.base)}${url.search}`;
-      throw new TargetError({ code: 'TARGET_REJECTED', message: 'The target named a next page on another host.' }, 'sync');
+      throw new TargetError({ code: 'TARGET_REJECTED', message: 'The target returned a next page on another host.' }, 'sync');
     },
   };
 }
 
-/** The path of a link, without the path of the base URL that its host may have put in front. */
+/** The path of a link, without the path of the base URL that its host may have added. */
 function pathOf({ origin, pathname }: URL, own: URL, base: string | undefined): string {
   const prefix = base === undefined ? '' : new URL(base).pathname.replace(/\/+$/, '');
   return origin === own.origin && prefix && pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
@@ -99,10 +99,10 @@ async function attempt(options: ClientOptions, state: State, clock: Clock, call:
     let judged: Judged | null = isRepeat && call.settle ? await once(options, state, clock, call.settle.call) : null;
     // safety: sync-settled-before-repeated
     if (judged?.kind === 'ok' && call.settle?.done(judged.reply)) return judged.reply;
-    // Where the question is refused, the write is repeated: a second version is better than none.
+    // If the settle call is refused, the write is repeated: a duplicate version is better than none.
     if (judged === null || judged.kind === 'ok' || judged.kind === 'final') judged = await once(options, state, clock, call);
     if (judged.kind === 'ok') return { ...judged.reply, isRepeat };
-    // No answer, or an error of the target: the write may have been done.
+    // No response, or an error of the target: the write may have been done.
     isRepeat ||= judged.kind === 'retry';
     const wait = judged.kind === 'final' ? null : waitBefore(options, state, clock, tries, judged);
     if (wait === null || wait === 'too_long') {
@@ -115,7 +115,7 @@ async function attempt(options: ClientOptions, state: State, clock: Clock, call:
   }
 }
 
-/** One try, once no rate limit pauses it. */
+/** One attempt, after any rate limit pause. */
 async function once(options: ClientOptions, state: State, clock: Clock, call: Call): Promise<Judged> {
   while (state.pausedUntil > clock.now() && !state.end) await clock.sleep(state.pausedUntil - clock.now());
   // safety: sync-ended-target-not-called
@@ -129,12 +129,12 @@ async function once(options: ClientOptions, state: State, clock: Clock, call: Ca
   for (const text of codeLike(call.json ?? call.form)) state.sent.add(text);
   const sent = [request.body, request.url, ...Object.values(request.headers ?? {})].join('\n');
   const judged = judge(options.vendor, call, answered, clock.now(), (text) => state.sent.has(text) || sent.includes(text));
-  // A wait that goes on counts from here.
+  // A wait in progress counts from here.
   if (judged.kind === 'ok') state.waited = Math.max(0, state.countedUntil - clock.now());
   return judged;
 }
 
-/** How long to wait before the next try; null for no other try. */
+/** How long to wait before the next attempt; null for none. */
 function waitBefore(options: ClientOptions, state: State, clock: Clock, tries: number, judged: Again): number | null | 'too_long' {
   const backoff = BACKOFF[tries] ?? (judged.kind === 'pending' && tries < MOST_POLLS ? POLL : undefined);
   if (options.once || backoff === undefined) return null;

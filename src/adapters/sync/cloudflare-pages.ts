@@ -1,5 +1,6 @@
-// Environment variables of Cloudflare Pages: https://developers.cloudflare.com/api/resources/pages/subresources/projects/methods/edit/. A PATCH changes
-// the names that it has, deletes those that are null, and overwrites every other setting that it has: it has variables alone.
+// Environment variables of Cloudflare Pages: https://developers.cloudflare.com/api/resources/pages/subresources/projects/methods/edit/. A
+// PATCH changes the names it contains, deletes those that are null, and overwrites every other setting it contains, so it contains only
+// variables.
 import { z } from '@hono/zod-openapi';
 import { type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
 import { CLOUDFLARE, cloudflareVendor, resultOf } from './cloudflare';

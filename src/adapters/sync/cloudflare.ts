@@ -1,15 +1,15 @@
-// What Cloudflare's API has in common for Workers and Pages: https://developers.cloudflare.com/api. Each response says `success`, with the codes of its
-// errors.
+// The common part of Cloudflare's API for Workers and Pages: https://developers.cloudflare.com/api. Each response has `success` and the
+// codes of its errors.
 import type { Reply, Vendor } from './call';
 import { entry } from './listing';
 import { unreadable } from './target-error';
 
 export const CLOUDFLARE = 'https://api.cloudflare.com/client/v4';
 
-/** Of a token that is malformed or unknown, and of one that may not do this, whatever the status. */
+/** Codes for a malformed or unknown token, and for one without permission, regardless of the status. */
 const UNKNOWN = new Set<unknown>([6003, 9103, 9106]);
 const REFUSED = new Set<unknown>([9109, 10000]);
-/** The newest version of a Worker is not the one that is deployed: https://developers.cloudflare.com/workers/configuration/versions-and-deployments/. */
+/** The newest version of a Worker is not deployed: https://developers.cloudflare.com/workers/configuration/versions-and-deployments/. */
 const NOT_DEPLOYED = 10215;
 
 const codesOf = (body: unknown): unknown[] => {
@@ -30,7 +30,7 @@ export const cloudflareVendor = (token: string): Vendor => ({
   },
 });
 
-/** What a response is about. */
+/** The result in a response. */
 export function resultOf({ body }: Reply): unknown {
   const { result } = entry(body);
   if (result === undefined) throw unreadable();

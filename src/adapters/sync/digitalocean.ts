@@ -1,5 +1,6 @@
-// DigitalOcean App Platform: https://docs.digitalocean.com/reference/api/reference/apps/#apps_update. Variables are part of an app's spec, which is only
-// written whole: it is read again just before, and all else in it goes back as it came, other variables' ciphertexts too. Each write is a deployment.
+// DigitalOcean App Platform: https://docs.digitalocean.com/reference/api/reference/apps/#apps_update. Variables are part of an app's spec,
+// which can only be written as a whole: it is read again just before, and everything else is sent back unchanged, including other
+// variables' ciphertexts. Each write triggers a deployment.
 import { z } from '@hono/zod-openapi';
 import { type Problem, Segment, syncAdapter, TargetError, Token, type Written } from './adapter';
 import { environmentName } from './names';
@@ -14,10 +15,10 @@ function changed(value: string): Problem | null {
   const refused = (message: string): Problem => ({ code: 'VALUE_NOT_ALLOWED', message });
   // safety: digitalocean-references-refused
   if (REFERENCE.test(value)) return refused('The target replaces references to its own variables in values.');
-  return value.startsWith('EV[') ? refused('The target takes a value that begins with "EV[" for one that it has encrypted.') : null;
+  return value.startsWith('EV[') ? refused('The target treats a value that begins with "EV[" as one that it has encrypted.') : null;
 }
 
-/** What is not named here stays in a spec all the same. */
+/** Fields not listed here stay in a spec too. */
 const Variable = z.looseObject({ key: z.string() });
 const Holder = z.looseObject({ name: z.string().optional(), envs: z.array(Variable).nullish() });
 const Components = z.array(Holder).nullish();
@@ -92,5 +93,5 @@ const withValue = (variable: Variable, value: string | undefined): Variable =>
 function componentOf(spec: Spec, name: string): Holder {
   const found = COMPONENTS.flatMap((kind) => spec[kind] ?? []).find((one) => one.name === name);
   if (found) return found;
-  throw new TargetError({ code: 'TARGET_NOT_FOUND', message: 'The app has no component of this name.' }, 'sync');
+  throw new TargetError({ code: 'TARGET_NOT_FOUND', message: 'The app has no component with this name.' }, 'sync');
 }

@@ -1,18 +1,18 @@
-// Fly.io app secrets: https://fly.io/docs/machines/api/app-secrets-resource/. One POST sets and, with null, deletes; values are shown as digests. What
-// is written is staged until the machines are updated or deployed.
+// Fly.io app secrets: https://fly.io/docs/machines/api/app-secrets-resource/. One POST sets values and, with null, deletes; values are
+// shown as digests. Writes are staged until the machines are updated or deployed.
 import { z } from '@hono/zod-openapi';
 import { Segment, syncAdapter, type Written } from './adapter';
 import { environmentName } from './names';
 import { path, shaped } from './shapes';
 
-/** The vendor's service encodes an empty list as null. */
+/** The vendor encodes an empty list as null. */
 const Listing = z.object({ secrets: z.array(z.object({ name: z.string() })).nullable() });
 
 export const fly = syncAdapter({
   platform: 'fly',
   config: z.strictObject({
-    // `fly tokens create` prints the scheme of its tokens too.
-    token: z.string().regex(/^(FlyV1 )?[\x21-\x7e]{1,8192}$/, 'must be a token as Fly.io shows it'),
+    // `fly tokens create` also prints the scheme of its tokens.
+    token: z.string().regex(/^(FlyV1 )?[\x21-\x7e]{1,8192}$/, 'must be a token as shown by Fly.io'),
     appName: Segment,
   }),
   credentials: ['token'],

@@ -1,5 +1,6 @@
-// Google Cloud Secret Manager: https://cloud.google.com/secret-manager/docs/reference/rest. Each write makes a version that costs money, so the newest
-// version is read first. One access token a sync: https://developers.google.com/identity/protocols/oauth2/service-account#authorizingrequests.
+// Google Cloud Secret Manager: https://cloud.google.com/secret-manager/docs/reference/rest. Each write creates a version that costs money,
+// so the newest version is read first. One access token per sync:
+// https://developers.google.com/identity/protocols/oauth2/service-account#authorizingrequests.
 import { z } from '@hono/zod-openapi';
 import crc32c from 'crc-32/crc32c.js';
 import { importPKCS8, SignJWT } from 'jose';
@@ -23,7 +24,7 @@ const Key = z.looseObject({
   private_key_id: z.string().max(255).optional(),
   private_key: z.string().max(16_384).startsWith('-----BEGIN PRIVATE KEY-----'),
   client_email: z.string().min(1).max(320),
-  // As it stands: a parser would drop or turn characters, and the audience of an assertion is this very text.
+  // Unchanged: a parser would drop or change characters, and the audience of an assertion is exactly this text.
   token_uri: Url,
 });
 
@@ -44,13 +45,13 @@ const Config = z
       .refine((given) => keyOf(given) !== null, 'must be the JSON key file of a service account'),
     projectId: Segment.optional(),
   })
-  // Filled in, so that it tells one target from another whatever key comes later.
+  // Filled in, so that it identifies the target regardless of later keys.
   .overwrite((config) => ({ ...config, projectId: config.projectId ?? keyOf(config.serviceAccountJson)?.project_id }));
 
 // ---------------------------------------------------------------- adapter
 
 const Page = z.strictObject({
-  // An empty list is left out.
+  // An empty list is omitted.
   secrets: z.array(z.object({ name: z.string().regex(/\/secrets\/[^/]+$/) })).optional(),
   nextPageToken: z.string().optional(),
   totalSize: z.number().optional(),
@@ -71,7 +72,7 @@ export const gcpSecretManager = syncAdapter({
     const call = authorized(client, () => tokenOf(client, keyOf(serviceAccountJson) as Key));
     const newest = (id: string): Call => ({
       ...{ method: 'GET', url: `${secrets}/${path(id)}/versions/latest:access`, purpose: 'write' },
-      // No version, or one that is disabled or destroyed.
+      // There is no version, or it is disabled or destroyed.
       expects: [404, 'FAILED_PRECONDITION'],
     });
     const addVersion = async (id: string, value: string, expects: number[]) => {
@@ -120,7 +121,7 @@ function codeOf(body: unknown): unknown {
 
 const checksum = (bytes: Uint8Array): string => String(crc32c.buf(bytes) >>> 0);
 
-/** The text of a version; null where there is none, or its bytes are no text. */
+/** The text of a version; null if there is none, or its bytes are not text. */
 function valueIn({ status, body }: Reply): string | null {
   if (status !== 200) return null;
   const { data = '', dataCrc32c } = shaped(Version, body).payload;

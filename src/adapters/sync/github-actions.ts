@@ -1,5 +1,5 @@
-// GitHub Actions secrets of a repository, an environment or an organisation: https://docs.github.com/rest/actions/secrets. Values are sealed with the
-// scope's own public key (libsodium sealed boxes) and never come back. Names are stored in upper case.
+// GitHub Actions secrets of a repository, an environment or an organisation: https://docs.github.com/rest/actions/secrets. Values are
+// sealed with the scope's public key (libsodium sealed boxes) and are never returned. Names are stored in upper case.
 import { z } from '@hono/zod-openapi';
 import { seal } from 'tweetnacl-sealedbox-js';
 import { fromBase64, toBase64, utf8 } from '../../crypto/bytes';
@@ -11,7 +11,7 @@ import { environmentName } from './names';
 import { array, object, path } from './shapes';
 import { unreadable } from './target-error';
 
-/** Environments may have spaces and slashes in their names. */
+/** Environment names may have spaces and slashes. */
 const Environment = z
   .string()
   .regex(/^[^\p{C}]{1,255}$/u, 'must be 1 to 255 characters without control characters')
@@ -27,13 +27,13 @@ const config = z
     error: 'must have either owner and repo, or org',
   })
   .refine(({ org, environment }) => org === undefined || environment === undefined, {
-    ...{ path: ['environment'], error: 'is for repositories alone' },
+    ...{ path: ['environment'], error: 'is only for repositories' },
   })
   .refine(({ org, visibility }) => org !== undefined || visibility === undefined, {
-    ...{ path: ['visibility'], error: 'is for organisations alone' },
+    ...{ path: ['visibility'], error: 'is only for organisations' },
   })
   .refine(({ visibility, selectedRepositoryIds }) => (visibility === 'selected') === (selectedRepositoryIds !== undefined), {
-    ...{ path: ['selectedRepositoryIds'], error: 'must come with the visibility "selected", and with no other' },
+    ...{ path: ['selectedRepositoryIds'], error: 'is required with the visibility "selected", and allowed only with it' },
   });
 
 type Config = z.output<typeof config>;
@@ -52,7 +52,7 @@ export const githubActions = syncAdapter({
   config,
   credentials: ['token'],
   oneOf: [['owner', 'repo'], ['org']],
-  // Who may see a new secret does not make another target.
+  // The visibility of new secrets does not make it a different target.
   identity: ({ owner, repo, environment, org }) => ({ owner, repo, environment, org }),
   name(name) {
     const mapped = environmentName(name, { reserved: /^GITHUB_/i });
@@ -63,7 +63,7 @@ export const githubActions = syncAdapter({
   redeploy: false,
   vendor: ({ token }) => ({
     headers: { Authorization: `Bearer ${token}`, Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' },
-    // A secondary rate limit may come without any header.
+    // A secondary rate limit may have no header.
     meaning: ({ status, body }) =>
       status === 403 && /\brate limit\b/i.test(String((body as { message?: unknown } | null | undefined)?.message)) ? 'rate_limit' : null,
   }),
@@ -88,7 +88,7 @@ export const githubActions = syncAdapter({
   },
 });
 
-/** Every page of a listing, which says how much there is in all. */
+/** All pages of a listing, which contains the total count. */
 async function pages(client: Client, url: string, field: string, purpose: Purpose = 'list'): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   for (let page = 1; ; page++) {
@@ -101,7 +101,7 @@ async function pages(client: Client, url: string, field: string, purpose: Purpos
   }
 }
 
-/** Who may see a secret of an organisation: one that exists keeps what it has. */
+/** The visibility of an organisation's secret: an existing one keeps its own. */
 async function accessOf(client: Client, scope: string, { visibility = 'private', selectedRepositoryIds }: Config, { target, remote }: Put) {
   if (!remote) return { visibility, ...(selectedRepositoryIds && { selected_repository_ids: selectedRepositoryIds }) };
   if (remote.handle !== 'selected') return { visibility: remote.handle };
@@ -110,7 +110,7 @@ async function accessOf(client: Client, scope: string, { visibility = 'private',
   return { visibility: 'selected', selected_repository_ids: repositories.map(({ id }) => id) };
 }
 
-/** Seals values with the scope's public key, which is fetched once, and again where GitHub no longer takes it. */
+/** Seals values with the scope's public key, which is fetched once, and again if GitHub no longer accepts it. */
 function sealer(client: Client, scope: string) {
   const fetched = async () => {
     const { key, key_id } = object(await client.call({ method: 'GET', url: `${scope}/public-key` }));

@@ -1,5 +1,6 @@
-// GitLab CI/CD variables of a project or a group: https://docs.gitlab.com/api/project_level_variables/. A variable is a key in an environment scope: only
-// rows of the configured scope are read, changed or deleted. Variables are not expanded, and masked in logs wherever GitLab can.
+// GitLab CI/CD variables of a project or a group: https://docs.gitlab.com/api/project_level_variables/. A variable is a key in an
+// environment scope: only rows of the configured scope are read, changed or deleted. Variables are not expanded, and are masked in logs if
+// GitLab can.
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, syncAdapter, TargetError, Token, type Written } from './adapter';
 import type { Client } from './client';
@@ -20,7 +21,7 @@ const config = z
     host: z
       .string()
       .max(253)
-      .regex(/^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/, 'must be a host, and a port if you like')
+      .regex(/^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/, 'must be a host, optionally with a port')
       .default('gitlab.com'),
     scope: z
       .string()
@@ -32,10 +33,10 @@ const config = z
     error: 'must have either projectId or groupId',
   });
 
-/** What GitLab masks in logs where values are not expanded: 8 or more characters without white space. */
+/** What GitLab can mask in logs if values are not expanded: at least 8 characters without white space. */
 const MASKABLE = /^[^ \t\n\v\f\r]{8,}$/u;
 
-/** The handle of a row that GitLab shows to nobody, and that has to stay masked. */
+/** Marks the handle of a hidden row, which must stay masked. */
 const HIDDEN = 'hidden';
 
 export const gitlabCi = syncAdapter({
@@ -102,7 +103,7 @@ async function write(client: Client, put: Put, { url, row, scope, isProtected }:
     create: (expects) => client.call({ method: 'POST', url, json: { key: target, ...json, protected: isProtected }, expects }),
     taken: [400],
     find: async ({ body }) => (isTaken(body) ? { target } : undefined),
-    // Nothing that exists loses its protection.
+    // Existing variables do not lose their protection.
     // safety: gitlab-protected-stays
     change: (_known, expects) =>
       client.call({ method: 'PUT', url: row, json: { ...json, ...(isProtected && { protected: true }) }, expects }),
@@ -111,8 +112,8 @@ async function write(client: Client, put: Put, { url, row, scope, isProtected }:
 }
 
 const UNMASKABLE = 'GitLab cannot mask this value in logs: it masks values of 8 or more characters without white space.';
-const HIDDEN_STAYS = ' The variable there is hidden, which it can be only if masked.';
+const HIDDEN_STAYS = ' The existing variable is hidden, so it must stay masked.';
 
-/** Whether a 400 says that the key exists in this scope. */
+/** Whether a 400 means that the key exists in this scope. */
 const isTaken = (body: unknown): boolean =>
   /taken/.test(JSON.stringify((body as { message?: { key?: unknown } } | null)?.message?.key ?? ''));

@@ -1,5 +1,6 @@
-// HCP Terraform and Terraform Enterprise variables of a workspace or a variable set: https://developer.hashicorp.com/terraform/cloud-docs/api-docs/workspace-variables.
-// A key is unique in its category: only rows of the configured category are read, changed or deleted. Sensitive values never come back.
+// HCP Terraform and Terraform Enterprise variables of a workspace or a variable set:
+// https://developer.hashicorp.com/terraform/cloud-docs/api-docs/workspace-variables.
+// A key is unique in its category: only rows of the configured category are read, changed or deleted. Sensitive values are never returned.
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
 import type { Client } from './client';
@@ -45,7 +46,7 @@ export const hcpTerraform = syncAdapter({
   },
 });
 
-/** Every page: JSON:API links, or the numbers of pages beside them. */
+/** All pages: by JSON:API links, or by page numbers. */
 async function list(client: Client, all: string, category: Category): Promise<Remote[]> {
   const found: Remote[] = [];
   for (let url: string | null = `${all}?${path('page[size]')}=100`; url; ) {
@@ -67,7 +68,7 @@ function write(client: Client, url: string, category: Category, put: Put): Promi
   const attributes = { key: put.target, value: put.value, category, hcl: false, sensitive: true };
   return upsert(put, {
     create: (expects) => client.call({ method: 'POST', url, json: { data: { type: 'vars', attributes } }, expects }),
-    // A key that exists is refused in the words of any other invalid field.
+    // An existing key is reported like any other invalid field.
     taken: [409, 422],
     find: async () => (await list(client, url, category)).find(({ target }) => target === put.target),
     change: (known, expects) =>

@@ -1,5 +1,5 @@
-// Heroku config vars: https://devcenter.heroku.com/articles/platform-api-reference#config-vars. One PATCH is one release and one restart of the app,
-// so all names go in one call, and none is made where nothing changes.
+// Heroku config vars: https://devcenter.heroku.com/articles/platform-api-reference#config-vars. One PATCH is one release and one restart of
+// the app, so all names are sent in one call, and no call is made if nothing changes.
 import { z } from '@hono/zod-openapi';
 import { Segment, syncAdapter, Token, type Written } from './adapter';
 import { environmentName } from './names';

@@ -1,4 +1,4 @@
-// The platforms that secrets are written to. A new one is a file, a name in ../platforms.ts and a line here.
+// The platforms that secrets can be written to. A new platform is a file, a name in ../platforms.ts and a line here.
 import type { SyncPlatform } from '../platforms';
 import type { SyncAdapter } from './adapter';
 import { awsSecretsManager } from './aws-secrets-manager';

@@ -1,22 +1,22 @@
-// What came of one try of a call: done, refused for good, or to be tried again. Pure. Invariant: what the target answers reaches no error but for its status
-// and the vendor's own code.
+// Evaluates one attempt of a call: done, finally refused, or to be retried. Pure. Invariant: errors contain nothing of the target's
+// response except the status and the vendor's code.
 import type { Call, Fetch, Meaning, Purpose, Reply, Vendor } from './call';
 import { waitOf } from './rate-limits';
 import { type SyncCode, TargetError } from './target-error';
 
-/** What a call is for, where it does not say so. */
+/** The purpose of a call, if not set explicitly. */
 export const purposeOf = ({ purpose, method }: Call): Purpose => purpose ?? (method === 'GET' ? 'list' : 'write');
 
 export interface Again {
   kind: 'rate_limit' | 'retry' | 'pending';
-  /** Milliseconds that the target asks for. */
+  /** Milliseconds that the target asks to wait. */
   after: number | null;
   error: TargetError;
 }
 
 export type Judged = { kind: 'ok'; reply: Reply } | { kind: 'final'; error: TargetError } | Again;
 
-/** What came of one try. */
+/** The result of one attempt. */
 export function judge(
   vendor: Vendor,
   call: Call,
@@ -26,7 +26,7 @@ export function judge(
 ): Judged {
   const purpose = purposeOf(call);
   if ('unreachable' in answered) {
-    const error = new TargetError({ code: 'TARGET_UNREACHABLE', message: 'The target did not answer.' }, stops(purpose));
+    const error = new TargetError({ code: 'TARGET_UNREACHABLE', message: 'The target did not respond.' }, stops(purpose));
     return answered.unreachable === 'target_refused' || answered.unreachable === 'private_address'
       ? { kind: 'final', error }
       : { kind: 'retry', after: null, error };
@@ -61,7 +61,7 @@ export function judge(
   return { kind: 'final', error: new TargetError({ code: codeFor(meaning, purpose, status), message }, ends) };
 }
 
-/** A target that is gone, or asks to wait, ends the sync: before the first write for every name, later for the names that are open. */
+/** A target that is unavailable or asks to wait ends the sync: before the first write for every name, later for the remaining names. */
 const stops = (purpose: Purpose): 'sync' | 'stop' => (purpose === 'write' ? 'stop' : 'sync');
 
 function meaningOf({ status, headers }: Reply): Meaning {
@@ -79,18 +79,18 @@ function codeFor(meaning: Meaning, purpose: Purpose, status: number): SyncCode {
   return meaning === 'not_found' && purpose === 'list' ? 'TARGET_NOT_FOUND' : 'TARGET_REJECTED';
 }
 
-/** What vendors' codes look like: words, or a short number. */
+/** The form of vendors' codes: words, or a short number. */
 const CODE = /^([A-Za-z][A-Za-z_.-]{0,63}|[0-9]{1,6})$/;
 
-/** An error in our words: the status, and the vendor's own code where it can be nothing else. */
+/** An error in our words: the status, and the vendor's code if it cannot be anything else. */
 function told({ status, code }: Reply, isSent: (text: string) => boolean): string {
-  // A target that lies may give back what it was sent, now or earlier.
+  // A malicious target may return what it was sent, now or earlier.
   // safety: sync-errors-hold-no-values
   const isCode = code !== null && CODE.test(code) && !isSent(code);
   return `The target answered with status ${status}${isCode ? ` (${code})` : ''}.`;
 }
 
-/** What a call sends that may pass for a code: its texts, and what they are in base64. */
+/** Sent texts that could be mistaken for a code, also in base64. */
 export function* codeLike(sent: unknown): Generator<string> {
   if (typeof sent === 'string') {
     if (CODE.test(sent)) yield sent;

@@ -1,5 +1,5 @@
-// A Secret of Kubernetes: https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/. One merge patch of `data` sets and
-// deletes keys and leaves all others alone; a Secret that is not there is created.
+// A Kubernetes Secret: https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/. One merge patch of
+// `data` sets and deletes keys and leaves all others unchanged; a missing Secret is created.
 import { z } from '@hono/zod-openapi';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../crypto/bytes';
 import { bytesOf, KB, type Mapped, type Problem, syncAdapter, TargetError, Token, tooLarge, Url, type Written } from './adapter';
@@ -23,7 +23,7 @@ const Config = z.strictObject({
 
 const Secret = z.object({ kind: z.literal('Secret'), data: z.record(z.string(), z.string()).nullish() });
 
-const NO_NAMESPACE: Problem = { code: 'TARGET_NOT_FOUND', message: 'The namespace is not there.' };
+const NO_NAMESPACE: Problem = { code: 'TARGET_NOT_FOUND', message: 'The namespace does not exist.' };
 const FULL: Problem = { code: 'VALUE_TOO_LARGE', message: `All values in the Secret would have more than ${MOST} bytes.` };
 
 export const kubernetes = syncAdapter({
@@ -31,7 +31,7 @@ export const kubernetes = syncAdapter({
   config: Config,
   credentials: ['token'],
   urls: ({ apiServer }) => [{ field: 'apiServer', url: apiServer }],
-  // Where API servers listen: https://kubernetes.io/docs/reference/networking/ports-and-protocols/
+  // The ports of API servers: https://kubernetes.io/docs/reference/networking/ports-and-protocols/
   ports: [6443],
   name: (name): Mapped => checked(name.replaceAll('/', '_'), 253, /^\.(\.|$)/),
   value: (value) => tooLarge(value, MOST),
@@ -54,7 +54,7 @@ export const kubernetes = syncAdapter({
       async list() {
         const { status, body } = await client.call({ method: 'GET', url, expects: [404] });
         if (status === 404) return [];
-        // A key without bytes may be left out of JSON as null.
+        // A key without bytes may be null in JSON.
         return Object.entries(shaped(Secret, body).data ?? {}).map(([target, data]) => ({ target, value: textOf(data) }));
       },
       async write(puts, removals) {

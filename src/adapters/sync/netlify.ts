@@ -1,5 +1,6 @@
-// Netlify environment variables of a site: https://open-api.netlify.com/#tag/environmentVariables. A variable has one value for each deploy context:
-// new names go in one call, existing ones get our contexts' values alone. Without site_id a call would write to the whole team.
+// Netlify environment variables of a site: https://open-api.netlify.com/#tag/environmentVariables. A variable has one value per deploy
+// context: new names are sent in one call; for existing ones only our contexts' values are changed. Without site_id, a call would write to
+// the whole team.
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
 import type { Client } from './client';
@@ -38,7 +39,7 @@ export const netlify = syncAdapter({
   }),
   credentials: ['token'],
   name: (name) => environmentName(name),
-  // An existing name takes a call for each context.
+  // An existing name needs a call per context.
   most: 100,
   redeploy: true,
   vendor: ({ token }) => ({
@@ -64,7 +65,7 @@ export const netlify = syncAdapter({
             },
           );
         if (refused.length) {
-          // The whole call is refused for one name: because it exists by now, or for a reason of its own.
+          // The whole call is refused because of one name: it exists by now, or for another reason.
           const now = new Map((await list()).map((remote) => [remote.target, remote]));
           refused = refused.map((put) => ({ ...put, remote: now.get(put.target) ?? null }));
         }
@@ -131,7 +132,7 @@ function siteOf(client: Client, { accountId, siteId, contexts, scopes }: Config)
   };
 }
 
-/** What stands in our contexts: null where their values differ, or one has none. Secret values are shown for local development alone. */
+/** The value in our contexts: null if their values differ or one has none. Secret values are shown only for local development. */
 function remoteOf({ key, is_secret, values }: Variable, contexts: string[]): Remote {
   const ours = contexts.map((name) => values.find(({ context }) => context === name) ?? values.find(({ context }) => context === 'all'));
   if (ours.includes(undefined)) return { target: key, value: null };

@@ -1,4 +1,4 @@
-// OAuth 2.0 access tokens (https://www.rfc-editor.org/rfc/rfc6749#section-5.1): asked for once a sync, and sent with every call after.
+// OAuth 2.0 access tokens (https://www.rfc-editor.org/rfc/rfc6749#section-5.1): requested once per sync and sent with every later call.
 import { z } from '@hono/zod-openapi';
 import { Token } from './adapter';
 import type { Call, Reply } from './call';
@@ -7,13 +7,13 @@ import { shaped } from './shapes';
 
 const Answer = z.object({ access_token: Token });
 
-/** Asks a token endpoint for an access token. */
+/** Requests an access token from a token endpoint. */
 export async function accessToken(client: Client, url: string, form: Record<string, string>): Promise<string> {
   const { body } = await client.call({ method: 'POST', url, purpose: 'token', form, bare: true });
   return shaped(Answer, body).access_token;
 }
 
-/** Calls that carry a token, which the first of them asks for. */
+/** Calls with a token, which the first of them requests. */
 export function authorized(client: Client, ask: () => Promise<string>): (call: Call) => Promise<Reply> {
   let token: Promise<string> | null = null;
   return async (call) => {

@@ -1,8 +1,8 @@
-// Batches of more than one call. Invariant: a call's error is the error of the names that it writes, and of no others; what ends the sync stops the
-// calls that were not made.
+// Batches of several calls. Invariant: a call's error applies only to the names that it writes; an error that ends the sync stops the
+// remaining calls.
 import { CONCURRENCY, TargetError, type Written } from './adapter';
 
-/** Makes a call that writes these names, and notes its error as theirs. */
+/** Makes a call that writes these names, and records its error as theirs. */
 export async function part(written: Map<string, Written>, names: readonly string[], call: () => Promise<void>): Promise<void> {
   try {
     await call();
@@ -13,14 +13,14 @@ export async function part(written: Map<string, Written>, names: readonly string
   }
 }
 
-/** A name that was refused within an answer that is a success: told by the vendor's code, unless that may be what was sent. */
+/** A name refused within a success response: reported with the vendor's code, unless that might be sent data. */
 export function refused(status: number, code: unknown, sent: unknown): Written {
   // safety: sync-refusals-hold-no-values
   const isCode = typeof code === 'string' && /^[A-Za-z_]{1,64}$/.test(code) && !JSON.stringify(sent).includes(code);
   return { action: 'failed', code: 'TARGET_REJECTED', message: `The target answered with status ${status}${isCode ? ` (${code})` : ''}.` };
 }
 
-/** Runs something for each item, at most `CONCURRENCY` at a time; after an error nothing more is begun. */
+/** Runs a function for each item, at most `CONCURRENCY` at a time; after an error, nothing more is started. */
 export async function each<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const open = [...items];
   const errors: unknown[] = [];

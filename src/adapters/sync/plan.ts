@@ -1,6 +1,6 @@
-// What a sync is going to do: decided for all platforms in the same way, from the secrets, what the target lists and what was written there before.
-// Invariants: a name that the target does not take, or that two secrets would share, fails before anything is written; nothing is deleted that this
-// service did not write; a value is compared with plain text or with the digest of what was last written, never with what a target masks.
+// What a sync will do, decided in the same way for all platforms, from the secrets, the target's listing and earlier writes. Invariants: a
+// name that the target does not accept, or that two secrets would share, fails before anything is written; only names written by this
+// service are deleted; a value is compared with plain text or with the digest of the last write, never with a masked value.
 import type { Problem, Remote, SyncAdapter } from './adapter';
 
 /** A secret to sync, without its value. */
@@ -15,7 +15,7 @@ export interface Item {
 /** A name that this service wrote to this target from this environment. */
 export interface Owned {
   target: string;
-  /** The secret whose value stands there. */
+  /** The secret whose value is stored there. */
   name: string;
   digest: string;
 }
@@ -29,7 +29,7 @@ export interface Result {
   message?: string;
 }
 
-/** What is left to do for a name. */
+/** A remaining step for a name. */
 export interface Step {
   name: string;
   target: string;
@@ -43,7 +43,7 @@ export interface Plan {
   results: Result[];
 }
 
-/** Names and checks a secret for a target. */
+/** Maps and validates the name and value of a secret for a target. */
 export function itemOf(adapter: SyncAdapter, config: unknown, name: string, value: string, digestOf: (target: string) => string): Item {
   const mapped = adapter.name(name, config as never);
   if ('code' in mapped) return { name, target: null, digest: '', problem: mapped };
@@ -63,7 +63,7 @@ export interface Listed {
   items: Item[];
   remotes: Remote[];
   owned: Owned[];
-  /** Names at the target that are to be deleted if they still stand there: written by this service, their secrets gone. */
+  /** Names at the target to delete if they still exist: written by this service, and their secrets are gone. */
   prunable: Owned[];
   digestOf(target: string, value: string): string;
   /** Whether the target is asked for the value before each write. */
@@ -112,6 +112,6 @@ function sameValue({ target, value }: Remote, before: Owned | undefined, digest:
 
 const withoutValue = ({ target, handle }: Remote): Omit<Remote, 'value'> => ({ target, ...(handle !== undefined && { handle }) });
 
-/** Sorted by name, by code units. */
+/** Sorted by name, in code unit order. */
 export const sorted = (results: Result[]): Result[] =>
   [...results].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : (a.targetName ?? '') < (b.targetName ?? '') ? -1 : 1));

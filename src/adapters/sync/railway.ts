@@ -1,5 +1,5 @@
-// Railway variables: https://docs.railway.com/integrations/api/manage-variables. A GraphQL API: one mutation upserts all names, one more deletes, and
-// errors come with status 200. Without a service, variables are those that the environment shares.
+// Railway variables: https://docs.railway.com/integrations/api/manage-variables. A GraphQL API: one mutation upserts all names, another
+// deletes, and errors have status 200. Without a service, the variables are shared in the environment.
 import { z } from '@hono/zod-openapi';
 import { type Problem, type Removal, Segment, syncAdapter, Token, type Written } from './adapter';
 import type { Meaning, Reply } from './call';
@@ -25,7 +25,7 @@ const Refusal = z.object({
   path: z.array(z.unknown()).nullish(),
   extensions: z.object({ code: z.unknown() }).nullish(),
 });
-/** Errors of another shape are an error all the same. */
+/** Errors of another shape count as errors too. */
 const Refused = z.object({
   errors: z
     .array(Refusal)
@@ -35,7 +35,7 @@ const Refused = z.object({
 
 type Refusal = z.infer<typeof Refusal>;
 
-/** Railway would put another variable's value in place of a reference. */
+/** Railway would replace a reference with another variable's value. */
 const reference = (value: string): Problem | null =>
   // safety: railway-references-refused
   value.includes('${{')
@@ -102,7 +102,7 @@ export const railway = syncAdapter({
             () => remove(some, written),
           );
         if (removals.length) await without(removals);
-        // An error ends the mutation: what it left is deleted name by name.
+        // An error ends the mutation: the remaining names are deleted one by one.
         const open = removals.filter(({ target }) => !written.has(target));
         if (removals.length > 1) await each(open, (one) => without([one]));
         return written;
@@ -113,7 +113,7 @@ export const railway = syncAdapter({
 
 const errorsOf = (body: unknown): Refusal[] => Refused.safeParse(body).data?.errors ?? [];
 
-/** What an error means: Railway tells most of them by their text alone. */
+/** The meaning of an error: Railway identifies most of them only by text. */
 function kindOf({ message, extensions }: Refusal): Meaning {
   const said = `${message} ${extensions?.code}`;
   if (/rate.?limit|too many requests/i.test(said)) return 'rate_limit';
@@ -128,7 +128,7 @@ function meaning({ status, body }: Reply): Meaning | null {
   return kind === 'rejected' && status > 299 ? null : kind;
 }
 
-/** What an error makes of a deletion. */
+/** The result of a deletion that failed with an error. */
 function outcomeOf(error: Refusal, sent: unknown): Written {
   const kind = kindOf(error);
   if (kind === 'not_found') return { action: 'deleted' };

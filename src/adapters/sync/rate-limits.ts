@@ -1,24 +1,24 @@
-// What targets say of how long to wait, in all the ways that vendors have: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 and headers and
-// fields of their own. Invariant: what cannot be read counts as nothing said.
+// How long a target asks to wait, in all the ways that vendors report it: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 and vendor
+// headers and fields. Invariant: unreadable data counts as absent.
 
-/** The part of a response that says it. */
+/** The parts of a response that may contain it. */
 export interface Refusal {
   status: number;
   headers: Headers;
-  /** The body as JSON; undefined for what is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   body: unknown;
 }
 
 const RESETS = ['x-ratelimit-reset', 'ratelimit-reset'];
 
-/** Milliseconds that a refusal asks to wait, whatever its status; null where it says nothing that can be read. */
+/** Milliseconds that a refusal asks to wait, regardless of its status; null if it does not say so readably. */
 export function waitOf({ status, headers, body }: Refusal, now: number): number | null {
   const wait =
     retryAfter(headers.get('retry-after'), now) ?? (isLimit(status, headers) ? (resetOf(headers, now) ?? inBody(body, now)) : null);
   return wait !== null && wait <= YEAR ? wait : null;
 }
 
-/** What asks for longer is no time to wait. */
+/** Longer times are ignored. */
 const YEAR = 365 * 86_400_000;
 
 const isLimit = (status: number, headers: Headers): boolean =>
@@ -47,7 +47,7 @@ interface Fields {
   error?: { limit?: { reset?: unknown; resetMs?: unknown } | null } | null;
 }
 
-/** Discord's, Telegram's and Vercel's fields. */
+/** The fields of Discord, Telegram and Vercel. */
 function inBody(body: unknown, now: number): number | null {
   if (typeof body !== 'object' || body === null) return null;
   const { retry_after, parameters, error } = body as Fields;
@@ -56,7 +56,7 @@ function inBody(body: unknown, now: number): number | null {
   return moment(error?.limit?.resetMs, now) ?? moment(error?.limit?.reset, now);
 }
 
-/** A moment, or a span: over a billion it is the Unix time in seconds, over a trillion in milliseconds, else seconds from now. */
+/** A time or a duration: over a billion it is the Unix time in seconds, over a trillion in milliseconds, otherwise seconds from now. */
 function moment(value: unknown, now: number): number | null {
   const number = numberIn(value);
   if (number === null) return null;

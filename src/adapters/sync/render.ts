@@ -1,5 +1,5 @@
-// Render environment variables of a service or an environment group: https://api-docs.render.com/reference/get-env-vars-for-service. The call that writes
-// all variables deletes every other one, so names are written one by one.
+// Render environment variables of a service or an environment group: https://api-docs.render.com/reference/get-env-vars-for-service. The
+// call that writes all variables deletes every other one, so names are written one by one.
 import { z } from '@hono/zod-openapi';
 import { type Remote, Segment, syncAdapter, Token } from './adapter';
 import type { Client } from './client';
@@ -47,13 +47,13 @@ export const render = syncAdapter({
 
 const remoteOf = ({ key, value }: Variable): Remote => ({ target: key, ...(value !== undefined && { value }) });
 
-/** A group holds its variables itself; where it is not answered, its variables are asked for as a service's are. */
+/** A group contains its variables; if the group is not found, its variables are requested like a service's. */
 async function groupOf(client: Client, base: string, url: string): Promise<Variable[]> {
   const reply = await client.call({ method: 'GET', url: base, expects: [404] });
   return reply.status === 404 ? pagesOf(client, url) : shaped(Group, reply.body).envVars;
 }
 
-/** Every page, up to an empty one. */
+/** All pages, up to an empty one. */
 async function pagesOf(client: Client, url: string): Promise<Variable[]> {
   const found: Variable[] = [];
   for (let cursor = ''; ; ) {
@@ -62,7 +62,7 @@ async function pagesOf(client: Client, url: string): Promise<Variable[]> {
     found.push(...page.map(({ envVar }) => envVar));
     const last = page.at(-1);
     if (!last) return found;
-    // A page that leads to itself would never end.
+    // A page that points to itself would never end.
     if (last.cursor === cursor) throw unreadable();
     cursor = last.cursor;
   }

@@ -1,21 +1,21 @@
-// Paths of calls, and bodies in the shapes that vendors document. Invariant: what has another shape ends the sync, so that no listing is read as empty.
+// Paths of calls, and bodies in the documented shapes. Invariant: a body with another shape ends the sync, so no listing is read as empty.
 import type { z } from '@hono/zod-openapi';
 import type { Reply } from './call';
 import { unreadable } from './target-error';
 
-/** A body that has to be an object; throws for what is none, so that a listing is never read as empty. */
+/** A body that must be an object; throws otherwise, so that a listing is never read as empty. */
 export function object(reply: Reply): Record<string, unknown> {
   if (typeof reply.body === 'object' && reply.body !== null && !Array.isArray(reply.body)) return reply.body as Record<string, unknown>;
   throw unreadable();
 }
 
-/** A value that has to be a list. */
+/** A value that must be a list. */
 export function array<T = Record<string, unknown>>(value: unknown): T[] {
   if (Array.isArray(value)) return value as T[];
   throw unreadable();
 }
 
-/** A part of an answer in the shape that its vendor documents: what else it holds is left out. */
+/** A part of a response in its documented shape, without other fields. */
 export function shaped<T>(schema: z.ZodType<T>, value: unknown): T {
   const read = schema.safeParse(value);
   if (read.success) return read.data;

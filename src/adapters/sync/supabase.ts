@@ -1,12 +1,12 @@
-// Supabase Edge Function secrets: https://supabase.com/docs/reference/api/v1-bulk-create-secrets. Values are shown as digests; a POST of many
-// overwrites, a DELETE takes the names in its body.
+// Supabase Edge Function secrets: https://supabase.com/docs/reference/api/v1-bulk-create-secrets. Values are shown as digests; a POST
+// overwrites many names, a DELETE deletes the names in its body.
 import { z } from '@hono/zod-openapi';
 import { bytesOf, KB, type Problem, Segment, syncAdapter, Token } from './adapter';
 import { environmentName } from './names';
 import { each, part } from './parts';
 import { path, shaped } from './shapes';
 
-/** A value's limit is documented in both units. */
+/** The limit of a value is documented in both units. */
 const MOST = { bytes: 48 * KB, characters: 24_576 };
 
 const tooLong = (value: string): Problem | null =>
@@ -22,7 +22,7 @@ export const supabase = syncAdapter({
   credentials: ['token'],
   name: (name) => environmentName(name, { most: 256, reserved: /^SUPABASE_/ }),
   value: tooLong,
-  // A project holds no more.
+  // The most names of a project.
   most: 100,
   redeploy: false,
   vendor: ({ token }) => ({ headers: { Authorization: `Bearer ${token}` } }),
@@ -38,10 +38,10 @@ export const supabase = syncAdapter({
           const { status } = await client.call({ method: 'DELETE', url, json: names, expects });
           if (status !== 404 || names.length === 1) for (const name of names) written.set(name, { action: 'deleted' });
         };
-        // Deleted first: a project that is full has room then.
+        // Deleted first, to make room in a full project.
         const gone = removals.map(({ target }) => target);
         if (gone.length) await part(written, gone, () => remove(gone, [404]));
-        // One of them was not there any more: each by itself.
+        // One of them no longer existed: delete them one by one.
         const open = gone.filter((name) => !written.has(name));
         await each(open, (name) => part(written, [name], () => remove([name], [404])));
         if (puts.length) {

@@ -1,7 +1,7 @@
-// What can go wrong with a name at a target. Invariant: a message is a sentence of ours: it never holds a value, a credential or a text that the target
-// answered.
+// Errors of names at a target. Invariant: a message is our own sentence: it never contains a value, a credential or text from the target's
+// response.
 
-/** Why a name was not written. The contract lists what each means. */
+/** Why a name was not written. The contract lists what each code means. */
 export type SyncCode =
   | 'NAME_INVALID'
   | 'NAME_COLLISION'
@@ -20,23 +20,26 @@ export type SyncCode =
 
 export interface Problem {
   code: SyncCode;
-  /** A sentence of ours. It never holds a value, a credential or a text that the target answered. */
+  /** Our own sentence. It never contains a value, a credential or text from the target's response. */
   message: string;
 }
 
-/** What ends a write, or the whole sync. */
+/** An error that ends a write or the whole sync. */
 export class TargetError extends Error {
   constructor(
     readonly problem: Problem,
-    /** `name`: this name alone fails. `sync`: every open name fails, with this code. `stop`: this name fails with this code, what is open was not attempted. */
+    /**
+     * `name`: only this name fails. `sync`: every open name fails with this code. `stop`: this name fails with this code, the open ones
+     * were not attempted.
+     */
     readonly ends: 'name' | 'sync' | 'stop',
-    /** Seconds after which the target may be called again, where it said so. */
+    /** Seconds to wait before calling the target again, if it sent them. */
     readonly retryAfter: number | null = null,
   ) {
     super(problem.code);
   }
 }
 
-/** The target answered in another shape than its vendor documents. */
+/** The target's response does not have the documented shape. */
 export const unreadable = () =>
-  new TargetError({ code: 'TARGET_REJECTED', message: 'The target answered in a shape that its vendor does not document.' }, 'sync');
+  new TargetError({ code: 'TARGET_REJECTED', message: 'The target sent a response that its vendor does not document.' }, 'sync');

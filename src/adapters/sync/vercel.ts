@@ -1,6 +1,6 @@
-// Vercel project environment variables: https://vercel.com/docs/rest-api/projects/create-one-or-more-environment-variables. A variable is its key and
-// its set of targets: one that spans more targets than ours is narrowed to the others, then ours is created; nothing is deleted to be created again. One
-// call takes all names, and answers 201 with the names that it refused.
+// Vercel project environment variables: https://vercel.com/docs/rest-api/projects/create-one-or-more-environment-variables. A variable is a
+// key and a set of targets. One with more targets than ours is narrowed to the others, then ours is created; nothing is deleted to be
+// created again. One call writes all names, and returns 201 with the names that it refused.
 import { z } from '@hono/zod-openapi';
 import { KB, type Put, type Remote, type Removal, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
 import type { Client } from './client';
@@ -24,16 +24,16 @@ const Env = z.object({
 const Page = z.object({ envs: z.array(Env), pagination: z.object({ next: z.union([z.string(), z.number()]).nullish() }).nullish() });
 const Key = z.object({ key: z.string() });
 const Refusal = z.object({ error: z.object({ code: z.string(), key: z.string().nullish(), envVarKey: z.string().nullish() }) });
-/** One variable that was created is not in a list. */
+/** A single created variable is not in a list. */
 const Created = z.object({ created: z.union([z.array(Key), Key]).nullish(), failed: z.array(Refusal).nullish() });
 
 type Env = z.infer<typeof Env>;
 
-/** A variable as its calls need it later. */
+/** A variable, as later calls need it. */
 interface Row {
   id: string;
   targets: string[];
-  /** Whether it stands in environments of the project's own too. */
+  /** Whether it also applies to custom environments of the project. */
   isCustom: boolean;
   type: string;
   comment?: string;
@@ -67,7 +67,7 @@ export const vercel = syncAdapter({
   credentials: ['token'],
   name: (name) => environmentName(name),
   value: (value) => tooLarge(value, 64 * KB),
-  // A name that spans more targets takes a call of its own.
+  // A name with more targets needs a separate call.
   most: 200,
   redeploy: true,
   vendor: ({ token }) => ({
@@ -81,7 +81,7 @@ export const vercel = syncAdapter({
       async write(puts, removals, written) {
         const refused = await calls.upsert(puts, written);
         if (refused.length) {
-          // Somebody wrote the same key in the meantime: what is there is read anew, once.
+          // The same key was written concurrently: read the variables again, once.
           const now = new Map((await calls.list()).map((remote) => [remote.target, remote]));
           await calls.upsert(
             refused.map((put) => ({ ...put, remote: now.get(put.target) ?? null })),
@@ -105,7 +105,7 @@ const addressOf =
     return `https://api.vercel.com/${version}/projects/${path(projectId, 'env', ...rest)}${search && `?${search}`}`;
   };
 
-/** Every page. */
+/** All pages. */
 async function listed(client: Client, at: ReturnType<typeof addressOf>): Promise<Env[]> {
   const found: Env[] = [];
   for (let query: Record<string, string> | null = {}; query; ) {
@@ -122,12 +122,12 @@ function callsOf(client: Client, config: Config) {
   const list = async (): Promise<Remote[]> => remotesOf(await listed(client, at), targets);
   // safety: vercel-other-targets-keep
   const isWide = (row: Row) => row.isCustom || row.targets.some((target) => !targets.includes(target));
-  /** Takes our targets from a variable that spans more. */
+  /** Removes our targets from a variable that has others too. */
   const narrow = async ({ id, targets: all }: Row) => {
     const target = all.filter((one) => !targets.includes(one));
     await client.call({ method: 'PATCH', url: at('v9', [id]), json: { target }, expects: [404] });
   };
-  /** Narrows what spans more targets; gives the items for which that went well. */
+  /** Narrows variables with more targets; returns the items for which this succeeded. */
   const narrowed = async <T extends Put | Removal>(items: T[], written: Map<string, Written>): Promise<T[]> => {
     await each(items, ({ target, remote }) =>
       part(written, [target], async () => {
@@ -137,7 +137,7 @@ function callsOf(client: Client, config: Config) {
     return items.filter(({ target }) => !written.has(target));
   };
 
-  /** Creates and updates in one call; gives the names that are refused because they exist. */
+  /** Creates and updates in one call; returns the names that were refused because they exist. */
   async function upsert(puts: Put[], written: Map<string, Written>): Promise<Put[]> {
     for (const { target } of puts) written.delete(target);
     const ready = await narrowed(puts, written);
@@ -181,7 +181,7 @@ function callsOf(client: Client, config: Config) {
         isGone = status !== 404;
       });
     const open = own.filter(({ target }) => !written.has(target));
-    // One of them was gone: each by itself.
+    // One of them was gone: delete them one by one.
     await each(open, (one) =>
       part(written, [one.target], async () => {
         if (!isGone) for (const id of one.ids) await client.call({ method: 'DELETE', url: at('v9', [id]), expects: [404] });
@@ -193,14 +193,14 @@ function callsOf(client: Client, config: Config) {
   return { list, upsert, remove };
 }
 
-/** What is written for a name: each variable that stands in our targets alone, with the targets that it has, and one for the targets without any. */
+/** The entries to write for a name: each variable with only our targets, unchanged targets, and one for the targets without a variable. */
 function entriesOf({ target: key, value }: Put, rows: Row[], targets: string[], type: Config['type']): Record<string, unknown>[] {
   const open = targets.filter((target) => !rows.some((row) => row.targets.includes(target)));
   return [
     ...rows.map((row) => ({
       key,
       value,
-      // What nobody can read stays so.
+      // An unreadable variable stays unreadable.
       // safety: vercel-sensitive-stays
       type: row.type === 'sensitive' ? 'sensitive' : type,
       target: row.targets,
@@ -210,7 +210,7 @@ function entriesOf({ target: key, value }: Put, rows: Row[], targets: string[], 
   ];
 }
 
-/** The variables that stand in one of our targets, one for each key. Those of a single Git branch, or without an id, are others. */
+/** The variables with one of our targets, one per key. Those of a single Git branch, or without an id, do not count. */
 function remotesOf(envs: Env[], targets: string[]): Remote[] {
   const ours = envs.filter(
     (env) => env.id && !env.gitBranch && env.type !== 'system' && targetsOf(env).some((target) => targets.includes(target)),
@@ -222,7 +222,7 @@ function remotesOf(envs: Env[], targets: string[]): Remote[] {
   }));
 }
 
-/** The value of all our targets, where it is shown: null where they differ, or one has none. */
+/** The common value of all our targets, if shown: null if they differ or one has none. */
 function shownIn(rows: Env[], targets: string[]): { value?: string | null } {
   if (targets.some((target) => !rows.some((row) => targetsOf(row).includes(target)))) return { value: null };
   if (rows.some(({ type, decrypted }) => type !== 'plain' && decrypted !== true)) return {};

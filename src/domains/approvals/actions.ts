@@ -1,4 +1,4 @@
-// The actions of approvals, and what each needs. People decide, in browser sessions: no credential does.
+// Actions on approvals and the permissions they need. Only members decide, in browser sessions; a credential cannot.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

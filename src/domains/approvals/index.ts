@@ -1,4 +1,4 @@
-// Requests that a policy holds until people approve them.
+// Requests that an approval policy holds until members approve them.
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
@@ -6,7 +6,7 @@ import { approvalOperations } from './gate/operations';
 import { approvalRoutes } from './routes';
 
 export const approvals = {
-  tags: { Approvals: 'Requests that an approval policy holds until enough members have approved them.' },
+  tags: { Approvals: 'Requests that an approval policy holds until enough members approve them.' },
   actions,
   rows: ['approval'],
   operations: approvalOperations,

@@ -27,7 +27,7 @@ export const approvalRoutes = [
     tag,
     summary: 'List approvals',
     description:
-      'Returns the requests that approval policies held, oldest first. A credential that is limited to environments or names sees its own alone.',
+      'Returns the requests held by approval policies, oldest first. A credential limited to environments or names sees only its own requests.',
     query: wire.ListQuery,
     answers: { 200: wire.ApprovalPage },
     filters: ({ status, waiting_for }) => ({ status: status ?? null, isForMe: waiting_for === 'me' }),
@@ -39,7 +39,7 @@ export const approvalRoutes = [
     tag,
     summary: 'Show an approval',
     description:
-      'With wait, the response is held until the approval is decided, or for so many seconds. Whoever made the request needs no scope.',
+      'With wait, the response is held until the approval is decided or the given number of seconds has passed. The requester needs no scope.',
     query: wire.ReadQuery,
     answers: { 200: wire.Approval },
     refusals: ['NOT_FOUND'],
@@ -49,8 +49,8 @@ export const approvalRoutes = [
   decision(
     'approve',
     'Approve a request',
-    'For members in a browser session, confirmed with a passkey in the last five minutes. Each member counts once. The requester, members who are accountable for the requesting credential, and members whom these invited, re-enrolled, promoted or added to the approving team within seven days cannot decide.',
+    'For members in a browser session who confirmed with a passkey in the last five minutes. Each member counts once. The requester and members accountable for the requesting credential cannot decide, nor can members they invited, re-enrolled, promoted or added to the approving team in the last seven days.',
   ),
   decision('reject', 'Reject a request', 'One rejection ends the request.'),
-  decision('cancel', 'Cancel a request', 'For whoever made the request. A pending or approved request can be cancelled until it is used.'),
+  decision('cancel', 'Cancel a request', 'Only for the requester. A pending or approved request can be cancelled until it is used.'),
 ];

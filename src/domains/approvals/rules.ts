@@ -1,4 +1,4 @@
-// The rules of approvals, without I/O: which status one has at a time.
+// The status of an approval at a given time. Pure.
 import type { ApprovalRow, ApprovalStatus } from '../../db/schema';
 
 export const statuses = ['pending', 'approved', 'rejected', 'cancelled', 'used', 'expired'] as const satisfies readonly (
@@ -7,6 +7,6 @@ export const statuses = ['pending', 'approved', 'rejected', 'cancelled', 'used',
 )[];
 export type Status = (typeof statuses)[number];
 
-/** The status of an approval at a time: what waits, to be decided or to be used, expires by time alone. */
+/** The status of an approval at a given time. A pending or approved request expires without being written. */
 export const statusOf = ({ status, expires_at }: ApprovalRow, now: number): Status =>
   (status === 'pending' || status === 'approved') && expires_at <= now ? 'expired' : status;

@@ -1,4 +1,4 @@
-// Approvals on the wire: what deciders see. Never a value.
+// Request and response schemas of approvals. Invariant: they never contain a value.
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import { heldOperations } from '../../db/schema';
@@ -16,7 +16,7 @@ export const ReadQuery = z.strictObject({
     .string()
     .regex(/^(\d|1\d|2[0-5])$/, { error: 'must be a number of seconds from 0 to 25' })
     .optional()
-    .openapi({ description: 'Seconds, up to 25, for which the response waits while the approval is pending.', example: '25' }),
+    .openapi({ description: 'How many seconds to wait for a decision while the approval is pending, up to 25.', example: '25' }),
 });
 
 const Decision = z.object({ member_id: z.string(), name: z.string().nullable(), decision: z.enum(['approve', 'reject']), time: Time });
@@ -26,12 +26,12 @@ export const Approval = z
     id: z.string().openapi({ example: exampleId('approval') }),
     status: z.enum(statuses).openapi({
       description:
-        'pending: waits to be decided. approved: the request can be repeated with Approval-Id until expires_at. used: it was. expired: nobody decided or used it in time.',
+        'pending: waiting for a decision. approved: the request can be repeated with Approval-Id until expires_at. used: it was repeated. expired: it was not decided or used in time.',
     }),
     operation: z.enum(heldOperations),
     action: z.string().openapi({ description: 'The action, as in the audit log.', example: 'secret.read' }),
     summary: z.string().openapi({ description: 'What the request asks for, in a sentence.' }),
-    required: z.int().openapi({ description: 'How many members have to approve.' }),
+    required: z.int().openapi({ description: 'How many members must approve.' }),
     approvals: z.array(z.object({ member_id: z.string(), time: Time })),
     decisions: z.array(Decision),
     policies: z
@@ -51,13 +51,13 @@ export const Approval = z
       id: z.string(),
       method: z.string(),
       path: z.string(),
-      digest: z.string().openapi({ description: 'Keyed digest of method, path, query and body.' }),
+      digest: z.string().openapi({ description: 'Keyed digest of the method, path, query and body.' }),
       ip: z.string(),
       place: z.string().nullable(),
       user_agent: z.string().nullable(),
-      reason: z.string().nullable().openapi({ description: 'X-Access-Reason of the request.' }),
+      reason: z.string().nullable().openapi({ description: 'The X-Access-Reason of the request.' }),
     }),
-    may_decide: z.boolean().openapi({ description: 'Whether the calling member may decide it now.' }),
+    may_decide: z.boolean().openapi({ description: 'Whether the calling member can decide it now.' }),
     created_at: Time,
     expires_at: Time,
     ended_at: Time.nullable(),

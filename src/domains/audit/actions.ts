@@ -1,4 +1,4 @@
-// The actions of the audit log, and what each needs.
+// Actions on the audit log and the permissions they need.
 import { bootstrap, emergency, type Needs } from '../../auth/actions';
 
 export const actions = {

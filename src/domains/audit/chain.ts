@@ -1,28 +1,28 @@
-// The hash chain of the audit log, checked entry by entry. Pure. Invariant: an entry counts only if it follows the one before it, by its
-// sequence and by hash, and its own hash is that of its contents; behind a stretch that is known to be lost the chain begins anew.
+// Checks the hash chain of the audit log entry by entry. Pure. Invariant: an entry is accepted only if its sequence and prev_hash follow
+// the previous entry and its own hash matches its contents. After a known gap the chain starts again.
 import { type Entry, genesis, hashOf } from '../../gate/audit-log';
 import type { Missing } from '../../gate/missing-entries';
 
-/** Where a check of the chain stands: from which sequence on, and which hash comes before it (null where it is not known yet). */
+/** Where a check continues: the next sequence, and the hash before it (null if not known yet). */
 export interface Position {
   from: number;
   hash: string | null;
 }
 
 export interface Chain {
-  /** The sequence that comes next, and the hash before it. */
+  /** The next sequence and the hash before it. */
   position(): Position;
-  /** Takes the next entry; false where it does not follow. */
+  /** Takes the next entry; returns false if it does not follow. */
   take(entry: Entry): boolean;
-  /** Goes on behind a lost stretch, if one begins here. */
+  /** Skips a known gap, if one begins here. */
   skip(): void;
-  /** Lost stretches that were passed. */
+  /** The gaps that were skipped. */
   missing: Missing[];
-  /** The hashes of the entries that were taken. */
+  /** The hashes of the accepted entries, by sequence. */
   hashes: Map<number, string>;
 }
 
-/** `begins`: the first entry is where the log begins, whatever its sequence. */
+/** `begins`: the first entry is the start of the log, regardless of its sequence. */
 export function chainFrom(org: string, { from, hash: before }: Position, lost: readonly Missing[], begins = false): Chain {
   let [expected, hash, isBegun] = [from, before, !begins];
   const missing: Missing[] = [];

@@ -1,5 +1,5 @@
-// Signed checkpoints of the audit log: the job that signs them, and what outsiders get: the list, and the public key. Invariant: the key is in the
-// Worker alone; what it signs is what the gate states.
+// Signed checkpoints of the audit log: the signing job, the list and the public key. Invariant: the private key exists only in the Worker,
+// which signs only what the gate states.
 import { and, desc, eq, lt } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { pem } from '../../crypto/pem';
@@ -12,10 +12,10 @@ import type { Signed } from './gate/checkpoints';
 import { checkpointKey } from './signing';
 import { checkpointOut } from './wire';
 
-/** Checkpoints that one query of a stream gives. */
+/** Checkpoints per query of a stream. */
 const PER_PART = 1000;
 
-/** Signs what the gate wants signed, a batch at a time. A repeat signs the same again. */
+/** Signs the waiting statements in batches. A repeat produces the same signatures. */
 export async function signCheckpoints({ org, keys, ask }: JobContext): Promise<void> {
   const key = await checkpointKey(keys.checkpoint);
   for (;;) {
@@ -28,7 +28,7 @@ export async function signCheckpoints({ org, keys, ask }: JobContext): Promise<v
   }
 }
 
-/** Checkpoints older than a sequence, newest first. They are shown as D1 has them: whoever uses one checks its signature. */
+/** Checkpoints older than a sequence, newest first, unchanged from D1: consumers verify the signatures. */
 export async function checkpointsOn(context: RenderContext, before: number | null, limit: number) {
   context.trace.d1_calls++;
   const rows = await drizzle(context.env.DB)
@@ -41,14 +41,14 @@ export async function checkpointsOn(context: RenderContext, before: number | nul
   return { items: page.map(checkpointOut), next: rows.length > limit ? (page.at(-1)?.sequence ?? null) : null };
 }
 
-/** All checkpoints, newest first, one a line. */
+/** All checkpoints, newest first, one per line. */
 export function streamCheckpoints(context: RenderContext, from: number | null): Response {
   const encoder = new TextEncoder();
   let before = from;
   let isFirst = true;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // A caller who has ended meanwhile gets no more.
+      // A caller revoked in the meantime gets no more.
       if (!isFirst && (await context.further({ further: true })).kind !== 'ok') return controller.error(new Error('no longer allowed'));
       isFirst = false;
       const { items, next } = await checkpointsOn(context, before, PER_PART);

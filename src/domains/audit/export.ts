@@ -1,5 +1,6 @@
-// The export of what is past retention: entries from the cut on, oldest first, one a line, and last the signed checkpoint at which they end.
-// Invariants: an export that reaches its last line is whole, and its chain was checked; one segment at a time is in memory.
+// Exports the entries past retention: oldest first, one per line, starting after the cut; the last line is the signed checkpoint at which
+// they end. Invariants: an export that reaches its last line is complete, and its chain was checked; at most one segment is in memory at a
+// time.
 import { keysOf, type RenderContext } from '../../http/context';
 import { chainFrom } from './chain';
 import type { ExportPart } from './gate/retention';
@@ -7,7 +8,7 @@ import { checkpointKey } from './signing';
 import { partsFrom } from './verify';
 import { checkpointOut } from './wire';
 
-/** Streams what is past retention; nothing where there is none. */
+/** Streams the entries past retention; the response is empty if there are none. */
 export function streamExport(context: RenderContext, { cut, end, held, missing }: ExportPart): Response {
   const headers = { 'Content-Type': 'application/x-ndjson; charset=utf-8' };
   if (!end) return new Response('', { headers });
@@ -19,7 +20,7 @@ export function streamExport(context: RenderContext, { cut, end, held, missing }
   const broken = (sequence: number) => new Error(`the audit log is not intact at entry ${sequence}`);
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // A caller who has ended meanwhile gets no more: the stream breaks off, so that nobody takes it for whole.
+      // A caller revoked in the meantime gets no more. The stream fails, so the client cannot mistake it for complete.
       if ((await context.further({ further: true })).kind !== 'ok') return controller.error(new Error('no longer allowed'));
       const { done, value } = await parts.next();
       if (!done) {

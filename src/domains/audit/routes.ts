@@ -1,4 +1,4 @@
-// The audit log over HTTP.
+// HTTP routes of the audit log.
 import type { z } from '@hono/zod-openapi';
 import { toCursor } from '../../db/page';
 import type { Filter } from '../../gate/audit-log';
@@ -31,7 +31,7 @@ const filterOf = ({ actor, action, resource, outcome, from, to }: Query): Filter
 const before = ({ cursor }: { cursor?: string }) => (cursor === undefined ? null : Number(cursor));
 const limitOf = (query: Query) => (query.format === 'ndjson' ? 1000 : (query.limit ?? 50));
 
-/** `from:hash`, as the cursor of a check spells it. */
+/** Parses the cursor of a check: `from:hash`. */
 const positionOf = (cursor: string | undefined) => {
   const [from, hash] = (cursor ?? '1').split(':');
   return { from: Number(from), hash: hash || null };
@@ -45,7 +45,7 @@ export const auditRoutes = [
     tag: 'Audit log',
     summary: 'Read the audit log',
     description:
-      'Returns entries, newest first. Every request with a credential of the organisation has an entry. Entries form a hash chain and never change. A credential that is limited to environments or names sees its own entries and those about resources that it can reach.',
+      'Returns entries, newest first. Every request with a credential of the organisation has an entry. Entries form a hash chain and never change. A credential limited to environments or names sees its own entries and those about resources it can reach.',
     query: wire.AuditQuery,
     answers: { 200: wire.AuditPage },
     alsoAs: ['application/x-ndjson'],
@@ -83,7 +83,7 @@ export const auditRoutes = [
     tag: 'Audit log',
     summary: 'List signed checkpoints of the audit log',
     description:
-      'Returns checkpoints, newest first. A checkpoint is a signature over the sequence and the hash of an entry. It is made when a segment closes, and every ten minutes while there are new entries. Whoever keeps a checkpoint notices when the log is changed or cut off later.',
+      'Returns checkpoints, newest first. A checkpoint is a signature over the sequence and the hash of an entry. Checkpoints are signed when a segment closes, and every ten minutes while there are new entries. Keep checkpoints outside the service to detect if the log is later changed or truncated.',
     query: wire.CheckpointQuery,
     answers: { 200: wire.CheckpointPage },
     alsoAs: ['application/x-ndjson'],
@@ -111,7 +111,7 @@ export const auditRoutes = [
     tag: 'Audit log',
     summary: 'Export the audit log entries that are past retention',
     description:
-      'Streams the entries, oldest first, one per line. The last line is `{ "checkpoint": { … } }`: the signed checkpoint at which they end. An export without this line was cut off. The response is empty if no entries are past retention.',
+      'Streams the entries, oldest first, one per line. The last line is `{ "checkpoint": { … } }`: the signed checkpoint of the last entry. An export without this line is incomplete. The response is empty if no entries are past retention.',
     answers: { 200: wire.ExportLine },
     alsoAs: ['application/x-ndjson'],
     prepare: () => ({ input: { further: false } }),
@@ -122,9 +122,9 @@ export const auditRoutes = [
     path: `${exportPath}/confirm`,
     action: 'audit.export_confirm',
     tag: 'Audit log',
-    summary: 'Confirm an export, so that its entries can be deleted',
+    summary: 'Confirm an export so that its entries can be deleted',
     description:
-      'Needed if audit_retention_days of the organisation is set: then entries past retention are deleted only after their export is confirmed. Check the export with `npm run audit:verify` and store it first. Safe to repeat.',
+      'Required if the organisation sets audit_retention_days: entries past retention are then deleted only after their export is confirmed. First check the export with `npm run audit:verify` and store it. Safe to repeat.',
     body: { schema: wire.ExportConfirmation },
     answers: { 200: wire.ExportConfirmed },
     refusals: ['CONFLICT'],
@@ -134,9 +134,9 @@ export const auditRoutes = [
     path: '/orgs/{org_id}/secrets/{id}/readers',
     action: 'audit.readers',
     tag: 'Audit log',
-    summary: 'List who read a secret last',
+    summary: 'List the readers of a secret',
     description:
-      'Returns the credentials and members that read the secret, the last reader first, so that you see who is affected before you rotate it. The session tokens of an API key count as one reader. A request that was answered with 304 counts as a read. For a bulk read, names are compared with the prefix of the request.',
+      'Returns the credentials and members that have read the secret, most recent first. Use it to see who is affected before you rotate the secret. The session tokens of an API key count as one reader. A 304 response counts as a read. A bulk read counts if the name starts with the prefix of the request.',
     answers: { 200: wire.ReaderPage },
     refusals: ['NOT_FOUND'],
     named: ({ params }) => ({ secret: params.id as string }),
@@ -147,7 +147,7 @@ export const auditRoutes = [
     action: 'audit.archive',
     tag: 'Audit log',
     summary: 'Move the newest audit log entries to the database',
-    description: '`npm run backup` calls it, so that the backup contains every entry up to that time. Safe to repeat.',
+    description: '`npm run backup` calls it so that the backup contains every entry written so far. Safe to repeat.',
     answers: { 200: wire.Archived },
   }),
 ];

@@ -1,5 +1,5 @@
-// Reading the audit log over both its places: the newest entries from the gate, the rest from segments in D1, opened only where the
-// sets beside them say that a filter may match. Invariant: one segment at a time is in memory, however long the log is.
+// Reads the audit log from both places: the newest entries from the gate, the rest from segments in D1. A segment is opened only if its
+// indexed sets may match the filter. Invariant: at most one segment is in memory at a time.
 
 import { and, desc, eq, gt, gte, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
@@ -12,12 +12,12 @@ import type { RenderContext } from '../../http/context';
 import type { AuditPart } from './gate/operations';
 import { shows } from './view';
 
-/** Segments that one request opens, of a thousand entries or 2 MB each. */
+/** The most segments that one request opens, of up to 1,000 entries or 2 MB each. */
 const MOST_OPENED = 10;
 
 export interface Slice {
   items: Entry[];
-  /** Sequence before which to go on, or null at the end. */
+  /** Pass this sequence for the next page; null at the end. */
   next: number | null;
 }
 
@@ -44,7 +44,7 @@ export async function readSegment(segment: Pick<SegmentRow, 'entries'>): Promise
   }
 }
 
-/** Goes on from what the gate gave: to the rest that lies there, and into the segments, until the page is full. */
+/** Continues after the gate's first part: through the rest of the gate's entries and then the segments, until the page is full. */
 export async function readOn(
   context: RenderContext,
   first: AuditPart,
@@ -67,10 +67,10 @@ export async function readOn(
   return at <= 1 ? { items, next: null } : readSegments(context, part, filter, at, limit, items);
 }
 
-/** Fills a page from the segments that are older than a sequence. */
+/** Fills a page from segments older than a sequence. */
 async function readSegments(
   context: RenderContext,
-  // A gate of the release before says nothing of a cut.
+  // A gate of the previous release does not send a cut.
   { view, held, cut = 0 }: AuditPart,
   filter: Filter,
   before: number,
@@ -79,7 +79,7 @@ async function readSegments(
 ): Promise<Slice> {
   const isShown = (entry: Entry) => matches(entry, filter) && shows(view, entry);
   let at = before;
-  /** Takes entries that come before `at`, newest first; answers whether the page is full. */
+  /** Takes entries older than `at`, newest first. Returns whether the page is full. */
   const take = (entries: Entry[]): boolean => {
     for (const entry of entries) {
       if (entry.sequence >= at || !isShown(entry)) continue;
@@ -101,7 +101,7 @@ async function readSegments(
   return { items, next: at };
 }
 
-/** The newest segment older than a sequence that may hold what a filter looks for. */
+/** The newest segment older than a sequence that may match the filter. */
 async function segmentBefore(context: RenderContext, filter: Filter, cut: number, before: number): Promise<SegmentRow | null> {
   const has = (column: SQLWrapper, value: string | undefined): SQL | undefined =>
     value === undefined ? undefined : sql`exists (select 1 from json_each(${column}) where json_each.value = ${value})`;
@@ -131,7 +131,7 @@ async function segmentBefore(context: RenderContext, filter: Filter, cut: number
   return segment ?? null;
 }
 
-/** All entries that match, newest first, one a line, read part by part while the receiver takes them. */
+/** All matching entries, newest first, one per line. Parts are read only as the client consumes them. */
 export function streamOf(context: RenderContext, first: Slice, filter: Filter): Response {
   const encoder = new TextEncoder();
   let slice = first;
@@ -141,7 +141,7 @@ export function streamOf(context: RenderContext, first: Slice, filter: Filter): 
       if (slice.next === null) return controller.close();
       const before = slice.next;
       const outcome = await context.further({ filter, before, limit: 1001, further: true });
-      // A caller who has ended meanwhile gets no more: the stream breaks off, so that nobody takes it for whole.
+      // A caller revoked in the meantime gets no more. The stream fails, so the client cannot mistake it for complete.
       if (outcome.kind !== 'ok') return controller.error(new Error('no longer allowed'));
       slice = await readOn(context, outcome.data as AuditPart, filter, before, 1000);
     },

@@ -1,5 +1,5 @@
-// The key of an organisation that signs checkpoints of its audit log: Ed25519 (RFC 8032), from a seed that is derived from the organisation's
-// key. Invariants: nothing of it is stored; it signs nothing but checkpoints; the same statement has the same signature.
+// The key that signs an organisation's audit checkpoints: Ed25519 (RFC 8032), from a seed derived from the organisation's key. Invariants:
+// the key is never stored; it signs only checkpoints; the same statement always has the same signature.
 import canonicalize from 'canonicalize';
 import { calculateJwkThumbprint } from 'jose';
 import { concat, fromBase64, toBase64, utf8 } from '../../crypto/bytes';
@@ -24,17 +24,17 @@ export interface CheckpointKey {
   isGenuine(checkpoint: CheckpointRow): Promise<boolean>;
 }
 
-/** PKCS #8 of an Ed25519 key (RFC 8410), before the 32 bytes of its seed. */
+/** PKCS #8 prefix of an Ed25519 private key (RFC 8410), before its 32-byte seed. */
 const PKCS8 = Uint8Array.from([0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20]);
 const ED25519 = { name: 'Ed25519' };
 
-/** What is signed: the canonical JSON (RFC 8785) of a checkpoint. */
+/** The signed message: the canonical JSON (RFC 8785) of a checkpoint. */
 const messageOf = (org: string, { sequence, hash, time }: Statement): Uint8Array =>
   utf8(canonicalize({ org, sequence, hash, time: new Date(time).toISOString() }) as string);
 
 const known = new WeakMap<Uint8Array, Promise<CheckpointKey>>();
 
-/** The key of a seed. */
+/** The key for a seed. */
 export function checkpointKey(seed: Uint8Array): Promise<CheckpointKey> {
   const made = known.get(seed) ?? importKey(seed);
   known.set(seed, made);
@@ -58,7 +58,7 @@ async function importKey(seed: Uint8Array): Promise<CheckpointKey> {
         // safety: checkpoint-signature-checked
         return key_id === id && bytes !== null && (await crypto.subtle.verify(ED25519, verifying, bytes, messageOf(org_id, statement)));
       } catch {
-        // A time that is none, or a text where a number belongs.
+        // The time is invalid, or a field has the wrong type.
         return false;
       }
     },

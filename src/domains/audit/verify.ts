@@ -1,5 +1,5 @@
-// Checking the audit log part by part: every hash is made anew, and compared with the checkpoints that were signed of it. Invariants: the first
-// fault is named; what retention has cut off is no fault, what anybody else has taken away is one.
+// Verifies the audit log part by part: recalculates every hash and compares it with the signed checkpoints. Invariants: the response names
+// the first fault; entries deleted by retention are not a fault, entries missing for any other reason are.
 import { and, asc, eq, gt, gte, lt, lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { auditCheckpoints, auditSegments, type CheckpointRow } from '../../db/schema';
@@ -11,10 +11,10 @@ import { MOST_CHECKPOINTS, type VerifyPart } from './gate/operations';
 import { readSegment } from './service';
 import { type CheckpointKey, checkpointKey } from './signing';
 
-/** Segments that one request opens, of a thousand entries or 2 MB each. */
+/** The most segments that one request opens, of up to 1,000 entries or 2 MB each. */
 const MOST_OPENED = 10;
 
-/** What is wrong: an entry with the chain; or a checkpoint that was altered, is gone, says otherwise than the chain, or is ahead of it. */
+/** What is wrong: an entry breaks the chain, or a checkpoint was altered, is missing, contradicts the chain or is ahead of it. */
 export type Fault = 'entry' | 'checkpoint_altered' | 'checkpoint_missing' | 'checkpoint_differs' | 'cut_off';
 
 interface Broken {
@@ -23,7 +23,7 @@ interface Broken {
   reason: Fault;
 }
 
-/** A lost stretch, and through which sequence a checkpoint says that it existed. */
+/** A gap, and the highest sequence in it that a checkpoint confirms. */
 type Lost = Missing & { confirmed_through: number | null };
 
 export interface Verdict {
@@ -31,15 +31,15 @@ export interface Verdict {
   checked_from: number;
   checked_to: number;
   head: { sequence: number; hash: string };
-  /** Checkpoints that the entries of this part agree with. */
+  /** Checkpoints that match the entries of this part. */
   checkpoints: number;
   next: Position | null;
   broken?: Broken;
-  /** Lost stretches within this part: the chain is checked from behind them on. */
+  /** Gaps within this part; the chain is checked again after each. */
   missing: Lost[];
 }
 
-/** Checks the next part of the chain: some segments, or what lies in the gate. */
+/** Verifies the next part of the chain: several segments, or the entries in the gate. */
 export async function verifyOn(context: RenderContext, part: VerifyPart, asked: Position): Promise<Verdict> {
   const { head, cut, from } = part;
   const isAtCut = cut !== null && from === cut.sequence + 1;
@@ -49,7 +49,7 @@ export async function verifyOn(context: RenderContext, part: VerifyPart, asked: 
   const faults = [await walk(context, part, chain, start.from)];
   const walked = chain.position();
   const isAtEnd = walked.from > head.sequence;
-  // Entries can be there without following, and the head without its entries.
+  // All entries present may follow each other and still not reach the head.
   if (!faults[0] && isAtEnd && walked.hash !== null && walked.hash !== head.hash)
     faults.push({ sequence: head.sequence, id: null, reason: 'entry' });
   if (!faults[0] && !isAtEnd && walked.from === start.from) faults.push({ sequence: walked.from, id: null, reason: 'entry' });
@@ -65,7 +65,7 @@ export async function verifyOn(context: RenderContext, part: VerifyPart, asked: 
   };
 }
 
-/** Takes the entries of this part, and goes on behind a lost stretch; answers the first that does not follow. */
+/** Takes the entries of this part and skips known gaps. Returns the first entry that does not follow. */
 async function walk(context: RenderContext, part: VerifyPart, chain: Chain, from: number): Promise<Broken | null> {
   for await (const { sequence, entries } of partsFrom(context, part, from)) {
     if (!entries) return { sequence, id: null, reason: 'entry' };
@@ -76,7 +76,7 @@ async function walk(context: RenderContext, part: VerifyPart, chain: Chain, from
   return null;
 }
 
-/** Entries from a sequence on, oldest first, a part at a time; null for a segment that cannot be read. */
+/** Entries from a sequence on, oldest first, one part at a time; null for an unreadable segment. */
 export async function* partsFrom(
   context: RenderContext,
   part: Pick<VerifyPart, 'oldest' | 'entries' | 'held'>,
@@ -98,7 +98,7 @@ export async function* partsFrom(
 
 const oneOf = (entry: Entry) => ({ sequence: entry.sequence, entries: [entry] });
 
-/** The segment that holds a sequence, or the next one after it. */
+/** The segment that contains a sequence, or the next one after it. */
 async function segmentFrom(context: RenderContext, at: number, oldest: number) {
   context.trace.d1_calls++;
   const [segment] = await drizzle(context.env.DB)
@@ -110,7 +110,7 @@ async function segmentFrom(context: RenderContext, at: number, oldest: number) {
   return segment ?? null;
 }
 
-/** Compares the checkpoints in D1 with the part of the chain that was walked, and with what the gate says that there has to be. */
+/** Compares the checkpoints in D1 with the verified part of the chain and with those that the gate says must exist. */
 async function compare(context: RenderContext, part: VerifyPart, chain: Chain, from: number, isAtEnd: boolean) {
   const { from: after } = chain.position();
   const key = await checkpointKey(keysOf(context).checkpoint);
@@ -140,7 +140,7 @@ async function faultOf(key: CheckpointKey, row: CheckpointRow, chain: Chain): Pr
   return hash !== undefined && hash !== row.hash ? 'checkpoint_differs' : null;
 }
 
-/** A checkpoint that the gate had stored, and that D1 does not hold. */
+/** A checkpoint that the gate stored and D1 no longer has. */
 function absentOf({ checkpoints }: VerifyPart, rows: CheckpointRow[], from: number, to: number): Broken | null {
   const there = new Set(rows.map(({ sequence }) => sequence));
   // safety: checkpoint-deletion-noticed
@@ -148,7 +148,7 @@ function absentOf({ checkpoints }: VerifyPart, rows: CheckpointRow[], from: numb
   return gone === undefined ? null : { sequence: gone, id: null, reason: 'checkpoint_missing' };
 }
 
-/** A checkpoint of an entry that is newer than the newest: entries have been cut off. */
+/** A checkpoint newer than the newest entry: the log was truncated. */
 async function aheadOf(context: RenderContext, { head, now }: VerifyPart, key: CheckpointKey): Promise<Broken | null> {
   context.trace.d1_calls++;
   const rows = await drizzle(context.env.DB)

@@ -1,5 +1,5 @@
-// What a caller may see of the audit log. Pure. Invariant: a caller who is limited to environments or names sees the entries of what it
-// reaches and its own, and nothing else; an entry that does not say what it concerns is not shown.
+// Which audit entries a caller may see. Pure. Invariant: a caller limited to environments or names sees only its own entries and those
+// about secrets that it can reach; an entry that does not name its subject is not shown.
 import { type Caller, type PermissionSet, reachesAll } from '../../auth/authorize';
 import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
@@ -7,13 +7,13 @@ import { type Entry, LOOKED_AT } from '../../gate/audit-log';
 
 const SCOPE = 'audit:read';
 
-/** The ids whose entries are the caller's own, and the places that it reaches. Environments are slugs, as entries spell them. */
+/** The ids whose entries are the caller's own, and the places that the caller can reach. Environments are slugs, as in entries. */
 export interface View {
   own: string[];
   places: { environments: string[] | null; secrets: readonly string[] | null }[];
 }
 
-/** What a caller sees; null for everything. `slugOf` says how entries spell an environment. */
+/** What the caller can see; null for everything. `slugOf` maps an environment id to the slug that entries use. */
 export function viewOf(caller: Caller, slugOf: (environment: string) => string): View | null {
   if (reachesAll(caller, [SCOPE])) return null;
   const places = caller.permissions
@@ -22,17 +22,17 @@ export function viewOf(caller: Caller, slugOf: (environment: string) => string):
   return { own: [caller.id, caller.credential], places };
 }
 
-/** Steps of comparing names with patterns that one call of the gate may take; a name has 255 characters. */
+/** The most matching steps for one gate call; a name has up to 255 characters. */
 const MOST_STEPS = 4_000_000;
 const LONGEST = 255;
 
-/** How many entries one call of the gate may look at: the fewer, the more patterns a view has. */
+/** How many entries one gate call may examine: fewer for a view with more patterns. */
 export function mostLookedAt(view: View | null): number {
   const patterns = view?.places.flatMap(({ secrets }) => secrets ?? []) ?? [];
   return Math.max(1, Math.min(LOOKED_AT, Math.floor(MOST_STEPS / (LONGEST * Math.max(1, widthOf(patterns))))));
 }
 
-/** Whether an entry is shown in a view. */
+/** Whether the view includes an entry. */
 export function shows(view: View | null, { actor, environment, resource_name }: Entry): boolean {
   if (view === null || [actor.id, actor.parent_id].some((id) => id !== null && view.own.includes(id))) return true;
   if (environment === null) return false;

@@ -1,4 +1,4 @@
-// The audit log on the wire.
+// Request and response schemas of the audit log.
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { CheckpointRow } from '../../db/schema';
@@ -34,7 +34,7 @@ export const AuditEntry = z
     sequence: z.int(),
     format: z.int().optional().openapi({
       description:
-        'How hash is made. 2: over canonical JSON. Absent from entries of releases before 0.5.0: over compact JSON in the order of their fields.',
+        'How hash is calculated. 2: over canonical JSON. Absent in entries written before 0.5.0: over compact JSON in field order.',
       example: 2,
     }),
     time: Time,
@@ -42,17 +42,17 @@ export const AuditEntry = z
     action: z.string().openapi({
       example: 'secret.read',
       description:
-        'What was done. integrity.alarm is written by the system when stored data was altered or is missing (an integrity violation): reason names the event, request_id the request that found it. audit.missing is written by the system once after an upgrade, if earlier releases have noted lost entries.',
+        'What was done. The system writes integrity.alarm when stored data was altered or is missing (an integrity violation): reason names the event, request_id the request that detected it. The system writes audit.missing once after an upgrade if earlier releases recorded lost entries.',
     }),
     resource: z.string().nullable(),
     resource_name: z.string().nullable().optional().openapi({
-      description: 'The name of the secret at that time, also if the request was refused or found nothing.',
+      description: 'The name of the secret at that time, even if the request was refused or the secret did not exist.',
       example: 'DATABASE_URL',
     }),
     environment: z.string().nullable(),
     version: z.int().nullable().openapi({
       description:
-        'Version of the secret. For a bulk read, the revision of the environment: the sequence of the last change there. For a confirmed export, the sequence at which it ends.',
+        'Version of the secret. For a bulk read, the revision of the environment: the sequence of its last change. For a confirmed export, the sequence at which the export ends.',
     }),
     reason: z.string().nullable(),
     request_id: z.string(),
@@ -61,35 +61,38 @@ export const AuditEntry = z
     prefix: z.string().optional(),
     patterns: z.array(z.string()).optional().openapi({
       description:
-        'For a bulk read by a caller that is limited to some names: its name patterns. They are repeated once in twelve hours; entries in between hold patterns_digest alone.',
+        'For a bulk read by a caller limited to some names: its name patterns. They are written at least every twelve hours; entries in between have only patterns_digest.',
     }),
     patterns_digest: z.string().optional().openapi({ description: 'SHA-256 of the name patterns as compact JSON.' }),
     withheld: z.array(z.string()).optional().openapi({
       description:
-        'For a bulk read that left out secrets whose reads need approval: their ids. They are repeated once in twelve hours; entries in between, and those of a caller that causes very many, hold withheld_digest alone.',
+        'For a bulk read that left out secrets whose reads need approval: their ids. They are written at least every twelve hours; entries in between, and those of callers with very many of them, have only withheld_digest.',
     }),
     withheld_digest: z.string().optional().openapi({ description: 'SHA-256 of these ids as compact JSON.' }),
     successor: z.string().optional().openapi({ description: 'For a rotation of an API key or a panic: the id of the new API key.' }),
-    share: z.string().optional().openapi({ description: 'For a secret that is shared: the id of the link or the grant.' }),
-    expires_at: Time.nullable().optional().openapi({ description: 'For a change that sets a lifetime: when it ends.' }),
+    share: z.string().optional().openapi({ description: 'For a shared secret: the id of the share link or the grant.' }),
+    expires_at: Time.nullable().optional().openapi({ description: 'For a change that sets an expiry: when it expires.' }),
     former_name: z.string().optional().openapi({ description: 'For a change that renames or deletes a secret: its previous name.' }),
     approval: z.string().optional().openapi({ description: 'The id of the approval that the request used.' }),
-    bypassed_policies: z.array(z.string()).optional().openapi({ description: 'The ids of policies that a break-glass token passed.' }),
+    bypassed_policies: z
+      .array(z.string())
+      .optional()
+      .openapi({ description: 'The ids of the policies that a break-glass token bypassed.' }),
     findings: z.object({ known: z.int(), secrets: z.int(), tokens: z.int() }).optional().openapi({
       description:
-        'For a scan: how many findings are known by their format alone, how many secrets have a value that was found, and how many tokens of this organisation were found.',
+        'For a scan: how many findings were recognised only by their format, how many secrets have a value that was found, and how many tokens of this organisation were found.',
     }),
     file: z
       .object({ format: z.string(), secrets: z.int() })
       .optional()
-      .openapi({ description: 'For a generated file: its format, and of how many secrets it was made.' }),
+      .openapi({ description: 'For a generated file: its format and how many secrets it contains.' }),
     sent: z
       .object({ platform: z.string(), secrets: z.int() })
       .optional()
       .openapi({ description: 'For a sync: the platform that secrets are sent to, and how many.' }),
     names: z.array(z.string()).optional().openapi({
       description:
-        'For a generated file or a sync: the names of its secrets, up to 16 KiB together. Beyond that, prefix and patterns say among which names they are.',
+        'For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them.',
     }),
     imported: z
       .object({
@@ -106,16 +109,16 @@ export const AuditEntry = z
       .optional()
       .openapi({
         description:
-          'For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets that it wrote, as far as they fit, how many names are left out, and the versions that it wrote, by the ids of the secrets.',
+          'For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote (as many as fit), how many names are left out, and the versions it wrote, by secret id.',
       }),
     missing: z
       .array(z.object(Stretch))
       .optional()
-      .openapi({ description: 'After a restore or the loss of a gate: the ranges of sequences that the log has lost.' }),
+      .openapi({ description: 'After a restore or the loss of a gate: the ranges of sequences missing from the log.' }),
     outcome: z.enum(['success', 'denied', 'failed']),
     status: z.int(),
-    count: z.int().openapi({ description: 'How many requests the entry stands for. More than 1 only for requests over the rate limit.' }),
-    emergency: z.boolean().openapi({ description: 'Whether it concerns a break-glass token.' }),
+    count: z.int().openapi({ description: 'How many requests the entry represents. More than 1 only for requests over the rate limit.' }),
+    emergency: z.boolean().openapi({ description: 'Whether a break-glass token is involved.' }),
     prev_hash: z.string().openapi({ description: 'hash of the previous entry.' }),
     hash: z.string().openapi({ description: 'SHA-256 in hexadecimal of the canonical JSON (RFC 8785) of this entry without hash.' }),
   })
@@ -125,7 +128,7 @@ export const AuditPage = pageOf(AuditEntry, 'AuditPage');
 
 export const Archived = z
   .object({
-    archived: z.int().openapi({ description: 'Number of entries that this call moved.', example: 12 }),
+    archived: z.int().openapi({ description: 'Number of entries that this request moved.', example: 12 }),
     head: z.int().openapi({ description: 'Sequence of the newest entry that was moved.', example: 12 }),
   })
   .openapi('Archived');
@@ -133,14 +136,14 @@ export const Archived = z
 export const Verification = z
   .object({
     ok: z.boolean(),
-    checked_from: z.int().openapi({ description: 'Sequence of the first entry that this call checked.' }),
+    checked_from: z.int().openapi({ description: 'Sequence of the first entry that this request checked.' }),
     checked_to: z.int(),
     head: z.object({ sequence: z.int(), hash: z.string() }),
     next: z
       .string()
       .nullable()
-      .openapi({ description: 'Pass it as cursor to check the next part. null when the newest entry was checked.' }),
-    checkpoints: z.int().openapi({ description: 'Signed checkpoints in this part that the entries match.', example: 1 }),
+      .openapi({ description: 'Pass it as cursor to check the next part. null once the newest entry has been checked.' }),
+    checkpoints: z.int().openapi({ description: 'Signed checkpoints in this part that match the entries.', example: 1 }),
     broken: z
       .object({
         sequence: z.int(),
@@ -150,11 +153,11 @@ export const Verification = z
       .optional()
       .openapi({
         description:
-          'The first fault. entry: this entry does not follow the one before it, or its hash is wrong. checkpoint_altered: the signature of the checkpoint of this entry is wrong. checkpoint_missing: it was deleted from the database. checkpoint_differs: the entry is not the one that was signed. cut_off: a checkpoint was signed of a newer entry than the newest.',
+          'The first fault. entry: this entry does not follow the previous one, or its hash is wrong. checkpoint_altered: the signature of the checkpoint for this entry is invalid. checkpoint_missing: the checkpoint was deleted from the database. checkpoint_differs: the entry is not the one that was signed. cut_off: a signed checkpoint is newer than the newest entry.',
       }),
     missing: z.array(z.object({ ...Stretch, confirmed_through: z.int().nullable() })).openapi({
       description:
-        'Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never used again. The chain is checked before and after each range. confirmed_through: a signed checkpoint says that the entries up to this sequence existed.',
+        'Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never reused. The chain is checked before and after each range. confirmed_through: a signed checkpoint confirms that the entries up to this sequence existed.',
       example: [],
     }),
   })
@@ -166,20 +169,20 @@ export const ExportConfirmation = z
       .int()
       .min(1)
       .max(2 ** 52)
-      .openapi({ description: 'sequence of the checkpoint in the last line of the export.' }),
+      .openapi({ description: 'The sequence of the checkpoint in the last line of the export.' }),
     hash: z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits')
-      .openapi({ description: 'hash of the same checkpoint.', example: 'a'.repeat(64) }),
+      .openapi({ description: 'The hash of the same checkpoint.', example: 'a'.repeat(64) }),
   })
   .openapi('ExportConfirmation');
 
 export const ExportConfirmed = z
   .object({
-    exported_through: z.int().openapi({ description: 'Entries up to this sequence are exported, and may be deleted.', example: 12_000 }),
+    exported_through: z.int().openapi({ description: 'Entries up to this sequence are exported and can be deleted.', example: 12_000 }),
     deleted_through: z
       .int()
-      .openapi({ description: 'Entries up to this sequence have been deleted. More follow within minutes.', example: 8000 }),
+      .openapi({ description: 'Entries up to this sequence have been deleted. The rest are deleted within minutes.', example: 8000 }),
   })
   .openapi('ExportConfirmed');
 
@@ -192,9 +195,9 @@ export const Checkpoint = z
   .object({
     org: z.string().openapi({ example: exampleId('org') }),
     sequence: z.int(),
-    hash: z.string().openapi({ description: 'hash of the entry with this sequence.' }),
+    hash: z.string().openapi({ description: 'The hash of the entry with this sequence.' }),
     time: Time,
-    key_id: z.string().openapi({ description: 'Which key signed it: the key_id of `GET /orgs/{org_id}/audit-log/key`.' }),
+    key_id: z.string().openapi({ description: 'The key that signed it: the key_id of `GET /orgs/{org_id}/audit-log/key`.' }),
     signature: z.string().openapi({
       description: 'Ed25519 signature in base64 over the canonical JSON (RFC 8785) of `{ hash, org, sequence, time }`.',
     }),
@@ -229,10 +232,10 @@ export const ExportLine = z.union([AuditEntry, z.object({ checkpoint: Checkpoint
 export const Reader = z
   .object({
     actor: z.object({ kind: z.string(), id: z.string().nullable(), name: z.string().nullable(), parent_id: z.string().nullable() }),
-    via: z.enum(['read', 'bulk']).openapi({ description: 'How it was read last: by itself, or with all values of its environment.' }),
+    via: z.enum(['read', 'bulk']).openapi({ description: 'How it was last read: on its own, or with all values of its environment.' }),
     last_read_at: Time,
     version: z.int().nullable().openapi({
-      description: 'The version that was read last. null if it was a bulk read and the secret has changed since.',
+      description: 'The version last read. null if it was a bulk read and the secret has changed since.',
     }),
     count: z.int().openapi({ description: 'Number of reads.' }),
   })

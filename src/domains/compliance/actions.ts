@@ -1,4 +1,4 @@
-// The actions of compliance, and what each needs.
+// Actions of the compliance report and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,5 +1,5 @@
-// What a compliance report finds, and which controls each finding tells something about. Control titles of ISO/IEC 27001:2022 are those of its
-// Annex A; the Trust Services Criteria have no titles, so theirs here sum the criterion up.
+// The findings of a compliance report and the controls each relates to. Control titles for ISO/IEC 27001:2022 are those of its Annex A. The
+// Trust Services Criteria have no titles; theirs here summarise the criterion.
 
 export const areas = {
   secrets: 'Secrets',
@@ -54,13 +54,13 @@ export const iso27001 = {
 } as const;
 export type Iso27001 = keyof typeof iso27001;
 
-/** In the order in which a report shows them. */
+/** In report order. */
 export const catalogue = {
   'secrets-rotation-overdue': {
     title: 'Secrets overdue for rotation',
     area: 'secrets',
     remedy:
-      'Give each secret a new value with POST /secrets/{id}/rotate, where the secret came from first. Set auto_rotate on secrets whose value this service generates.',
+      'Rotate each secret at its source first, then store the new value with POST /secrets/{id}/rotate. Set auto_rotate on secrets whose value this service generates.',
     soc2: ['CC6.1'],
     iso27001: ['A.5.17', 'A.8.24'],
   },
@@ -74,7 +74,7 @@ export const catalogue = {
   'secrets-expiring': {
     title: 'Secrets that expire soon',
     area: 'secrets',
-    remedy: 'Renew each secret before it expires, or delete it: an expired secret answers 410 to whoever reads it.',
+    remedy: 'Renew each secret before it expires, or delete it. Reading an expired secret returns 410.',
     soc2: ['CC6.1'],
     iso27001: ['A.5.17', 'A.5.9'],
   },
@@ -88,7 +88,7 @@ export const catalogue = {
   'secrets-naming': {
     title: 'Secret names that break a naming policy',
     area: 'secrets',
-    remedy: 'Rename them. New names are checked when they are given; these are older than the policy or than its last change.',
+    remedy: 'Rename them. New names are checked when they are set; these are older than the policy or its last change.',
     soc2: ['CC5.3'],
     iso27001: ['A.5.9'],
   },
@@ -109,7 +109,7 @@ export const catalogue = {
   'credentials-over-scoped': {
     title: 'Over-scoped credentials',
     area: 'credentials',
-    remedy: 'Give each credential only the scopes, environments and names that its program needs, and revoke the wide one.',
+    remedy: 'Give each credential only the scopes, environments and names that its program needs, and revoke the broader one.',
     soc2: ['CC6.1', 'CC6.3'],
     iso27001: ['A.5.15', 'A.8.2', 'A.8.3'],
   },
@@ -121,7 +121,7 @@ export const catalogue = {
     iso27001: ['A.5.16', 'A.8.5'],
   },
   'devices-unassigned': {
-    title: 'Devices that are assigned to nobody',
+    title: 'Devices without an assigned member',
     area: 'people',
     remedy: 'Assign each device to a member, or block or remove it.',
     soc2: ['CC6.1', 'CC6.6'],
@@ -145,14 +145,15 @@ export const catalogue = {
   'emergency-operations': {
     title: 'Panic, containment and recovery',
     area: 'governance',
-    remedy: 'Keep the record of the incident with each operation, and check that what it left to do was done.',
+    remedy: 'Keep the incident record with each operation, and check that its follow-up steps were completed.',
     soc2: ['CC7.3', 'CC7.4'],
     iso27001: ['A.5.25', 'A.5.26'],
   },
   'refused-administration': {
     title: 'Refused administrative requests',
     area: 'audit',
-    remedy: 'Look at who asked and for what: a program with too few scopes, a person without the role, or an attempt to gain more access.',
+    remedy:
+      'Check who sent them and for what: a program with too few scopes, a person without the role, or an attempt to gain more access.',
     soc2: ['CC6.6', 'CC7.2', 'CC7.3'],
     iso27001: ['A.8.3', 'A.8.16'],
   },
@@ -174,7 +175,8 @@ export const catalogue = {
   'delivery-failures': {
     title: 'Webhook and sync failures',
     area: 'delivery',
-    remedy: 'Mend the receiver, enable the webhook with PATCH /webhooks/:id, and send what failed with POST /webhooks/:id/redeliver.',
+    remedy:
+      'Fix the receiver, enable the webhook with PATCH /webhooks/:id, and resend failed deliveries with POST /webhooks/:id/redeliver.',
     soc2: ['CC7.2'],
     iso27001: ['A.8.16'],
   },

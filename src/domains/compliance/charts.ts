@@ -1,15 +1,15 @@
-// The charts of a compliance report: inline SVG without scripts and without inline styles, which its policy refuses. Each says in words what it
-// shows, and each number stands beside its bar, so that nothing depends on colour. Text enters through hono's `html` alone.
+// The charts of a compliance report: inline SVG without scripts or inline styles, which the page's policy forbids. Each chart has a text
+// description, and each number is printed beside its bar, so nothing depends on colour. Text enters only through hono's `html`.
 import { html } from 'hono/html';
 import type { Markup } from '../../http/page';
 
 export interface Bar {
   label: string;
-  /** Stretches of the bar, one after the other: a class of the stylesheet and a number. */
+  /** Segments of the bar, in order, each with a stylesheet class and a number. */
   parts: { name: string; className: string; value: number }[];
 }
 
-/** Widths of a chart, of its labels and of what stands beside its bars. */
+/** Widths of a chart, its labels and the text beside its bars. */
 export interface Shape {
   width: number;
   label: number;
@@ -21,7 +21,7 @@ const [ROW, THICK] = [30, 16];
 
 const total = ({ parts }: Bar) => parts.reduce((sum, { value }) => sum + value, 0);
 
-/** Horizontal bars with a common scale; `saying` is what stands beside a bar, its total unless given. */
+/** Horizontal bars on a common scale; `saying` is the text beside a bar, by default its total. */
 export function bars(
   title: string,
   list: Bar[],
@@ -49,7 +49,7 @@ export function bars(
   return html`<svg viewBox="0 0 ${whole} ${height}" role="img" aria-label="${title}. ${words}.">${list.map(row)}</svg>`;
 }
 
-/** One bar of the whole width, in stretches. */
+/** A single full-width bar, in segments. */
 export function ratio(title: string, parts: Bar['parts']): Markup {
   const all = Math.max(
     1,

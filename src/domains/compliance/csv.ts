@@ -1,5 +1,5 @@
-// The compliance report as CSV (RFC 4180): one row a piece of evidence, and one for a finding without any. Invariant: no cell can become a formula
-// in a spreadsheet, whatever a name or a reason says.
+// The compliance report as CSV (RFC 4180): one row per piece of evidence, and one for a finding without evidence. Invariant: no cell can
+// become a formula in a spreadsheet, regardless of the names and reasons in it.
 import type { Evidence, Finding, Report } from './wire';
 
 const columns = [
@@ -7,10 +7,10 @@ const columns = [
   ...['tested', 'remedy', 'soc2', 'iso27001'],
 ];
 
-/** What a spreadsheet may take for the beginning of a formula, after white space too; full-width forms count in some. */
+/** What a spreadsheet may take for the start of a formula, also after white space; some accept full-width forms. */
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
-/** A cell: always quoted, so that nothing in it ends it. */
+/** A cell, always quoted, so its contents cannot end it. */
 export function cell(value: string | number | boolean | null): string {
   const text = value === null ? '' : String(value);
   // safety: csv-formula-escaped

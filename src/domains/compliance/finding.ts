@@ -1,12 +1,12 @@
-// How a finding is made: a count, the first of what was found, and a status by thresholds. Pure.
+// Builds a finding: a count, the first pieces of evidence and a status by thresholds. Pure.
 import { iso } from '../../http/wire';
 import { catalogue, type FindingId } from './catalogue';
 import type { Evidence, Finding, Status } from './wire';
 
-/** Pieces of evidence that a finding shows. */
+/** The most pieces of evidence in a finding. */
 export const MOST_EVIDENCE = 100;
 
-/** Counts what is found, and keeps the first of it. */
+/** Counts what is found and keeps the first pieces of evidence. */
 export interface Tally {
   readonly count: number;
   readonly evidence: Evidence[];
@@ -29,7 +29,7 @@ export function newTally(): Tally {
   };
 }
 
-/** What was tested and what came of it. */
+/** What was tested, and the result. */
 export interface Outcome {
   status: Status;
   tested: string;
@@ -46,14 +46,14 @@ export function findingOf(id: FindingId, { status, tested, examined, tally, comp
   };
 }
 
-/** The status by how bad what was found is: the first that holds. */
+/** The most severe status that applies. */
 export const statusBy = ({ fail = false, warn = false }: { fail?: boolean; warn?: boolean }): Status =>
   fail ? 'fail' : warn ? 'warn' : 'pass';
 
 /** A number with its noun: `1 secret`, `12 secrets`. */
 export const counted = (n: number, noun: string, plural = `${noun}s`): string => `${n.toLocaleString('en')} ${n === 1 ? noun : plural}`;
 
-/** A time as a sentence says it: to the minute, in UTC. The exact one is among the facts. */
+/** A time in a sentence: to the minute, in UTC. The facts contain the exact time. */
 export const said = (time: number | string): string => {
   const text = typeof time === 'number' ? iso(time) : time;
   return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`;

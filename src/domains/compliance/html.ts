@@ -1,5 +1,5 @@
-// The compliance report as one page: it loads nothing, holds no script, and prints well. Invariant: text enters it through hono's `html` alone,
-// which escapes it, since names, reasons and user agents are whatever somebody wrote.
+// The compliance report as one page: it loads nothing, has no scripts and prints well. Invariant: text enters only through hono's `html`,
+// which escapes it, since names, reasons and user agents are user input.
 import { html } from 'hono/html';
 import { type Markup, page, responseOf } from '../../http/page';
 import { areas } from './catalogue';
@@ -9,7 +9,7 @@ import { type Control, type Evidence, type Finding, frameworks, type Report, typ
 
 const words: Record<Status, string> = { fail: 'Fail', warn: 'Warn', pass: 'Pass', not_applicable: 'Not applicable' };
 const signs: Record<Status, string> = { fail: '✕', warn: '!', pass: '✓', not_applicable: '–' };
-/** The worst first. */
+/** Worst first. */
 const order: readonly Status[] = ['fail', 'warn', 'pass', 'not_applicable'];
 
 const kinds: Record<string, string> = {
@@ -63,19 +63,19 @@ function charts({ findings, inventory }: Report): Markup {
   const credentials = inventory.credentials.map(({ kind, live, without_expiry }) => ({
     label: kinds[kind] ?? kind,
     parts: [
-      { name: 'With an end', className: 'bar', value: live - without_expiry },
-      { name: 'Without', className: 'warn', value: without_expiry },
+      { name: 'With an expiry', className: 'bar', value: live - without_expiry },
+      { name: 'Without an expiry', className: 'warn', value: without_expiry },
     ],
   }));
   const endless = ({ parts: [ending, without] }: Bar) => {
     const all = (ending?.value ?? 0) + (without?.value ?? 0);
-    return without?.value ? `${number(all)} (${number(without.value)} endless)` : number(all);
+    return without?.value ? `${number(all)} (${number(without.value)} without expiry)` : number(all);
   };
   return html`<section aria-labelledby="glance"><h2 id="glance">At a glance</h2>
 <div class="charts">
 <figure class="wide"><figcaption>Findings by area</figcaption>${bars('Findings by area', byArea, wide, said)}</figure>
-<figure><figcaption>Age of current values <small>Active secrets, by the days since their last new value</small></figcaption>${bars('Age of current values', ages, narrow)}</figure>
-<figure><figcaption>Live credentials <small>By kind, and how many of them have no end</small></figcaption>${bars('Live credentials', credentials, narrow, endless)}</figure>
+<figure><figcaption>Age of current values <small>Active secrets, by days since their value last changed</small></figcaption>${bars('Age of current values', ages, narrow)}</figure>
+<figure><figcaption>Live credentials <small>By kind, and how many have no expiry</small></figcaption>${bars('Live credentials', credentials, narrow, endless)}</figure>
 </div></section>`;
 }
 
@@ -105,7 +105,7 @@ function evidenceTable({ evidence, count }: Finding): Markup | null {
   if (evidence.length === 0) return null;
   return html`<div class="scroll" tabindex="0"><table class="evidence"><thead><tr><th scope="col" class="what">What</th><th scope="col" class="at">Time (UTC)</th><th scope="col">Evidence</th></tr></thead>
 <tbody>${evidence.map(evidenceRow)}</tbody></table></div>
-${count > evidence.length ? html`<p class="more">The first ${number(evidence.length)} of ${number(count)}.</p>` : null}`;
+${count > evidence.length ? html`<p class="more">Showing the first ${number(evidence.length)} of ${number(count)}.</p>` : null}`;
 }
 
 function details({ findings }: Report): Markup {
@@ -160,7 +160,7 @@ function inventory({ inventory: { secrets, credentials, members, devices, polici
   ])}</div>
 </div>
 <h4>Credentials</h4>
-<div class="scroll"><table><thead><tr><th scope="col">Kind</th><th scope="col" class="n">Live</th><th scope="col" class="n">Without an end</th><th scope="col" class="n">Unused</th><th scope="col" class="n">Over-scoped</th></tr></thead>
+<div class="scroll"><table><thead><tr><th scope="col">Kind</th><th scope="col" class="n">Live</th><th scope="col" class="n">Without an expiry</th><th scope="col" class="n">Unused</th><th scope="col" class="n">Over-scoped</th></tr></thead>
 <tbody>${credentials.map((one) => html`<tr><td>${kinds[one.kind] ?? one.kind}</td><td class="n">${number(one.live)}</td><td class="n">${number(one.without_expiry)}</td><td class="n">${number(one.unused)}</td><td class="n">${number(one.over_scoped)}</td></tr>`)}</tbody></table></div>
 <h4>Audit log</h4>
 <table><tbody>
@@ -172,7 +172,7 @@ function inventory({ inventory: { secrets, credentials, members, devices, polici
 }
 
 const method = (): Markup => html`<section aria-labelledby="method"><h2 id="method">About this report</h2>
-<div class="notes"><p>Secrets, credentials, members and devices are reported as they were while the report was made. What comes from the audit log and from approvals is of the period.</p>
+<div class="notes"><p>Secrets, credentials, members and devices are reported as they were when the report was created. Data from the audit log and approvals covers the period.</p>
 <p>Each finding says what exactly was tested, with its thresholds, and shows the first 100 pieces of evidence with their total number. Session tokens and browser sessions are counted, and not tested one by one.</p>
 <p>A status says whether these tests held. It is evidence for an auditor, and no attestation: controls need more than what a secrets manager can see. The titles of the SOC 2 criteria are summaries.</p>
 <p>The report holds no values of secrets and no tokens.</p></div></section>`;

@@ -1,15 +1,15 @@
-// Which entries of the audit log a compliance report looks at. Pure, and decided alike in the gate and for closed segments.
+// Which audit entries a compliance report examines. Pure; the gate and the walk over closed segments use the same rules.
 import type { Entry } from '../../gate/audit-log';
 
-/** Actions that leave no organisation as it was, or that only an emergency asks for. */
+/** Actions that change an organisation profoundly or that only an emergency calls for. */
 export const emergencyActions = ['org.adopt', 'org.panic', 'org.recover', 'credential.contain'] as const;
 export const ALARM = 'integrity.alarm';
 export const ISSUE = 'break_glass.create';
 
-/** Actions of which every entry counts, besides all that a break-glass token does. */
+/** Actions of which every entry counts, in addition to everything that a break-glass token does. */
 export const rareActions: readonly string[] = [...emergencyActions, ALARM, ISSUE];
 
-/** What administrative actions begin with: those on people, credentials, rules and the organisation itself. */
+/** Prefixes of administrative actions: on members, credentials, policies and the organisation itself. */
 export const administrative: readonly string[] = [
   ...['org.', 'environment.', 'member.', 'passkey.', 'team.', 'team_member.', 'grant.', 'api_key.', 'access_token.', 'agent.'],
   ...['provider_token.', 'break_glass.', 'credential.', 'policy.', 'approval.', 'device.', 'audit.', 'compliance.'],
@@ -17,7 +17,7 @@ export const administrative: readonly string[] = [
 
 export const isByBreakGlass = ({ actor }: Entry): boolean => actor.kind === 'break_glass';
 export const isRare = (entry: Entry): boolean => isByBreakGlass(entry) || rareActions.includes(entry.action);
-/** What waits for approval is held and not refused. */
+/** A request that waits for approval is held, not refused. */
 export const isRefusedAdministration = ({ status, action, approval }: Entry): boolean =>
   status === 403 && approval === undefined && administrative.some((prefix) => action.startsWith(prefix));
 export const isOfInterest = (entry: Entry): boolean => isRare(entry) || isRefusedAdministration(entry);

@@ -1,6 +1,6 @@
-// Walking the audit log for a compliance report: newest first, the gate's entries and then closed segments, of which only those are opened whose
-// sets say that they may hold what is looked for. Invariants: one segment at a time is in memory; a walk opens a bounded number; what it did not
-// open or could not read is said.
+// Walks the audit log for a compliance report: newest first, the gate's entries and then closed segments. A segment is opened only if its
+// indexed sets may match. Invariants: at most one segment is in memory at a time; a walk opens a bounded number of segments; the result
+// says what was not opened or could not be read.
 import { and, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { idStart } from '../../db/ids';
@@ -14,14 +14,14 @@ import type { ChainFacts } from './checks/chain';
 import { administrative, rareActions } from './interest';
 import type { EntriesPart, Overview, Part, Period } from './parts';
 
-/** Asks the gate for a part of the report. */
+/** Requests one part of the report from the gate. */
 export type Parts = <T>(part: Part) => Promise<T>;
 
-/** Segments that one query names, and segments that it gives. */
+/** The most segments that one query names and returns. */
 const [AT_ONCE, OPENED_AT_ONCE] = [1000, 5];
-/** Segments that a walk opens, of a thousand entries each. */
+/** The most segments that a walk opens, of 1,000 entries each. */
 const [MOST_RARE, MOST_REFUSED] = [500, 100];
-/** Entries whose hashes are made anew, and calls for it. */
+/** Entries whose hashes are recalculated, and gate calls for it. */
 const VERIFIED = 10_000;
 const MOST_ROUNDS = 20;
 
@@ -44,7 +44,7 @@ export const rare: Wanted = {
   most: MOST_RARE,
 };
 
-/** Segments with administrative requests; which of them were refused, only their entries say. */
+/** Segments with administrative requests; only their entries say which were refused. */
 export const refused: Wanted = {
   where: some(
     auditSegments.actions,
@@ -53,12 +53,12 @@ export const refused: Wanted = {
   most: MOST_REFUSED,
 };
 
-/** Gives the gate's entries that are of interest, newest first; answers before which sequence the rest lies in D1. */
+/** Passes on the gate's relevant entries, newest first. Returns the sequence below which D1 holds the rest. */
 export async function walkGate(parts: Parts, period: Period, take: (entry: Entry) => void): Promise<number> {
   for (let before: number | null = null; ; ) {
     const part: EntriesPart = await parts<EntriesPart>({ part: 'entries', before, period });
     part.entries.forEach(take);
-    // What moved to D1 meanwhile was given already where it is newer than what was asked for last.
+    // Entries that moved to D1 in the meantime and are newer than the last `before` were already passed on.
     // safety: report-entry-counted-once
     if (part.next === null) return Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest);
     before = part.next;
@@ -66,13 +66,13 @@ export async function walkGate(parts: Parts, period: Period, take: (entry: Entry
 }
 
 export interface Walked {
-  /** Segments that may hold what is looked for, and how many of them were opened. */
+  /** Segments that may match, and how many were opened. */
   segments: number;
   opened: number;
   unreadable: { from: number; to: number }[];
 }
 
-/** Gives the entries of the wanted segments that are older than a sequence, newest first. */
+/** Passes on the entries of matching segments older than a sequence, newest first. */
 export async function walkSegments(
   context: RenderContext,
   { where, most }: Wanted,
@@ -86,7 +86,7 @@ export async function walkSegments(
   const isWithin = ({ time, sequence }: Entry) => sequence < before && Date.parse(time) >= period.from && Date.parse(time) < period.to;
   for (let at = before; ; ) {
     context.trace.d1_calls++;
-    // An index orders what a day's segments are; the sets are looked into for those of the period alone.
+    // An index narrows the segments by time; only those of the period have their sets examined.
     const found = await db
       .select({ first: first_sequence })
       .from(auditSegments)

@@ -1,15 +1,15 @@
-// The parts of a compliance report, as the gate gives them to the Worker. Invariant: a part is bounded in rows, and holds no value, no
-// ciphertext and no hash of a token.
+// The parts of a compliance report, as the gate returns them to the Worker. Invariant: a part is bounded in rows and contains no value,
+// ciphertext or token hash.
 import type { ApprovalRow, CredentialKind, DeviceRow, MemberRow, PolicyRow, SecretRow } from '../../db/schema';
 import type { Entry } from '../../gate/audit-log';
 
-/** A stretch of time in milliseconds: `from` belongs to it, `to` does not. */
+/** A period in milliseconds, including `from` and excluding `to`. */
 export interface Period {
   from: number;
   to: number;
 }
 
-/** What the Worker may ask for. The first is the overview. */
+/** What the Worker can ask for, the overview first. */
 export type Part =
   | { part: 'overview'; from: number | null; to: number | null }
   | { part: 'secrets'; after: string }
@@ -24,12 +24,12 @@ export interface Overview {
   now: number;
   period: Period;
   org: { id: string; name: string };
-  /** Days for which the audit log is kept, where they are set. */
+  /** How many days the audit log is kept, if set. */
   audit_retention_days: number | null;
   policies: PolicyRow[];
   /** The newest entry of the audit log. */
   head: { sequence: number; hash: string };
-  /** Session tokens and browser sessions that are alive by their own rows. */
+  /** Session tokens and browser sessions that are live by their own rows. */
   sessions: number;
   browsers: number;
   webhooks: WebhookFacts[];
@@ -38,12 +38,12 @@ export interface Overview {
 export interface WebhookFacts {
   id: string;
   host: string;
-  /** Why it is disabled; null where it is enabled. */
+  /** Why it is disabled; null if it is enabled. */
   disabled: string | null;
   updated_at: number;
 }
 
-/** Rows in the order of ids; `next` is where to go on. */
+/** Rows in id order; `next` is where the next page starts. */
 export interface Page<T> {
   rows: T[];
   next: string | null;
@@ -55,18 +55,18 @@ export type SecretFacts = Pick<
 > & {
   environment: string;
   generated: boolean;
-  /** When the current version was made. */
+  /** When the current version was created. */
   rotated_at: number;
-  /** When a value was last read; null where no read is known. */
+  /** When a value was last read; null if no read is known. */
   last_read_at: number | null;
 };
 
-/** Secrets that are active, and how many others were passed over. */
+/** Active secrets, and the number of others that were skipped. */
 export interface SecretsPart extends Page<SecretFacts> {
   expired: number;
   revoked: number;
   deleted: number;
-  /** Since when reads are known. */
+  /** Since when reads are recorded. */
   reads_since: number;
 }
 
@@ -76,11 +76,11 @@ export interface CredentialFacts {
   kind: CredentialKind;
   name: string | null;
   scopes: string[];
-  /** Whether it reaches all environments and all names. */
+  /** Whether it can reach all environments and all names. */
   isUnlimited: boolean;
   created_at: number;
   created_by: string;
-  /** The earliest end of it and of those that it ends with. */
+  /** The earliest expiry of it and its lineage. */
   expires_at: number | null;
   last_used_at: number | null;
 }
@@ -111,7 +111,7 @@ export type ApprovalFacts = Pick<
 
 export interface EntriesPart {
   entries: Entry[];
-  /** Before which sequence to ask the gate again, or null: the rest lies in D1. */
+  /** Pass this to the gate for the next part; null if D1 holds the rest. */
   next: number | null;
   /** The oldest sequence that has not moved to D1. */
   oldest: number;

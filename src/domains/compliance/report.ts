@@ -1,5 +1,5 @@
-// Making a compliance report: facts from the gate and from D1, part by part, through checks that keep counts and the first pieces of evidence.
-// Invariant: what is in memory is bounded, however much an organisation holds.
+// Creates a compliance report: facts from the gate and D1, part by part, through checks that keep counts and the first pieces of evidence.
+// Invariant: memory use is bounded regardless of the organisation's size.
 import { unwrap } from '../../gate/outcome';
 import type { RenderContext } from '../../http/context';
 import { iso } from '../../http/wire';
@@ -18,7 +18,7 @@ import type { Control, Finding, Report, Status } from './wire';
 
 const partsOf = (context: RenderContext): Parts => (async (input: Part) => unwrap(await context.further(input)).data) as Parts;
 
-/** Every page of a part, one after the other. */
+/** Reads every page of a part. */
 async function eachPage<P extends Page<unknown>>(ask: (after: string) => Promise<P>, take: (page: P) => void): Promise<void> {
   for (let after: string | null = ''; after !== null; ) {
     const page: P = await ask(after);
@@ -71,7 +71,7 @@ export async function reportOf(context: RenderContext, overview: Overview): Prom
   };
 }
 
-/** What the audit log gives. */
+/** The findings from the audit log. */
 async function logOf(context: RenderContext, parts: Parts, overview: Overview) {
   const { period } = overview;
   const activity = newActivityChecks(period);
@@ -85,23 +85,23 @@ async function logOf(context: RenderContext, parts: Parts, overview: Overview) {
   };
 }
 
-/** How much of the log a walk looked at. */
+/** How much of the log was examined. */
 function coverageOf({ segments, opened, unreadable }: Walked): Coverage {
   const notes = [
-    ...(opened < segments ? [`Only the newest ${opened} of ${segments} closed segments that may hold one were read.`] : []),
+    ...(opened < segments ? [`Only the newest ${opened} of ${segments} closed segments that may contain one were read.`] : []),
     ...(unreadable.length ? [`${unreadable.length} closed segments could not be read.`] : []),
   ];
   return { complete: notes.length === 0, notes: notes.map((note) => ` ${note}`).join('') };
 }
 
-/** Webhooks that were disabled because they are gone or kept failing. */
+/** Webhooks that were disabled because the receiver is gone or deliveries kept failing. */
 function delivery({ webhooks }: Overview): Finding {
   const tally = newTally();
   for (const { id, host, disabled, updated_at } of webhooks)
     if (disabled === 'gone' || disabled === 'failing')
       tally.add(() => ({
         ...{ id, name: host, environment: null, time: iso(updated_at) },
-        detail: disabled === 'gone' ? 'Disabled: the receiver answered 410.' : 'Disabled: no attempt had success for 5 days.',
+        detail: disabled === 'gone' ? 'Disabled: the receiver answered 410.' : 'Disabled: every attempt failed for 5 days.',
         facts: { reason: disabled },
       }));
   return findingOf('delivery-failures', {
@@ -109,7 +109,7 @@ function delivery({ webhooks }: Overview): Finding {
     tested:
       webhooks.length === 0
         ? 'Nothing: no webhooks are configured.'
-        : `${counted(webhooks.length, 'webhook')}: whether they were disabled by failures.`,
+        : `${counted(webhooks.length, 'webhook')}: whether any was disabled after failures.`,
     ...{ examined: webhooks.length, tally },
   });
 }
@@ -124,7 +124,7 @@ function summaryOf(findings: Finding[]): Report['summary'] {
 
 const WORST: readonly Status[] = ['fail', 'warn', 'pass', 'not_applicable'];
 
-/** Each control, with the worst status of the findings that tell something about it. */
+/** Each control, with the worst status of its findings. */
 function controlsOf(findings: Finding[]): Control[] {
   const statuses = new Map(findings.map(({ id, status }) => [id, status]));
   const control = (framework: 'soc2' | 'iso27001', id: string, title: string): Control => {

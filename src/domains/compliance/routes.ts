@@ -1,4 +1,4 @@
-// The compliance report over HTTP.
+// HTTP routes of the compliance report.
 import type { z } from '@hono/zod-openapi';
 import type { RenderContext } from '../../http/context';
 import { type Input, type Rendered, route } from '../../http/route';
@@ -10,7 +10,7 @@ import * as wire from './wire';
 
 type Query = z.output<typeof wire.ReportQuery>;
 
-/** What a browser that saves the report calls it. */
+/** The file name under which a browser saves the report. */
 const fileName = ({ org, generated_at }: wire.Report, type: string) => `compliance-${org.id}-${generated_at.slice(0, 10)}.${type}`;
 
 async function render(overview: Overview, { query }: Input<Query>, context: RenderContext): Promise<Rendered> {
@@ -36,9 +36,9 @@ export const complianceRoutes = [
     path: '/orgs/{org_id}/compliance/report',
     action: 'compliance.report',
     tag: 'Compliance',
-    summary: 'Make the compliance report',
+    summary: 'Create the compliance report',
     description:
-      'Tests the organisation against thresholds, and lists what was found with evidence, a remedy and the controls of SOC 2 and ISO/IEC 27001:2022 that each finding is about. Secrets, credentials, members and devices are reported as they are now; what comes from the audit log and from approvals is of the period. The report never holds a value or a token. It covers the whole organisation, so a credential that is limited to environments or names is refused.',
+      'Tests the organisation against thresholds and lists the findings, each with evidence, a remedy and the SOC 2 and ISO/IEC 27001:2022 controls it relates to. Secrets, credentials, members and devices are reported as they are now; data from the audit log and approvals covers the period. The report never contains a value or a token. It covers the whole organisation, so a credential limited to environments or names is refused.',
     query: wire.ReportQuery,
     answers: { 200: wire.Report },
     alsoAs: ['text/csv', 'text/html'],

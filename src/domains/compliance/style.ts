@@ -1,4 +1,4 @@
-// The stylesheet of the compliance report: for the screen, light and dark, for phones, and for paper.
+// The stylesheet of the compliance report: light and dark screens, phones and print.
 export const style = `:root{color-scheme:light dark;--ink:light-dark(#16202b,#e6e9ec);--dim:light-dark(#566270,#9aa5b1);--paper:light-dark(#fff,#13171b);--line:light-dark(#dfe3e8,#2d343b);
 --soft:light-dark(#f5f7f9,#1b2026);--link:light-dark(#0b5c8a,#7cc4ef);--fail:light-dark(#b3261e,#ff8a80);--warn:light-dark(#9a5b00,#f2b44c);--pass:light-dark(#1b6e3c,#6fcf97);--none:light-dark(#8a949f,#6b7580);--bar:light-dark(#2f6f9f,#5fa8d8)}
 *{box-sizing:border-box}

@@ -1,4 +1,4 @@
-// The compliance report on the wire.
+// Request and response schemas of the compliance report.
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import { roles } from '../../db/schema';
@@ -11,9 +11,9 @@ export const ReportQuery = z.strictObject({
     .optional()
     .openapi({ description: 'json by default. csv has one row per piece of evidence; html is one page that prints well.' }),
   from: Instant.optional().openapi({
-    description: 'Begin of the period, for what is taken from the audit log and from approvals. 90 days before to by default.',
+    description: 'Start of the period for data from the audit log and approvals. Defaults to 90 days before to.',
   }),
-  to: Instant.optional().openapi({ description: 'End of the period, now by default. A period has at most 400 days.' }),
+  to: Instant.optional().openapi({ description: 'End of the period. Defaults to now. A period is at most 400 days long.' }),
 });
 
 export const statuses = ['pass', 'warn', 'fail', 'not_applicable'] as const;
@@ -32,10 +32,10 @@ export const Evidence = z
       .openapi({ description: 'The id of what was found: a secret, a credential, an audit entry.', example: exampleId('secret') }),
     name: z.string().nullable().openapi({ example: 'payments/stripe-key' }),
     environment: z.string().nullable(),
-    time: Time.nullable().openapi({ description: 'The time on which the finding turns.' }),
+    time: Time.nullable().openapi({ description: 'The time that decides the finding.' }),
     detail: z.string().openapi({ description: 'What was found.', example: 'Due since 2026-09-01T00:00:00.000Z by the policy Quarterly.' }),
     facts: z.record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.null()])).openapi({
-      description: 'The ids, times and counts behind it, by name.',
+      description: 'The ids, times and counts behind the finding, by name.',
       example: { version: 1, rotated_at: '2026-06-03T00:00:00.000Z' },
     }),
     people: z
@@ -53,12 +53,12 @@ export const Finding = z
     area: z.enum(Object.keys(areas) as [keyof typeof areas]),
     status: Status,
     tested: z.string().openapi({
-      description: 'What exactly was tested, with the thresholds of each status.',
+      description: 'Exactly what was tested, with the thresholds of each status.',
       example: 'Whether 120 active secrets are past the end of their rotation period.',
     }),
     examined: count('How many were tested.', 120),
     count: count('How many were found.', 3),
-    complete: z.boolean().openapi({ description: 'false if a bound was reached before everything was tested. tested says which.' }),
+    complete: z.boolean().openapi({ description: 'false if a limit was reached before everything was tested. tested names the limit.' }),
     evidence: z.array(Evidence).openapi({ description: 'The first 100.' }),
     remedy: z.string(),
     controls: z.object({ soc2: z.array(z.string()), iso27001: z.array(z.string()) }).openapi({
@@ -92,7 +92,7 @@ const Inventory = z
       active: z.int(),
       expired: z.int(),
       revoked: z.int(),
-      deleted: count('Deleted, and still restorable.'),
+      deleted: count('Deleted and still restorable.'),
       generated: count('Active secrets whose current value this service generated.'),
       by_age: z.array(Age).openapi({ description: 'Active secrets by the age of their current value in days.' }),
     }),

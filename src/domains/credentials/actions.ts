@@ -1,4 +1,4 @@
-// The actions of credentials, and what each needs.
+// Actions on credentials and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

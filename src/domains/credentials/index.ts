@@ -10,10 +10,10 @@ export const credentials = {
     Credentials: 'Information about the calling credential.',
     'API keys': 'Long-lived credentials for services. A key holds scopes and can be limited to environments, names and IP addresses.',
     'Session tokens':
-      'Short-lived credentials that an API key creates of itself. A session token holds a subset of what the key holds, and ends with the key.',
+      "Short-lived credentials that an API key creates. A session token holds a subset of the key's permissions and is revoked together with the key.",
     Agents:
-      'Credentials for AI agents. Each is limited to scopes, environments and names, and has its own rate limit. Credentials that an agent creates end with it.',
-    'Provider tokens': 'Credentials for platforms that issue credentials. They work only for the provider calls (/provider/*).',
+      'Credentials for AI agents. Each is limited to scopes, environments and names, and has its own rate limit. Credentials created by an agent are revoked together with it.',
+    'Provider tokens': 'Credentials for platforms that issue credentials. They work only for the provider routes (/provider/*).',
     'Break-glass':
       'Credentials for emergencies. They give access to all secrets of the organisation for at most four hours, and the audit log marks every use.',
   },

@@ -1,4 +1,4 @@
-// Credentials over HTTP. Tokens are made here, shown once, and leave for the gate as hashes.
+// HTTP routes of credentials. The Worker creates tokens, shows them once and sends only hashes to the gate.
 
 import { type Kind, newToken } from '../../auth/token';
 import { credentialPrefixes, newId } from '../../db/ids';
@@ -7,7 +7,7 @@ import { listRoute } from '../../http/list';
 import { route } from '../../http/route';
 import * as wire from './wire';
 
-/** A new token for the gate, and the one-time value that only the answer bears. */
+/** A new token: its hash for the gate, and the one-time value for the response. */
 export function issue(kind: Kind, context: Context, place = 'token') {
   const { token, hash, hint } = newToken(kind, context.org, context.deployment.tokenTag);
   return { token: { id: newId(credentialPrefixes[kind]), hash, hint }, once: { [place]: token } };
@@ -21,7 +21,7 @@ const agents = '/orgs/{org_id}/agent-credentials';
 const providers = '/orgs/{org_id}/provider-tokens';
 const emergencies = '/orgs/{org_id}/break-glass-tokens';
 
-/** What a new credential may leave out. */
+/** The fields that a new credential may omit. */
 const silent = { environments: null, secrets: null, allowed_addresses: null, expires_at: null };
 
 export const credentialRoutes = [
@@ -41,7 +41,7 @@ export const credentialRoutes = [
     tag: 'API keys',
     summary: 'Create an API key',
     description:
-      'The key cannot hold more than its creator. A key that a session token or an agent creates ends with its creator. To create a key that acts as an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
+      'The key cannot hold more than its creator. A key created by a session token or an agent is revoked together with its creator. To create a key that acts as an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
     body: { schema: wire.ApiKeyIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewApiKey },
     refusals: ['REAUTHENTICATION_REQUIRED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
@@ -88,7 +88,7 @@ export const credentialRoutes = [
     tag: 'API keys',
     summary: 'Rotate an API key',
     description:
-      'Creates a new key with the same scopes and limits. The old key and its session tokens end after overlap_seconds, or at once without it.',
+      'Creates a new key with the same scopes and limits. The old key and its session tokens expire after overlap_seconds, or immediately without it.',
     body: { schema: wire.ApiKeyRotate, optional: true },
     answers: { 201: wire.NewApiKey },
     refusals: ['REAUTHENTICATION_REQUIRED', 'NOT_FOUND', 'CONFLICT', 'SCOPE_EXCEEDS_PARENT', 'CREDENTIAL_KIND_NOT_ALLOWED'],
@@ -104,7 +104,7 @@ export const credentialRoutes = [
     action: 'api_key.revoke',
     tag: 'API keys',
     summary: 'Revoke an API key',
-    description: 'The key and its session tokens are refused as soon as this call returns. A key can revoke itself without a scope.',
+    description: 'The key and its session tokens are refused as soon as this request returns. A key can revoke itself without a scope.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byCredential,
@@ -116,7 +116,7 @@ export const credentialRoutes = [
     tag: 'Session tokens',
     summary: 'Create a session token',
     description:
-      'An API key creates session tokens of itself. A token holds a subset of what its key holds and ends with the key. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device.',
+      "An API key creates its own session tokens. A token holds a subset of the key's permissions and is revoked together with the key. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device.",
     body: { schema: wire.AccessTokenIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewAccessToken },
     refusals: ['CREDENTIAL_KIND_NOT_ALLOWED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
@@ -150,7 +150,7 @@ export const credentialRoutes = [
     tag: 'Session tokens',
     summary: 'Revoke a session token',
     description:
-      'The token is refused as soon as this call returns. A token can revoke itself, and a key can revoke its own tokens, without a scope.',
+      'The token is refused as soon as this request returns. A token can revoke itself, and a key can revoke its own tokens, without a scope.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byCredential,
@@ -162,7 +162,7 @@ export const credentialRoutes = [
     tag: 'Agents',
     summary: 'Create an agent credential',
     description:
-      'For an AI agent. It is limited to the scopes, environments and names that you give it, and cannot hold more than its creator. Credentials that an agent creates end with it. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device. The token is also accepted with the prefix svc_agent_.',
+      'For an AI agent. It is limited to the scopes, environments and names that you specify, and cannot hold more than its creator. Credentials created by an agent are revoked together with it. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device. The token is also accepted with the prefix svc_agent_.',
     body: { schema: wire.AgentIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewAgent },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
@@ -195,7 +195,7 @@ export const credentialRoutes = [
     tag: 'Agents',
     summary: 'Change an agent credential',
     description:
-      'The change applies to the next request of the agent. The caller must hold whatever the change adds. To take something away, tokens:write is enough.',
+      "The change applies from the agent's next request. The caller must hold everything the change adds. To remove permissions, tokens:write is enough.",
     body: { schema: wire.AgentPatch },
     answers: { 200: wire.Agent },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
@@ -209,7 +209,7 @@ export const credentialRoutes = [
     tag: 'Agents',
     summary: 'Revoke an agent credential',
     description:
-      'The agent and all credentials that it created are refused as soon as this call returns. An agent can revoke itself without a scope.',
+      'The agent and all credentials it created are refused as soon as this request returns. An agent can revoke itself without a scope.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byCredential,
@@ -221,7 +221,7 @@ export const credentialRoutes = [
     tag: 'Provider tokens',
     summary: 'Create a provider token',
     description:
-      'For a platform that issues credentials. The token works only for /provider/*. Its creator must hold secrets:write for the scope issue, secrets:rotate for rotate and secrets:delete for revoke, and must not have a lifetime.',
+      'For a platform that issues credentials. The token works only for /provider/*. Its creator must hold secrets:write for the scope issue, secrets:rotate for rotate and secrets:delete for revoke, and must not have an expiry.',
     body: { schema: wire.ProviderTokenIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewProviderToken },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
@@ -243,7 +243,7 @@ export const credentialRoutes = [
     action: 'provider_token.revoke',
     tag: 'Provider tokens',
     summary: 'Revoke a provider token',
-    description: 'The token is refused as soon as this call returns. Secrets that it issued stay.',
+    description: 'The token is refused as soon as this request returns. Secrets that it issued are kept.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byCredential,
@@ -277,7 +277,7 @@ export const credentialRoutes = [
     action: 'break_glass.revoke',
     tag: 'Break-glass',
     summary: 'Revoke a break-glass token',
-    description: 'The token is refused as soon as this call returns.',
+    description: 'The token is refused as soon as this request returns.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byCredential,

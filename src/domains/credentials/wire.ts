@@ -1,4 +1,4 @@
-// Credentials on the wire. API keys are snake_case, session tokens camelCase, as the specification spells them.
+// Request and response schemas of credentials. API keys use snake_case and session tokens camelCase, as in the specification.
 
 import { z } from '@hono/zod-openapi';
 import { type ProviderScope, providerScopes } from '../../auth/scopes';
@@ -7,10 +7,10 @@ import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Use } from '../../gate/last-used';
 import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 
-/** Fields in which null counts as omitted when a credential is created. */
+/** Fields in which null counts as omitted on creation. */
 export const OMITTABLE = ['environments', 'secrets', 'allowed_addresses', 'rate_limit', 'ttlSeconds', 'expires_at', 'device_id'];
 
-/** Binds a session token or an agent to a device. */
+/** Binds a session token or an agent credential to a device. */
 const DeviceIn = z
   .string()
   .min(1)
@@ -24,9 +24,9 @@ const DeviceIn = z
 const DeviceOut = z
   .string()
   .nullable()
-  .openapi({ description: 'The device that it is bound to.', example: exampleId('device') });
+  .openapi({ description: 'The device that the credential is bound to.', example: exampleId('device') });
 
-/** A lifetime is given as a length or as an end, not as both. */
+/** A request sets either a lifetime or an expiry, not both. */
 const oneEnd = {
   check: ({ ttlSeconds, expires_at }: { ttlSeconds?: number; expires_at?: number }) => ttlSeconds === undefined || expires_at === undefined,
   message: { path: ['ttlSeconds'], message: 'cannot be given together with expires_at' },
@@ -42,7 +42,7 @@ export const ApiKeyIn = z
       .min(60)
       .max(315_360_000)
       .optional()
-      .openapi({ description: 'A lifetime from now on, in place of expires_at.', example: 7_776_000 }),
+      .openapi({ description: 'A lifetime in seconds, instead of expires_at.', example: 7_776_000 }),
     environments: Environments.optional().openapi({
       description: 'Environments by id or slug. By default, those of its creator.',
     }),
@@ -67,10 +67,10 @@ export const ApiKeyRotate = z
   })
   .openapi('ApiKeyRotate');
 
-/** When, how often and from where it was last used. */
+/** When, how often and from where the credential was last used. */
 const lastUse = {
   last_used_at: Time.nullable(),
-  use_count: z.int().openapi({ description: 'Number of requests made with it.', example: 12 }),
+  use_count: z.int().openapi({ description: 'Number of requests made with the credential.', example: 12 }),
   last_used_place: z
     .string()
     .nullable()
@@ -83,15 +83,15 @@ export const ApiKey = z
     name: z.string(),
     hint: z.string().openapi({ description: 'Prefix and last four characters of the token.', example: 'svc_live_…x7Qd' }),
     scopes: z.array(z.string()),
-    environments: z.array(z.string()).nullable().openapi({ description: 'Slugs of its environments. null means all.' }),
-    secrets: z.array(z.string()).nullable().openapi({ description: 'Patterns of the secret names that it can access. null means all.' }),
+    environments: z.array(z.string()).nullable().openapi({ description: 'Slugs of the environments it can access. null means all.' }),
+    secrets: z.array(z.string()).nullable().openapi({ description: 'Patterns of the secret names it can access. null means all.' }),
     allowed_addresses: z.array(z.string()).nullable().openapi({ description: 'IP addresses and ranges. null means any address.' }),
     rate_limit: z.int().openapi({ description: 'Requests per minute.' }),
     created_by: z.string().openapi({ description: 'Id of the credential or member that created it.' }),
     parent_id: z
       .string()
       .nullable()
-      .openapi({ description: 'The credential that this one ends with. null if it does not end with another.' }),
+      .openapi({ description: 'The credential that this one is revoked together with. null if there is none.' }),
     device_id: DeviceOut,
     successor_id: z.string().nullable().openapi({ description: 'Id of the API key that replaced it in a rotation.' }),
     created_at: Time,
@@ -107,7 +107,7 @@ export const ApiKeyPage = pageOf(ApiKey, 'ApiKeyPage');
 
 export const AccessTokenIn = z
   .strictObject({
-    ttlSeconds: z.int().min(60).max(86_400).openapi({ description: 'Lifetime in seconds, at most a day.', example: 900 }),
+    ttlSeconds: z.int().min(60).max(86_400).openapi({ description: 'Lifetime in seconds, at most one day.', example: 900 }),
     scopes: Scopes.optional().openapi({ description: 'A subset of the scopes of its API key. All of them by default.' }),
     environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its API key.' }),
     secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its API key.' }),
@@ -122,7 +122,7 @@ export const AccessToken = z
     hint: z.string(),
     scopes: z.array(z.string()),
     allowedAddresses: z.array(z.string()).nullable(),
-    parentId: z.string().openapi({ description: 'Id of the API key that it ends with.' }),
+    parentId: z.string().openapi({ description: 'Id of the API key that the token is revoked together with.' }),
     device_id: DeviceOut,
     createdAt: Time,
     expiresAt: Time,
@@ -145,7 +145,7 @@ export const AgentIn = z
     environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its creator.' }),
     secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its creator.' }),
     ttlSeconds: AgentLifetime.optional().openapi({
-      description: 'Lifetime in seconds. By default 30 days, or what is left of its creator.',
+      description: 'Lifetime in seconds. By default 30 days, or until its creator expires if that is sooner.',
     }),
     expires_at: FutureTime.optional(),
     rate_limit: RateLimit.optional(),
@@ -232,7 +232,8 @@ export const WhoAmI = z
     scopes: z.array(z.string()),
     granted_scopes: z
       .array(z.string())
-      .openapi({ description: 'The scopes that grants add to the role of a member, each for some secrets only.', example: [] }),
+      .optional()
+      .openapi({ description: 'For a member: the scopes that grants add to their role, each for some secrets only.', example: [] }),
     environments: z.array(z.string()).nullable(),
     secrets: z.array(z.string()).nullable(),
     expires_at: Time.nullable(),
@@ -242,7 +243,7 @@ export const WhoAmI = z
   })
   .openapi('WhoAmI');
 
-/** What is shown of a credential: its row, its environments by slug, its last use. */
+/** What is shown of a credential: its row, environment slugs and last use. */
 export interface Shown {
   row: CredentialRow;
   environments: string[] | null;

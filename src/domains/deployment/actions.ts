@@ -1,4 +1,4 @@
-// The actions of the deployment, and what each needs.
+// Actions on the deployment and the permissions they need.
 import { bootstrap, type Needs } from '../../auth/actions';
 
 export const actions = {

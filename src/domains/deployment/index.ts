@@ -1,4 +1,4 @@
-// The deployment: what its operator does with the bootstrap token.
+// The deployment: operations of the bootstrap token.
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';

@@ -1,4 +1,4 @@
-// What the bootstrap token may do to the deployment as a whole.
+// HTTP routes for the bootstrap token.
 import { rewrap } from '../../crypto/keyring';
 import { fromCursor, toCursor } from '../../db/page';
 import { ApiError, refuse } from '../../errors';
@@ -15,7 +15,7 @@ export const deploymentRoutes = [
     tag: 'Deployment',
     summary: 'Rewrap keys with the current master key',
     description:
-      'Call it after you have put a new master key first in MASTER_KEYS. Each call rewraps about 100 keys; reads and writes continue meanwhile. Repeat it with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the call fails with MISCONFIGURED, which names it, and the keys that it wraps stay unchanged.',
+      'Send it after you put a new master key first in MASTER_KEYS. Each request rewraps about 100 keys; reads and writes continue in the meantime. Repeat with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the request fails with MISCONFIGURED, which names it, and the keys it wraps stay unchanged.',
     body: { schema: wire.RewrapIn, optional: true },
     answers: { 200: wire.Rewrapped },
     refusals: ['INVALID_CURSOR'],

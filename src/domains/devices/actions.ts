@@ -1,4 +1,4 @@
-// The actions of devices, and what each needs.
+// Actions on devices and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {
@@ -7,7 +7,7 @@ export const actions = {
   'device.create': { scopes: ['devices:write'] },
   'device.update': { scopes: ['devices:write'] },
   'device.assign': { scopes: ['devices:write'] },
-  // Both end the credentials that are bound to the device.
+  // Both end the validity of credentials bound to the device.
   'device.block': { scopes: ['devices:write'], urgent: true },
   'device.delete': { scopes: ['devices:write'], urgent: true },
 } as const satisfies Needs;

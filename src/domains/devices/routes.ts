@@ -1,4 +1,4 @@
-// Devices over HTTP. A public key is verified to be one before the gate hears of it.
+// HTTP routes of devices. The Worker validates a public key before it calls the gate.
 import { readPublicKey } from '../../auth/jwk';
 import { newId } from '../../db/ids';
 import { ApiError, invalid } from '../../errors';
@@ -66,7 +66,7 @@ export const deviceRoutes = [
     action: 'device.delete',
     tag: 'Devices',
     summary: 'Remove a device',
-    description: 'Credentials that are bound to the device are refused as soon as this call returns.',
+    description: 'Credentials bound to the device are refused as soon as this request returns.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byDevice,
@@ -78,7 +78,7 @@ export const deviceRoutes = [
     tag: 'Devices',
     summary: 'Assign a device to a member',
     description:
-      'null unassigns it. Credentials that are bound to the device stay valid. A blocked device, or one whose member was removed, cannot be assigned: register it again with a new key.',
+      'null unassigns it. Credentials bound to the device stay valid. A blocked device, or one whose member was removed, cannot be assigned: register it again with a new key.',
     body: { schema: wire.DeviceAssign },
     answers: { 200: wire.Device },
     refusals: ['NOT_FOUND', 'CONFLICT'],
@@ -92,7 +92,7 @@ export const deviceRoutes = [
     tag: 'Devices',
     summary: 'Block a device',
     description:
-      'For a device that is lost or no longer trusted. Credentials that are bound to it are refused as soon as this call returns. A blocked device stays blocked. Safe to repeat.',
+      'For a device that is lost or no longer trusted. Credentials bound to it are refused as soon as this request returns. A blocked device stays blocked. Safe to repeat.',
     answers: { 200: wire.Device },
     refusals: ['NOT_FOUND'],
     named: byDevice,

@@ -1,4 +1,4 @@
-// Devices on the wire.
+// Request and response schemas of devices.
 import { z } from '@hono/zod-openapi';
 import { type PublicKey, thumbprintOf } from '../../auth/jwk';
 import { exampleId } from '../../db/ids';
@@ -8,7 +8,7 @@ import { iso, isoOrNull, Name, pageOf, pageQuery, Time, text } from '../../http/
 export const statuses = ['active', 'blocked'] as const;
 export type Status = (typeof statuses)[number];
 
-const Platform = text(64).openapi({ description: 'Its platform, in your words.', example: 'macOS 26' });
+const Platform = text(64).openapi({ description: 'Its platform, as free text.', example: 'macOS 26' });
 const Serial = text(128).openapi({ description: 'Its serial number or asset tag.', example: 'C02XK1JHJG5H' });
 const MemberId = z
   .string()
@@ -16,13 +16,13 @@ const MemberId = z
   .max(64)
   .openapi({ example: exampleId('member') });
 
-/** The key of RFC 8037, appendix A. */
+/** The example key of RFC 8037, appendix A. */
 const exampleKey = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
 
 /** A coordinate: 32 bytes in base64url. */
 const Coordinate = z.string().min(43).max(43);
 
-/** A public key as a JWK; what else key generators put into one is accepted, and not kept. */
+/** A public key as a JWK. Other members that key generators add are accepted but not stored. */
 const PublicKeyIn = z
   .strictObject({
     kty: z.enum(['EC', 'OKP']),
@@ -77,7 +77,7 @@ export const Device = z
       description: 'blocked: it was blocked, or the member it is assigned to was removed. A blocked device stays blocked.',
     }),
     created_at: Time,
-    created_by: z.string().openapi({ description: 'Id of the credential or member that registered it.' }),
+    created_by: z.string().openapi({ description: 'Id of the credential or member that registered the device.' }),
     assigned_at: Time.nullable(),
     blocked_at: Time.nullable(),
   })

@@ -1,4 +1,4 @@
-// The actions of events, and what each needs. Scheduled tasks of the service perform the last three.
+// Actions on events and the permissions they need. Scheduled tasks of the service perform the last three.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

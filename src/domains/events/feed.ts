@@ -1,5 +1,5 @@
-// The event feed, which reads closed ranges from D1 and the newest events from the gate. Invariants: events come oldest first; a page
-// starts exactly where the previous one ended; a missing range is an error, and is never skipped silently.
+// The event feed: closed ranges from D1 and the newest events from the gate. Invariants: events are returned oldest first; a page starts
+// exactly where the previous one ended; a missing range is an error and is never skipped silently.
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
 import { ApiError } from '../../errors';
@@ -8,7 +8,7 @@ import type { RenderContext } from '../../http/context';
 import { type EventsPart, eventsGone } from './gate/operations';
 import { mostLookedAt, shows } from './view';
 
-/** Ranges that one request opens, of a thousand events or 2 MB each. */
+/** Ranges that one request opens, of up to 1,000 events or 2 MB each. */
 const MOST_OPENED = 5;
 
 export interface FeedPage {
@@ -32,10 +32,10 @@ export async function eventsOf({ events }: Pick<Range, 'events'>): Promise<Store
   }
 }
 
-/** The range in D1 in which the event after a sequence lies, or the first one behind it. */
+/** The range in D1 that contains the event after a sequence, or the next range. */
 const rangeAfter = ({ env, org, trace }: RenderContext, sequence: number): Promise<Range | null> => {
   trace.d1_calls++;
-  // An index finds the last range that begins early enough; where it ends before, the next one is taken.
+  // An index finds the last range that starts early enough; if it ends too early, the next range is used.
   return env.DB.prepare(
     `select first_sequence, last_sequence, events from event_segments where org_id = ?1 and first_sequence >=
        coalesce((select max(first_sequence) from event_segments where org_id = ?1 and first_sequence <= ?2), 0)
@@ -55,7 +55,7 @@ export async function feedOn(context: RenderContext, part: EventsPart, types: Ev
     const range = await rangeAfter(context, at);
     const events = range && range.first_sequence <= at + 1 ? await eventsOf(range) : null;
     if (!events) {
-      // What was found before the missing range is returned first.
+      // Events found before the missing range are returned first.
       if (found.length) return { events: found, next_after: at, has_more: true };
       const isBroken = range !== null && range.first_sequence <= at + 1;
       throw new ApiError(eventsGone(isBroken ? range.last_sequence + 1 : (range?.first_sequence ?? part.moved + 1)));

@@ -1,4 +1,4 @@
-// What happened in an organisation: the feed of its events, and streams of it.
+// The event feed of an organisation, and streams of it.
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
@@ -6,7 +6,7 @@ import { eventOperations } from './gate/operations';
 import { eventRoutes } from './routes';
 
 export const events = {
-  tags: { Events: 'What happened in an organisation, in order. Events hold ids, names and versions, never a value.' },
+  tags: { Events: 'What happened in an organisation, in order. Events contain ids, names and versions, never a value.' },
   actions,
   rows: [],
   operations: eventOperations,

@@ -27,7 +27,7 @@ export const eventRoutes = [
     tag,
     summary: 'List events',
     description:
-      'Returns events, oldest first. Events are kept for 30 days. A credential with events:read and no limits sees all kinds. One that is limited to environments or names, or that holds only secrets:list or secrets:read, sees the kinds SECRET_* of the names that it reaches.',
+      'Returns events, oldest first. Events are kept for 30 days. A credential with events:read and no limits sees all kinds. A credential limited to environments or names, or with only secrets:list or secrets:read, sees the kinds SECRET_* for the names it can reach.',
     query: wire.EventsQuery,
     answers: { 200: wire.EventPage },
     refusals: ['EVENTS_GONE'],
@@ -46,7 +46,7 @@ export const eventRoutes = [
     tag,
     summary: 'Stream events',
     description:
-      'Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment comes every 25 seconds. The stream ends when its credential does, and after an hour at most; clients connect again with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.',
+      'Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment is sent every 25 seconds. The stream ends when its credential is no longer valid, and after at most an hour; clients reconnect with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.',
     query: wire.StreamQuery,
     answers: { 200: wire.Event },
     alsoAs: ['text/event-stream'],

@@ -1,17 +1,17 @@
-// A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or WebSocket messages, one for each event. The Worker asks the gate in
-// rounds, and the gate holds each round until something happens. Invariants: only what a round returned is sent, and each round
-// authorises the caller again; whenever a stream ends, the client can resume from the last id that it received.
+// A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or one WebSocket message per event. The Worker polls the gate in rounds, and
+// the gate holds each round until something happens. Invariants: only events returned by a round are sent, and each round authorises the
+// caller again; whenever a stream ends, the client can resume from the last id it received.
 import type { EventType } from '../../gate/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';
 import type { Counts, EventsPart } from './gate/operations';
 import { eventOut } from './wire';
 
-/** How long the gate holds a round: then a comment keeps the connection open. */
+/** How long the gate holds a round; then a comment keeps the connection open. */
 const ROUND = 25_000;
-/** How long a stream lasts; the client connects again. */
+/** How long a stream lasts; then the client reconnects. */
 const LASTS = 3_600_000;
-/** Rounds of a stream, because a request may make a thousand calls; and rounds in which it catches up, which do not count as requests. */
+/** The most rounds of a stream, because a request may make 1,000 calls; and the most catch-up rounds, which do not count as requests. */
 const MOST_ROUNDS = 900;
 const MOST_BEHIND = 50;
 
@@ -38,7 +38,7 @@ async function* rounds(context: RenderContext, first: EventsPart, types: EventTy
   }
 }
 
-/** Streams what the caller may see from now on. */
+/** Streams new events that the caller may see. */
 export function streamOf(context: RenderContext, first: EventsPart, types: EventType[] | null): Response {
   const encoder = new TextEncoder();
   const pages = rounds(context, first, types);
@@ -52,7 +52,7 @@ export function streamOf(context: RenderContext, first: EventsPart, types: Event
     ].join('');
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // If the gate does not answer, or a range is missing, the stream ends. The client connects again and gets the error.
+      // If the gate does not respond or a range is missing, the stream ends. The client reconnects and gets the error.
       const next = await pages.next().catch(() => ({ done: true as const, value: undefined }));
       if (next.done) return controller.close();
       controller.enqueue(encoder.encode((next.value && lines(next.value)) || ': waiting\n\n'));
@@ -64,7 +64,7 @@ export function streamOf(context: RenderContext, first: EventsPart, types: Event
   return new Response(body, { headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store' } });
 }
 
-/** The same over a WebSocket. What the client sends is not read. */
+/** The same over a WebSocket. Messages from the client are ignored. */
 export function socketOf(context: RenderContext, first: EventsPart, types: EventType[] | null): Response {
   const { 0: client, 1: server } = new WebSocketPair();
   server.accept();

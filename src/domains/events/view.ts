@@ -1,19 +1,22 @@
-// Which events a caller may see. Pure. Invariants: a caller that is limited to environments or names, or does not hold `events:read`,
-// sees only the kinds SECRET_*, for the names that it reaches; an event is shown only if the caller reaches each name in it.
+// Which events a caller may see. Pure. Invariants: a caller limited to environments or names, or without `events:read`, sees only events of
+// the kinds SECRET_* for names it can reach; an event is shown only if the caller can reach every name in it.
 import { type Caller, reachesAll } from '../../auth/authorize';
 import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
 import type { EventType, StoredEvent } from '../../gate/outbox';
 
-/** Each of these scopes gives the events of secrets in its environments and for its names. The first one, without limits, gives all events. */
+/**
+ * Each of these scopes grants the events of secrets in its environments and for its names. The first one, without limits, grants all
+ * events.
+ */
 const SCOPES = ['events:read', 'secrets:list', 'secrets:read'] as const;
 
-/** The places that a caller reaches. Environments are ids: a slug may come to mean another environment. */
+/** The places that a caller can reach. Environments are ids, because a slug can be reused. */
 export interface View {
   places: { environments: readonly string[] | null; secrets: readonly string[] | null }[];
 }
 
-/** What a caller sees; null for everything. */
+/** What a caller can see; null for everything. */
 export function viewOf(caller: Caller): View | null {
   if (reachesAll(caller, ['events:read'])) return null;
   return {
@@ -23,19 +26,19 @@ export function viewOf(caller: Caller): View | null {
   };
 }
 
-/** Steps of comparing names with patterns that one request may take; an event has two names of 255 characters at most. */
+/** The most matching steps for one request; an event has at most two names of 255 characters. */
 const MOST_STEPS = 4_000_000;
 const LONGEST = 510;
-/** Events that one request looks at. */
+/** Events that one request examines. */
 const LOOKED_AT = 5000;
 
-/** How many events one request may look at: the fewer, the more patterns a view has. */
+/** How many events one request may examine: fewer for a view with more patterns. */
 export function mostLookedAt(view: View | null): number {
   const width = widthOf(view?.places.flatMap(({ secrets }) => secrets ?? []) ?? []);
   return Math.max(1, Math.min(LOOKED_AT, Math.floor(MOST_STEPS / (LONGEST * Math.max(1, width)))));
 }
 
-/** Whether an event is shown in a view, and of the kinds that are asked for. */
+/** Whether a view includes an event, and the event is of a requested kind. */
 export function shows(view: View | null, types: readonly EventType[] | null, { type, data }: Pick<StoredEvent, 'type' | 'data'>): boolean {
   if (types !== null && !types.includes(type)) return false;
   if (view === null) return true;

@@ -1,4 +1,4 @@
-// Events on the wire.
+// Request and response schemas of events.
 import { z } from '@hono/zod-openapi';
 import { type EventType, eventTypes, type StoredEvent } from '../../gate/outbox';
 import { iso, pageQuery, Time } from '../../http/wire';
@@ -22,7 +22,7 @@ const Types = z
 
 export const StreamQuery = z.strictObject({
   after: Sequence.optional().openapi({
-    description: 'Only events with a greater sequence. Without it, what comes from now on.',
+    description: 'Only events with a greater sequence. Without it, only new events.',
     example: 42,
   }),
   types: Types.optional(),
@@ -40,24 +40,24 @@ export const EventsQuery = z.strictObject({
 
 export const Event = z
   .object({
-    sequence: z.int().openapi({ description: 'The number of the event in its organisation. Numbers follow each other without gaps.' }),
+    sequence: z.int().openapi({ description: 'The number of the event in its organisation. Numbers have no gaps.' }),
     id: z.string(),
     type: z.enum(eventTypes),
     timestamp: Time,
     org_id: z.string(),
-    data: z.record(z.string(), z.unknown()).openapi({ description: 'Ids, names and versions of what happened; never a value.' }),
+    data: z.record(z.string(), z.unknown()).openapi({ description: 'Ids, names and versions, never a value.' }),
   })
   .openapi('Event');
 
 export const EventPage = z
   .object({
     data: z.array(Event),
-    next_after: z.int().openapi({ description: 'Pass it as after to read on. A page can be empty and yet have more behind it.' }),
+    next_after: z.int().openapi({ description: 'Pass it as after to continue. A page can be empty although more events follow.' }),
     has_more: z.boolean(),
   })
   .openapi('EventPage');
 
-/** An event as it is shown. */
+/** An event in a response. */
 export const eventOut = (org_id: string, { sequence, id, type, at, data }: StoredEvent) => ({
   ...{ sequence, id, type },
   timestamp: iso(at),

@@ -1,12 +1,12 @@
-// The action of generated files, and what it needs.
+// The action of generated files and the permissions it needs.
 import { fullNeed, type Needs } from '../../auth/actions';
 
 export const actions = {
-  // Whoever generates a file must be able to read its secrets, too: see the operation.
+  // The caller must also be able to read the secrets: see the operation.
   'integration.generate': { scopes: ['integrations:generate'], reveals: true, held: true },
 } as const satisfies Needs;
 
-/** What reading the secrets needs. */
+/** The permissions needed to read the secrets. */
 export const READ = fullNeed({ scopes: ['secrets:read'], reveals: true });
 
 declare module '../../auth/actions' {

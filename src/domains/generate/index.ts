@@ -1,11 +1,11 @@
-// Files of secrets that other programs read.
+// Files of secrets for other programs.
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { generateOperations } from './gate/operations';
 import { generateRoutes } from './routes';
 
 export const generate = {
-  // Its routes stand under the tag of connections.
+  // Its routes are listed under the tag of connections.
   tags: {},
   actions,
   rows: [],

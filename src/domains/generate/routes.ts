@@ -1,4 +1,4 @@
-// Generated files over HTTP.
+// HTTP route for generated files.
 import type { z } from '@hono/zod-openapi';
 import { formatOf } from '../../adapters/generate';
 import { route } from '../../http/route';
@@ -8,7 +8,7 @@ import * as wire from './wire';
 
 type Body = z.output<typeof wire.GenerateIn>;
 
-/** Files that are made and not answered yet, by the bodies of their requests; and how often each was begun. */
+/** Files that are generated but not yet sent, by request body, and how often each was started. */
 const underWay = new WeakMap<Body, { content: string; tries: number }>();
 
 const inputOf = ({ format, environmentId, names }: Body): GenerateInput => ({
@@ -23,11 +23,11 @@ export const generateRoutes = [
     tag: 'Integrations',
     summary: 'Generate a file of secrets',
     description:
-      'Also needs secrets:read. The program that reads the format gets each value back byte for byte; otherwise the response is 422, with each secret at fault in details. If an approval policy covers one of the secrets, the whole file waits for approval. The same secrets give the same file, except for github-actions, whose delimiters are random.',
+      'Also needs secrets:read. Programs that read the format get each value back byte for byte. If that is not possible, the response is 422, with each affected secret in details. If an approval policy covers one of the secrets, the whole file waits for approval. The same secrets give the same file, except for github-actions, whose delimiters are random.',
     body: { schema: wire.GenerateIn },
     answers: { 200: wire.GeneratedFile },
     refusals: ['NOT_FOUND', 'VALUE_NOT_REPRESENTABLE', 'NAME_NOT_REPRESENTABLE', 'NAME_COLLISION', 'RESULT_TOO_LARGE'],
-    // It changes nothing: a repeat makes the file anew.
+    // It changes nothing: a repeat generates the file again.
     unkept: true,
     prepare({ body }) {
       optionsOf(body.format, body.options);

@@ -1,4 +1,4 @@
-// Making a file, in the Worker: the values are decrypted here, and go into the file and nowhere else.
+// Generates a file in the Worker: values are decrypted here and written only to the file.
 import { formatOf } from '../../adapters/generate';
 import { generate, type Source } from '../../adapters/generate/render';
 import { ApiError, type Refusal, refuse } from '../../errors';
@@ -10,10 +10,10 @@ import { detailsOf } from '../../http/validate';
 import { decryptValue } from '../secrets/encryption';
 import type { GenerateInput, SourcePage } from './gate/operations';
 
-/** How often a page is asked for anew because the secrets changed between two pages. */
+/** How often reading starts again because the secrets changed between two pages. */
 const MOST_STARTS = 3;
 
-/** The options of a format, checked; throws what is wrong with them. */
+/** The validated options of a format; throws if they are invalid. */
 export function optionsOf(name: string, given: Record<string, unknown> | undefined): never {
   const parsed = formatOf(name).options.safeParse(given ?? {}, { error: messageOf });
   if (parsed.success) return parsed.data as never;
@@ -24,13 +24,13 @@ export function optionsOf(name: string, given: Record<string, unknown> | undefin
   throw new ApiError(refuse('VALIDATION_FAILED', { details }));
 }
 
-/** A further page; null where a policy holds the secrets by now. A refusal of the gate has its audit entry, and ends the request. */
+/** A further page; null if a policy now holds the secrets. A refusal of the gate already has its audit entry and ends the request. */
 function pageIn(outcome: Outcome): SourcePage | null {
   if (outcome.kind === 'refused') throw new ApiError(outcome.refusal);
   return 'etag' in (outcome.data as SourcePage) ? (outcome.data as SourcePage) : null;
 }
 
-/** All that a file is made of, at one point in time, from its first page; null where it does not stand still. */
+/** Everything in the file at one point in time, from its first page on; null if the secrets keep changing. */
 async function sourcesOf(
   first: SourcePage,
   input: GenerateInput,
@@ -57,7 +57,7 @@ async function sourcesOf(
   return { etag: page.etag, sources };
 }
 
-/** A file, or why there is none, and of which state of the secrets it was made. */
+/** The file or the reason there is none, and the ETag of the secrets it was created from. */
 export async function fileOf(
   first: SourcePage,
   input: GenerateInput,
@@ -65,7 +65,7 @@ export async function fileOf(
   context: MoreContext,
 ): Promise<{ etag: string; content: string; refusal: Refusal | null }> {
   const found = await sourcesOf(first, input, context);
-  // Of no state that the gate knows: it has the file begun anew, or refuses.
+  // The empty ETag matches no state, so the gate starts the file again or refuses.
   if (!found) return { etag: '', content: '', refusal: null };
   const { etag, sources } = found;
   const made = generate(formatOf(input.format), sources, options);

@@ -1,10 +1,10 @@
-// Generated files, on the wire: in camelCase.
+// Request and response schemas of generated files, in camelCase.
 import { z } from '@hono/zod-openapi';
 import { formatNames, formats } from '../../adapters/generate';
 import { isSecretName } from '../../db/names';
 import { EnvironmentRef } from '../../http/wire';
 
-/** Secrets that one call names. */
+/** The most secrets that one request names. */
 const MOST_NAMES = 1000;
 
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
@@ -14,13 +14,13 @@ const Names = z
   .max(MOST_NAMES)
   .refine(distinct, 'must not contain duplicates');
 
-/** The options of each format that has some, in a sentence. */
+/** The options of each format that has any, in a sentence. */
 const optionsOf = formats
   .filter(({ options }) => Object.keys(options.shape).length)
   .map(({ format, options }) => `${format}: ${Object.keys(options.shape).join(', ')}`)
   .join('; ');
 
-/** Options have few fields, and none is long: each format checks its own. */
+/** Options have few, short fields; each format validates its own. */
 const Options = z
   .record(z.string().max(64), z.string().max(1024))
   .refine((options) => Object.keys(options).length <= 20, 'must have at most 20 fields');
@@ -30,7 +30,7 @@ export const GenerateIn = z
     format: z.enum(formatNames).openapi({ example: 'dotenv' }),
     environmentId: EnvironmentRef.openapi({ description: 'An environment, by id or slug.' }),
     names: Names.optional().openapi({
-      description: 'Names of secrets. By default all active secrets of the environment that the caller may read.',
+      description: 'Names of secrets. By default, all active secrets of the environment that the caller can read.',
       example: ['DATABASE_URL'],
     }),
     options: Options.optional().openapi({ description: `Options of the format. ${optionsOf}.`, example: { dialect: 'node' } }),

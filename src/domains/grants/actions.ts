@@ -1,4 +1,4 @@
-// The actions of grants, and what each needs.
+// Actions on grants and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,4 +1,4 @@
-// Grants: access to secrets beside what roles give.
+// Grants: access to secrets in addition to roles.
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';

@@ -1,4 +1,4 @@
-// Grants over HTTP.
+// HTTP routes of grants.
 import { newId } from '../../db/ids';
 import { listRoute } from '../../http/list';
 import { route } from '../../http/route';
@@ -15,7 +15,7 @@ export const grantRoutes = [
     tag: 'Grants',
     summary: 'Create a grant',
     description:
-      'Gives a member or a team access to secrets in addition to roles. The caller must hold what it grants. A grant that a session token or an agent creates ends with its creator.',
+      'Gives a member or a team access to secrets in addition to roles. The caller must hold what it grants. A grant created by a session token or an agent is revoked together with its creator.',
     body: { schema: wire.GrantIn },
     answers: { 201: wire.Grant },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
@@ -56,7 +56,7 @@ export const grantRoutes = [
     action: 'grant.delete',
     tag: 'Grants',
     summary: 'Delete a grant',
-    description: 'The access ends as soon as this call returns.',
+    description: 'The access ends as soon as this request returns.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byGrant,

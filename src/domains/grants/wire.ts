@@ -1,4 +1,4 @@
-// Grants on the wire.
+// Request and response schemas of grants.
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
@@ -14,7 +14,7 @@ const grantee = { type: z.enum(['member', 'team']), id: GranteeId };
 const anyGrantee = {
   type: z
     .enum(['member', 'team', 'agent'])
-    .openapi({ description: 'An agent is given grants by POST /orgs/:org_id/secrets/:id/share alone.' }),
+    .openapi({ description: 'A grant to an agent is created only by POST /orgs/:org_id/secrets/:id/share.' }),
   id: GranteeId,
 };
 const Permission = z.enum(['read', 'write']).openapi({
@@ -47,14 +47,14 @@ export const Grant = z
     parent_id: z
       .string()
       .nullable()
-      .openapi({ description: 'The credential that this grant ends with. null if it does not end with one.' }),
+      .openapi({ description: 'The credential that this grant is revoked together with. null if there is none.' }),
     created_at: Time,
     expires_at: Time.nullable(),
   })
   .openapi('Grant');
 export const GrantPage = pageOf(Grant, 'GrantPage');
 
-/** A grant, with its environments by slug. */
+/** A grant, with its environments as slugs. */
 export const grantOut = (row: GrantRow, environments: string[] | null): z.infer<typeof Grant> => ({
   id: row.id,
   grantee: { type: row.grantee_type, id: row.grantee_id },

@@ -1,4 +1,4 @@
-// The action of imports, and what it needs. It needs `secrets:write` besides: see gate/operations.ts.
+// The action of imports and the permissions it needs. It also needs `secrets:write`: see gate/operations.ts.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

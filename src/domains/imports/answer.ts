@@ -1,17 +1,17 @@
-// How much of what failed an answer tells. Invariant: the answer of an import, encrypted, fits into one row of the gate's storage (2 MB), where it is
-// kept: an item takes there what the name of a secret does, and the failures 100 kB more.
+// Limits how many failures a response lists. Invariant: the encrypted response of an import fits into one row of the gate's storage (2 MB).
+// Each item takes at most the size of a secret's name there, and all failures together 100 kB more.
 import type { Failure } from '../../adapters/import/source';
 import { utf8 } from '../../crypto/bytes';
 
-/** Bytes that failures take before they are cut short: an item that repeats a long title may be there 5,000 times. */
+/** Bytes of failures before the rest are shortened: up to 5,000 items may repeat a long title. */
 const MOST_FAILURES = 100_000;
-/** Bytes of a name in an answer, before and after that. */
+/** Bytes of a name before and after that limit. */
 const [LONG, SHORT] = [1024, 100];
 
-/** Bytes of a text in JSON. */
+/** The size of a text in JSON, in bytes. */
 const bytesIn = (text: string): number => utf8(JSON.stringify(text)).length - 2;
 
-/** Failures that fit into an answer: the later of too many with short names, and without their sentences. */
+/** Failures that fit into a response. Beyond the limit, names are shortened and sentences dropped. */
 export function bounded(failed: readonly Failure[]): Failure[] {
   let bytes = 0;
   return failed.map(({ name, reason }) => {
@@ -23,7 +23,7 @@ export function bounded(failed: readonly Failure[]): Failure[] {
   });
 }
 
-/** A name that takes so many bytes at most. */
+/** A name of at most this many bytes. */
 export function shortened(name: string, most = LONG): string {
   const whole = name.slice(0, most).toWellFormed();
   if (whole.length === name.length && bytesIn(whole) <= most) return whole;

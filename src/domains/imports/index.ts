@@ -1,4 +1,4 @@
-// Imports of secrets from the exports of other secrets managers.
+// Imports of secrets from exports of other secrets managers.
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { importOperations } from './gate/operations';

@@ -1,5 +1,6 @@
-// From an export to what the gate is given: names mapped, values checked, one item a name. Pure. Invariants: an item that fails is named with its
-// reason, never with its value; of different values for one name none is taken, but where the source says that the last wins.
+// Converts an export into the gate's input: maps names, checks values and keeps one item per name. Pure. Invariants: a failed item is
+// reported with its name and reason, never its value; if items with different values map to one name, none is imported, unless the last one
+// wins in that source.
 import { type SourceName, sourceOf, sources } from '../../adapters/import';
 import { compact, type Json, JsonNumber, JsonObject, MOST_DEPTH, Node, parseJson, TooLarge, Unreadable } from '../../adapters/import/json';
 import { type Failure, type Found, failure, isFailure, sizeOf } from '../../adapters/import/source';
@@ -10,7 +11,7 @@ import { bounded, shortened } from './answer';
 /** Items of one import. */
 export const MOST_ITEMS = 5000;
 
-/** An item that can be written: the name that it gets, and a value that a secret may have. */
+/** An item that can be written: its new name and a valid value. */
 export interface Ready {
   name: string;
   original: string;
@@ -23,7 +24,7 @@ export interface Prepared {
   failed: Failure[];
 }
 
-/** Reads an export, or says why not. `body`: the text of the request, from which data in JSON is read anew. */
+/** Reads an export, or says why it cannot. `body` is the request text, from which JSON data is parsed again. */
 export function readExport(name: SourceName, data: unknown, body: string, prefix: string, now: number): Prepared | Refusal {
   try {
     return prepare(found(name, data, body, now), prefix, lastWins(name));
@@ -40,18 +41,21 @@ function found(name: SourceName, data: unknown, body: string, now: number): Iter
   const source = sourceOf(name);
   const text = typeof data === 'string' ? decoded(data) : null;
   if (source.accepts === 'json') return source.read(new Node(text === null ? dataOf(body) : parseJson(text)), now);
-  if (text === null) throw new Unreadable('$ is JSON, and this source is a text');
+  if (text === null) throw new Unreadable('$ is JSON, but this source is text');
   return source.read(text, now);
 }
 
-/** A text without its byte order mark. UTF-16 that was taken for UTF-8 or Latin-1 is told by its first characters. */
+/** A text without its byte order mark. UTF-16 misread as UTF-8 or Latin-1 is recognised by its first characters. */
 function decoded(text: string): string {
   if (/^(\uFFFE|\uFFFD\uFFFD|\u00FF\u00FE|\u00FE\u00FF|[^\0]?\0)/u.test(text))
     throw new Unreadable('it is encoded in UTF-16. Convert it to UTF-8');
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** The data within the body of the request, with every digit and every key: the last, where it is there more than once, as for every field. */
+/**
+ * The data field of the request body, with every digit and every key. If the field occurs more than once, the last one counts, as for every
+ * field.
+ */
 function dataOf(body: string): Json {
   // safety: import-digits-kept
   const whole = parseJson(body, MOST_DEPTH + 1);
@@ -84,20 +88,20 @@ function readyOf({ name, value, encoding }: Exclude<Found, Failure>, prefix: str
   return mapped === null ? failure(name, 'NAME_INVALID') : { name: mapped, original: name, value: text, is_base64: encoding === 'base64' };
 }
 
-/** The text of a value: what is no text is its JSON, with every digit as it stood. */
+/** The text of a value. Other JSON values become their JSON text, with every digit unchanged. */
 const textOf = (value: Json): string | null =>
   value === null || typeof value === 'string' ? value : value instanceof JsonNumber ? value.source : compact(value);
 
 const isName = (name: string): boolean => SecretName.safeParse(name).success;
 
-/** The name of the secret, or null where there can be none. A name that a secret may have stays as it is. */
+/** The name of the secret, or null if none is possible. A valid name stays unchanged. */
 export function nameOf(original: string, prefix: string): string | null {
   if (isName(prefix + original)) return prefix + original;
   const mapped = (prefix + original.replace(/^\//, '')).replace(/[^A-Za-z0-9_./-]/gu, '_').replace(/^[.-]/, '_$&');
   return isName(mapped) ? mapped : null;
 }
 
-/** One item a name. Equal ones are one; of different ones the last is taken, or none. */
+/** One item per name. Equal items become one; of different ones the last is kept, or none. */
 function distinct(ready: readonly Ready[], lastWins: boolean): Prepared {
   const byName = Map.groupBy(ready, ({ name }) => name);
   const items: Ready[] = [];

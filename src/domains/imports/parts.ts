@@ -1,4 +1,4 @@
-// What passes between the Worker and the gate for an import. No value is among it in plain text.
+// What the Worker and the gate exchange for an import. It never contains a plaintext value.
 import type { Failure } from '../../adapters/import/source';
 import type { Refusal } from '../../errors';
 import type { EncryptedValue } from '../secrets/rules';
@@ -6,15 +6,15 @@ import type { EncryptedValue } from '../secrets/rules';
 export const conflictWays = ['skip', 'overwrite', 'fail'] as const;
 export type OnConflict = (typeof conflictWays)[number];
 
-/** An item with the name that it gets, and its value, encrypted for a secret. */
+/** An item with its new name and its value, encrypted for a secret. */
 export interface ImportItem {
   name: string;
-  /** Its name in the export, as far as it is shown. */
+  /** Its name in the export, shortened for display. */
   original: string;
-  /** The secret that the value is encrypted for: a new one, until the gate says which one has the name. */
+  /** The secret that the value is encrypted for: a new one, until the gate finds an existing secret with the name. */
   id: string;
   value: EncryptedValue;
-  /** The value is the base64 text of bytes. */
+  /** The value is base64-encoded bytes. */
   is_base64: boolean;
 }
 
@@ -24,13 +24,13 @@ export interface ImportInput {
   on_conflict: OnConflict;
   dry_run: boolean;
   items: ImportItem[];
-  /** What failed before the gate was asked. */
+  /** Items that failed before the gate was called. */
   failed: Failure[];
-  /** Why the export could not be read, which is refused in its turn: after what the caller may not do. */
+  /** Why the export could not be read. It is refused only after the permission checks. */
   refusal: Refusal | null;
 }
 
-/** What the gate asks for: values that are encrypted for the secrets that have the names, by the place of the item. */
+/** What the gate asks for: values encrypted for the existing secrets, by item index. */
 export interface Wanted {
   ids: [item: number, id: string][];
 }

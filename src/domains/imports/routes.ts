@@ -1,4 +1,4 @@
-// Imports over HTTP. An export is read and its values are encrypted here; the gate gets names and ciphertext.
+// HTTP route of imports. The Worker reads the export and encrypts its values; the gate gets names and ciphertext.
 import { fromUtf8 } from '../../crypto/bytes';
 import { newId } from '../../db/ids';
 import { type Context, keysOf } from '../../http/context';
@@ -10,7 +10,7 @@ import * as wire from './wire';
 
 type Request = Input<unknown, ReturnType<(typeof wire.ImportIn)['parse']>>;
 
-/** What a request was read as: the gate may ask for some values again, encrypted for other ids. */
+/** The parsed requests: the gate may ask for some values again, encrypted for other ids. */
 const read = new WeakMap<object, { items: Ready[]; input: ImportInput }>();
 
 const encrypted = (context: Context, { value, ...item }: Ready, id: string): ImportItem => ({
@@ -45,7 +45,7 @@ export const importRoutes = [
     tag: 'Integrations',
     summary: 'Import secrets',
     description:
-      'Reads the export of another secrets manager, and creates its secrets, all of them in one transaction. Names are kept where a secret may have them; other characters become _. An item that cannot be imported is in failed, and stops no other. Needs the scope secrets:write too. Items outside the name patterns of the credential fail with NOT_ALLOWED. Up to 5,000 items.',
+      'Reads the export of another secrets manager and creates its secrets in one transaction. Valid names are kept; characters that are not allowed become _. An item that cannot be imported is listed in failed and does not stop the others. Also needs the scope secrets:write. Items outside the name patterns of the credential fail with NOT_ALLOWED. Up to 5,000 items.',
     body: { schema: wire.ImportIn, document: 'data' },
     answers: { 200: wire.Imported },
     refusals: ['NOT_FOUND', 'SECRET_ACCESS_DENIED', 'IMPORT_CONFLICT', 'LIMIT_REACHED', 'IMPORT_UNREADABLE'],

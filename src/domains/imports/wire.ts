@@ -1,4 +1,4 @@
-// Imports on the wire: in camelCase.
+// Request and response schemas of imports, in camelCase.
 import { z } from '@hono/zod-openapi';
 import { sources } from '../../adapters/import';
 import { EnvironmentRef } from '../../http/wire';
@@ -6,7 +6,7 @@ import { conflictWays } from './parts';
 
 const names = sources.map(({ source }) => source) as [(typeof sources)[number]['source']];
 
-/** What the beginning of a secret's name may be. */
+/** A valid prefix of a secret's name. */
 const Prefix = z
   .string()
   .regex(
@@ -16,39 +16,39 @@ const Prefix = z
 
 const Data = z
   .unknown()
-  .refine((data) => typeof data === 'string' || (typeof data === 'object' && data !== null), 'must be the export: JSON or a text');
+  .refine((data) => typeof data === 'string' || (typeof data === 'object' && data !== null), 'must be the export: JSON or text');
 
 export const ImportIn = z
   .strictObject({
-    source: z.enum(names).openapi({ description: 'The tool that made the export.', example: 'doppler' }),
+    source: z.enum(names).openapi({ description: 'The tool that created the export.', example: 'doppler' }),
     data: Data.openapi({
-      description: 'The export: as JSON, or its text. Nested 64 levels deep at most.',
+      description: 'The export, as JSON or text. Nested at most 64 levels deep.',
       example: { DATABASE_URL: 'postgres://…' },
     }),
     environmentId: EnvironmentRef.optional().openapi({
-      description: 'Id or slug. By default the default environment.',
+      description: 'Id or slug. By default, the default environment.',
       example: 'production',
     }),
     onConflict: z.enum(conflictWays).openapi({
       description:
-        'What happens to secrets that exist. skip: they stay. overwrite: they get a new version. fail: 409 IMPORT_CONFLICT, and nothing is imported.',
+        'What happens to existing secrets. skip: they stay unchanged. overwrite: they get a new version. fail: 409 IMPORT_CONFLICT, and nothing is imported.',
       example: 'skip',
     }),
     dryRun: z
       .boolean()
       .optional()
-      .openapi({ description: 'Whether to answer what would happen, and write nothing. false by default.', example: false }),
-    prefix: Prefix.optional().openapi({ description: 'What each name gets in front. Empty by default.', example: '' }),
+      .openapi({ description: 'Whether to return what would happen and write nothing. false by default.', example: false }),
+    prefix: Prefix.optional().openapi({ description: 'Added in front of each name. Empty by default.', example: '' }),
   })
   .openapi('ImportIn');
 
 export const Imported = z
   .object({
     created: z.array(z.string()).openapi({ description: 'Names of new secrets.', example: ['DATABASE_URL'] }),
-    updated: z.array(z.string()).openapi({ description: 'Names of secrets that were changed.', example: [] }),
-    skipped: z.array(z.string()).openapi({ description: 'Names of secrets that stay as they are.', example: [] }),
+    updated: z.array(z.string()).openapi({ description: 'Names of secrets that were updated.', example: [] }),
+    skipped: z.array(z.string()).openapi({ description: 'Names of secrets that stay unchanged.', example: [] }),
     failed: z.array(z.object({ name: z.string(), reason: z.string() })).openapi({
-      description: 'Items that are not imported: the name in the export, and a code, with a sentence where it says more.',
+      description: 'Items that are not imported: the name in the export and a code, in some cases followed by a sentence.',
       example: [],
     }),
   })

@@ -1,4 +1,4 @@
-// The actions of incident response, and what each needs.
+// Actions of incident response and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

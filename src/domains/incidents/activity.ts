@@ -1,5 +1,5 @@
-// What a contained credential and its descendants did, from the audit log. Invariant: a request that did nothing (a refusal, a replay, a 304)
-// counts as none.
+// What a contained credential and its descendants did, from the audit log. Invariant: requests without effect (a refusal, a replay, a 304)
+// do not count.
 import { credentialKindOf } from '../../db/ids';
 import { DAY, REMEMBERED } from '../../db/rows';
 import { BULK_READS, type Entry } from '../../gate/audit-log';
@@ -8,7 +8,7 @@ import type { Bulk } from './exposure';
 import { type Gap, type Parts, walk } from './log';
 import type { CredentialSummary, RootPart } from './parts';
 
-/** Actions that make a credential, the audit entry's resource. */
+/** Actions that create a credential, the audit entry's resource. */
 const MAKING = [
   'api_key.create',
   'access_token.create',
@@ -18,28 +18,28 @@ const MAKING = [
   'trust.create',
   'auth.exchange',
 ];
-/** Actions that give away one version. */
+/** Actions that expose one version. */
 const READING = ['secret.read', 'secret.share', 'secret.share_view'];
 export const CHANGING = [
   ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
   ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
 ];
-/** An import: one entry for all that it created and changed. */
+/** An import has one entry for everything it created and updated. */
 const IMPORT = 'integration.import';
-/** Actions whose entries tell changes of secrets. */
+/** Actions whose entries record changes of secrets. */
 export const TELLING = [...CHANGING, IMPORT];
-/** How long before the time in question something may have been made that acts in it: a link lives seven days, a session token one. */
+/** How long before the period an active item may have been created: a share link lasts seven days, a session token one. */
 const LONGEST = 7 * DAY;
-/** Session tokens that are found in the log alone, and remembered. */
+/** The most session tokens remembered that only the log knows. */
 const MOST_SESSIONS = 20_000;
-/** Ways of reading in bulk that are told apart. */
+/** The most distinct kinds of bulk reads. */
 const MOST_BULKS = 1000;
-/** Ids of withheld secrets that are remembered. */
+/** The most ids of withheld secrets remembered. */
 const MOST_WITHHELD = 200_000;
-/** Actors by which segments are looked for; with more, every segment is opened. */
+/** The most actors for finding segments; with more, every segment is opened. */
 const MOST_ACTORS = 1000;
 
-/** The contained credential with all that descends from it, as far as the gate knows. */
+/** The contained credential and its descendants known to the gate. */
 export interface Descent extends RootPart {
   ids: string[];
   credentials: Map<string, CredentialSummary>;
@@ -47,11 +47,13 @@ export interface Descent extends RootPart {
 
 const timeOf = ({ time }: Entry) => Date.parse(time);
 export const isDone = ({ outcome, status }: Entry) => outcome === 'success' && status !== 304;
-/** A replay says no version: it did nothing. */
+/** A replay has no version, because it had no effect. */
 export const isChange = (entry: Entry) =>
   CHANGING.includes(entry.action) && isDone(entry) && entry.version !== null && entry.resource !== null;
 
-/** Entries, that of an import followed by one for each version that it wrote, as if each secret had been created or changed by itself. */
+/**
+ * Entries, where that of an import is followed by one for each version it wrote, as if each secret had been created or updated on its own.
+ */
 export const expanded = (entries: readonly Entry[]): Entry[] =>
   // safety: exposure-counts-imports
   entries.flatMap((entry) => [
@@ -77,19 +79,19 @@ export interface Written extends Seen {
   action: string;
 }
 
-/** A secret that one of them shared; the version by a link, null by a grant. */
+/** A secret that one of them shared; the version for a link, null for a grant. */
 export interface Given extends Omit<Seen, 'version'> {
   version: number | null;
 }
 
-/** Keeps the first time at which a version was given away. */
+/** Keeps the first time at which a version was exposed. */
 export function noteRead(read: Map<string, Seen>, one: Seen) {
   const key = `${one.secret}.${one.version}`;
   const known = read.get(key);
   if (!known || one.time < known.time) read.set(key, one);
 }
 
-/** What the credential and its descendants did, entry by entry; bulk reads as they were asked. `made` are those that the log alone knows. */
+/** What the credential and its descendants did, entry by entry, and their bulk reads. `made` are credentials that only the log knows. */
 export async function activityOf(context: Context, parts: Parts, descent: Descent, from: number, gaps: Gap[]) {
   const { root } = descent;
   const tracked = tracker(descent);
@@ -98,7 +100,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   const shared: Given[] = [];
   const bulks = new Map<string, Bulk>();
   const lists: Lists = { patterns: new Map(), withheld: new Map(), ids: 0 };
-  // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
+  // Items created before the period may have acted in it. Those that ended long ago are known only from the log.
   const isOld = root.created_at < Date.now() - REMEMBERED;
   const begin = isOld ? root.created_at : Math.max(root.created_at, from - LONGEST);
   for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors: tracked.actors }, gaps))
@@ -110,7 +112,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       const time = timeOf(entry);
       tracked.noteCreated(entry, time);
       const isShare = action === 'secret.share' && entry.share !== undefined;
-      // What is viewed through a link counts as theirs.
+      // Views through a link count as theirs.
       // safety: exposure-follows-links
       if (isShare && version !== null) tracked.follow(entry.share as string);
       if (time < from) continue;
@@ -124,11 +126,11 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   return { members, made, forgotten, read, written, shared, bulks: [...bulks.values()] };
 }
 
-/** The lists that stand in full in the log, by their digests. */
+/** The lists that the log contains in full, by their digests. */
 interface Lists {
   patterns: Map<string, readonly string[]>;
   withheld: Map<string, ReadonlySet<string>>;
-  /** How many ids `withheld` holds in all. */
+  /** How many ids `withheld` contains in total. */
   ids: number;
 }
 
@@ -139,12 +141,12 @@ function noteLists(lists: Lists, { patterns, patterns_digest, withheld, withheld
   lists.ids += withheld.length;
 }
 
-/** No secret was withheld, or nobody knows which: then all count as given away. */
+/** No secret was withheld, or it is unknown which: then all count as exposed. */
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Keeps a bulk read, each way of asking once. Lists that are not known any more limit nothing, and neither do prefix and lists of one way
- * too many: a credential may ask in ever new ways, and the report has to end.
+ * Records each distinct kind of bulk read once. Lists that are no longer known impose no limit; beyond MOST_BULKS kinds, prefix and lists
+ * are ignored too, because a credential can vary them endlessly and the report must finish.
  */
 function noteBulk(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: number) {
   const { environment, sequence, version } = entry;
@@ -161,7 +163,7 @@ function noteBulk(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: nu
   bulks.set(key, { ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns, withheld }), last: sequence });
 }
 
-/** The credential and its descendants, growing as the log is walked: what they made, as far as the gate does not know it any more. */
+/** The credential and its descendants, extended during the walk by those that the gate no longer knows. */
 function tracker({ root, ids, member, spared: sparedIds }: Descent) {
   const members = new Set([root.id, ...ids]);
   const spared = new Set(sparedIds);
@@ -183,7 +185,7 @@ function tracker({ root, ids, member, spared: sparedIds }: Descent) {
       if (sessions < MOST_SESSIONS) add(by);
       return true;
     },
-    /** Adds what an entry says that one of them made. */
+    /** Adds a credential that an entry says one of them created. */
     noteCreated({ actor, action, resource, successor, expires_at }: Entry, time: number) {
       const id = successor ?? (MAKING.includes(action) ? resource : null);
       if (id === null || spared.has(id) || members.has(id)) return;
@@ -196,7 +198,7 @@ function tracker({ root, ids, member, spared: sparedIds }: Descent) {
       made.set(id, { ...nothing, id, kind, expires_at: end, parent_id: isSession ? actor.id : null, created_at: time });
       return add(id);
     },
-    /** What acts on from here for one of them. */
+    /** Adds an actor that acts for one of them from here on. */
     follow: add,
     all: () => ({ members, made, forgotten }),
   };

@@ -1,12 +1,12 @@
-// What descends from a credential: what it made, what that made, and what ends with any of them. Invariant: nobody descends from what is
-// spared alone, which is the caller and what the caller itself ends with.
+// The descendants of a credential: credentials that it created, those created by these, and those revoked together with any of them.
+// Invariant: spared credentials (the caller and its lineage) have no descendants on their own.
 import type { Descendants } from '../../gate/descendants';
 import type { ChildrenPart, CredentialSummary } from './parts';
 
-/** Ids whose descendants one question asks for. */
+/** Ids per query for descendants. */
 const AT_ONCE = 20;
 
-/** The credential and those of its descendants that are alive by their own rows and do not end with another of them. */
+/** The credential and those of its descendants that are live by their own rows and are not revoked together with another descendant. */
 export function independentOf(descendants: Pick<Descendants, 'madeBy'>, root: string, spared: ReadonlySet<string>, now: number): string[] {
   const seen = new Set([root, ...spared]);
   // safety: containment-of-root
@@ -14,7 +14,7 @@ export function independentOf(descendants: Pick<Descendants, 'madeBy'>, root: st
   for (let makers = [root]; makers.length; ) {
     const next: string[] = [];
     for (const { id, parent_id, live } of descendants.madeBy(makers, now)) {
-      // What ends with a descendant is dead with it, and so is all that it made.
+      // A credential revoked together with a descendant is ended with it, and so is everything it created.
       if (seen.has(id) || (parent_id !== null && seen.has(parent_id) && !spared.has(parent_id))) continue;
       seen.add(id);
       next.push(id);
@@ -25,7 +25,7 @@ export function independentOf(descendants: Pick<Descendants, 'madeBy'>, root: st
   return found.filter(({ parent_id }) => parent_id === null || spared.has(parent_id) || !seen.has(parent_id)).map(({ id }) => id);
 }
 
-/** All descendants, page by page, nearest first; `known` gets a summary of each and of those that it ends with. */
+/** All descendants, page by page, nearest first; `known` gets a summary of each and of its lineage. */
 export async function descendantsOf(
   ask: (of: string[], after: string) => Promise<ChildrenPart>,
   root: string,

@@ -1,6 +1,6 @@
-// Which versions of which secrets bulk reads gave away: made anew from where secrets stand, and from the changes that the audit log holds.
-// A bulk read says its environment, prefix, patterns and the sequence of the last change there; what stood between two changes of a
-// secret is known from the change before and the one after. Pure. Invariant: where the log does not tell, a secret counts as given away.
+// Which versions of which secrets bulk reads exposed, reconstructed from the current secrets and the changes in the audit log. A bulk
+// read's entry records the environment, prefix, patterns and the sequence of the last change there. The state of a secret between two
+// changes follows from the change before and the one after. Pure. Invariant: if the log is inconclusive, a secret counts as exposed.
 import { matches, widthOf } from '../../auth/globs';
 import { SLACK } from '../../gate/rate-limit';
 import type { SecretState } from './parts';
@@ -9,15 +9,15 @@ export interface Bulk {
   environment: string;
   /** The environment's slug. */
   shown: string;
-  /** The sequence of the last change that it saw. */
+  /** The sequence of the last change it saw. */
   revision: number;
-  /** When it was first asked, and the sequences of the first and the last entry that say so. */
+  /** When it was first made, and the sequences of its first and last audit entries. */
   time: number;
   sequence: number;
   last: number;
   prefix: string;
   patterns: readonly string[] | null;
-  /** Secrets that it did not return, because their reads needed approval. */
+  /** Secrets that it did not return because reading them needs approval. */
   withheld: ReadonlySet<string>;
 }
 
@@ -30,11 +30,11 @@ export interface Change {
   shown: string;
   version: number;
   former_name?: string;
-  /** Undefined where it leaves the lifetime. */
+  /** Undefined if the change leaves the expiry as it was. */
   expires_at?: number | null;
 }
 
-/** What is known of a secret before the first change that was looked at; undefined where nobody knows. */
+/** The state of a secret before the first examined change; undefined if unknown. */
 export interface Before {
   version: number;
   expires_at?: number | null;
@@ -48,7 +48,7 @@ export interface Exposed {
   time: number;
 }
 
-/** How a secret stood from one sequence on, up to another. */
+/** The state of a secret from one sequence up to another. */
 interface Stretch {
   from: number;
   to: number;
@@ -57,18 +57,18 @@ interface Stretch {
   expires_at?: number | null;
 }
 
-/** Steps of comparing names with the patterns of bulk reads: once they are spent, patterns count as no limit. */
+/** The most matching steps for names and patterns of bulk reads; beyond them, patterns count as no limit. */
 const MOST_STEPS = 200_000_000;
 
 const isNewValue = (action: string) =>
   ['secret.rotate', 'secret.auto_rotate', 'secret.rollback', 'provider.rotate', 'provider.issue'].includes(action);
 
-/** Changes that tell by themselves how the secret stood before them. A restore does not: it may have been revoked. */
+/** Changes from which the previous state follows. A restore is not one: the secret may have been revoked. */
 const tells = ({ action }: Change) => ['secret.create', 'secret.rotate', 'secret.auto_rotate', 'secret.rollback'].includes(action);
 
 /**
- * Secrets of which an older change has to be found: some bulk read came before the first change here, and that does not tell what it saw.
- * `breaks` are the sequences at which rows changed without an entry each: a database restored, a gate recovered.
+ * Secrets for which an older change must be found: a bulk read came before their first change here, and that change does not reveal what it
+ * saw. `breaks` are the sequences at which rows changed without an entry each: a restored database or a recovered gate.
  */
 export function unresolved(bulks: Bulk[], current: Iterable<string>, changes: Change[], breaks: number[]): Set<string> {
   const first = new Map<string, { change: Change; timed: boolean }>();
@@ -83,13 +83,13 @@ export function unresolved(bulks: Bulk[], current: Iterable<string>, changes: Ch
   const found = new Set<string>(isBroken ? here : []);
   for (const [secret, { change, timed }] of first) {
     if (change.action === 'secret.create') found.delete(secret);
-    // Of a secret that was purged since, nothing but an older change tells when it expired.
+    // For a purged secret, only an older change says when it expired.
     else if (isBroken || timed || !tells(change) || !here.has(secret)) found.add(secret);
   }
   return found;
 }
 
-/** All that the bulk reads gave away, with the time of the first of them that did. `changes` and `breaks` are in the order of sequences. */
+/** Everything that the bulk reads exposed, with the time of the first exposing read. `changes` and `breaks` are in sequence order. */
 export function exposed(
   bulks: Bulk[],
   current: Map<string, SecretState & { at: number }>,
@@ -115,7 +115,7 @@ export function exposed(
     );
     if (here.length === 0) continue;
     for (const stretch of stretchesOf(history, row, breaks, before.get(secret))) {
-      // The first read alone: as many as there are shapes would be too many to hold.
+      // Only the first read: one per shape would be too many to keep.
       const time = here.reduce((first, shape) => Math.min(first, seenBy(shape, stretch, steps) ?? first), Number.POSITIVE_INFINITY);
       if (Number.isFinite(time)) for (const version of stretch.versions) found.push({ secret, version, time });
     }
@@ -123,28 +123,28 @@ export function exposed(
   return found;
 }
 
-/** Bulk reads that differ in nothing but time, in the order of what they saw. */
+/** Bulk reads that differ only in time, in the order of what they saw. */
 interface Shape {
   environment: string;
   shown: string;
   prefix: string;
   patterns: readonly string[] | null;
   withheld: ReadonlySet<string>;
-  /** What comparing a name with the patterns takes, in steps for each of its characters. */
+  /** The matching steps per character of a name. */
   width: number;
   reads: { revision: number; time: number }[];
 }
 
 function shapesOf(bulks: Bulk[], breaks: number[]): Shape[] {
   const shapes = new Map<string, Shape>();
-  /** Sets are compared by identity: `activity.ts` makes one of each list. */
+  /** Sets are compared by identity: `activity.ts` creates one per list. */
   const sets = new Map<ReadonlySet<string>, number>();
   for (const { environment, shown, revision, sequence, last, time, prefix, patterns, withheld } of bulks) {
     const set = sets.get(withheld) ?? sets.set(withheld, sets.size).size - 1;
     const key = JSON.stringify([environment, prefix, patterns, set]);
     const shape = shapes.get(key) ?? { environment, shown, prefix, patterns, withheld, width: widthOf(patterns ?? []), reads: [] };
     shapes.set(key, shape);
-    // What was restored or recovered since the last change stood by then.
+    // Whatever was restored or recovered since the last change was in place by then.
     shape.reads.push({ revision: Math.max(revision, breaks.findLast((at) => at < sequence) ?? 0), time });
     for (const at of breaks) if (at > sequence && at < last) shape.reads.push({ revision: at, time });
   }
@@ -152,7 +152,7 @@ function shapesOf(bulks: Bulk[], breaks: number[]): Shape[] {
   return [...shapes.values()];
 }
 
-/** Whether the patterns of a shape take a name, as far as there are steps to tell. */
+/** Whether the patterns of a shape match a name; true once the steps are spent. */
 function isMatched({ patterns, width }: Shape, name: string, steps: { left: number }): boolean {
   // safety: exposure-steps-bounded
   if (patterns === null || steps.left <= 0) return true;
@@ -160,7 +160,7 @@ function isMatched({ patterns, width }: Shape, name: string, steps: { left: numb
   return patterns.some((pattern) => matches(pattern, name));
 }
 
-/** When a read of that shape first gave away what stood then, or null. */
+/** When a read of this shape first exposed the stretch, or null. */
 function seenBy(shape: Shape, { from, to, name, expires_at }: Stretch, steps: { left: number }): number | null {
   const { prefix, reads } = shape;
   if (name !== undefined && !(name.startsWith(prefix) && isMatched(shape, name, steps))) return null;
@@ -172,11 +172,11 @@ function seenBy(shape: Shape, { from, to, name, expires_at }: Stretch, steps: { 
   }
   const read = reads[low];
   if (!read || read.revision >= to) return null;
-  // The clock of an entry never goes back; that of a gate may, a little.
+  // The clock of entries never goes back; that of a gate may, a little.
   return expires_at == null || read.time < expires_at + SLACK ? read.time : null;
 }
 
-/** What is known at a point of a history; undefined where it is not. */
+/** The state at one point of a history; undefined where unknown. */
 interface State {
   versions: number[];
   name?: string;
@@ -185,7 +185,7 @@ interface State {
   revoked: boolean;
 }
 
-/** The stretches in which a secret could be read. */
+/** The stretches during which a secret could be read. */
 function stretchesOf(history: Change[], row: SecretState | undefined, breaks: number[], before: Before | undefined): Stretch[] {
   const marks = [...history.map((change) => ({ at: change.sequence, change })), ...breaks.map((at) => ({ at, change: null }))].sort(
     (a, b) => a.at - b.at,
@@ -194,7 +194,7 @@ function stretchesOf(history: Change[], row: SecretState | undefined, breaks: nu
   const found: Stretch[] = [];
   for (let i = -1; i < marks.length; i++) {
     const [from, to] = [marks[i]?.at ?? 0, marks[i + 1]?.at ?? Number.MAX_SAFE_INTEGER];
-    // A secret that stands no more and was not deleted went with a restored database.
+    // A secret that no longer exists and was not deleted was lost with a restored database.
     if (!row && from >= last && breaks.some((at) => at > last && at <= from)) continue;
     const change = marks[i]?.change ?? null;
     const state = change
@@ -212,10 +212,10 @@ type Mark = { at: number; change: Change | null };
 
 const known = ({ version, ...state }: Before): State => ({ versions: [version], ...state });
 
-/** How it stood after a change. */
+/** The state after a change. */
 function after(change: Change, marks: Mark[], before: Before | undefined): State {
   const { action, version } = change;
-  // What a change does not say goes back to the last that does, but not past a break.
+  // What a change does not record is taken from the last change that does, but not across a break.
   const since = marks.findLastIndex((mark) => mark.change === null) + 1;
   const changes = marks.slice(since).flatMap((mark) => mark.change ?? []);
   const telling = changes.findLast((one) => !['secret.delete', 'secret.restore'].includes(one.action));
@@ -230,7 +230,7 @@ function after(change: Change, marks: Mark[], before: Before | undefined): State
   };
 }
 
-/** How it stood before the next change, or as it stands now, where nothing before tells; null where it was not. */
+/** The state before the next change, or the current state if nothing follows; null if the secret did not exist. */
 function toward(next: Change | null | undefined, now: SecretState | undefined, row: SecretState | undefined): State | null {
   if (next) {
     const { action, version } = next;
@@ -242,7 +242,7 @@ function toward(next: Change | null | undefined, now: SecretState | undefined, r
   return row ? { versions: [row.version - 1, row.version].filter((version) => version > 0), deleted: false, revoked: false } : null;
 }
 
-/** What it was called, from the changes that came later. */
+/** The name, from later changes. */
 function named(later: Mark[], row: SecretState | undefined): { name?: string } {
   for (const { change } of later) {
     if (!change) return {};
@@ -252,10 +252,10 @@ function named(later: Mark[], row: SecretState | undefined): { name?: string } {
   return row ? { name: row.name } : {};
 }
 
-/** Until when it was to live. */
+/** The expiry. */
 function lasting({ expires_at }: State, later: Mark[], row: SecretState | undefined): { expires_at?: number | null } {
   if (expires_at !== undefined) return { expires_at };
-  // Nothing has set it since, so it is what it is now.
+  // No later change set it, so it is the current one.
   if (row && later.every(({ change }) => change !== null && change.expires_at === undefined)) return { expires_at: row.expires_at };
   return {};
 }

@@ -1,5 +1,5 @@
-// Walking the audit log from its older end to its newest entry, over both its places: closed segments in D1, and the gate. A part at a
-// time is in memory. Invariant: what cannot be read is named as a gap, never passed over in silence.
+// Walks the audit log from oldest to newest, in both places: closed segments in D1, then the gate. Only one part is in memory at a time.
+// Invariant: unreadable entries are reported as a gap, never skipped silently.
 import { and, asc, desc, eq, gte, lt, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { auditSegments } from '../../db/schema';
@@ -8,12 +8,12 @@ import type { Context } from '../../http/context';
 import { readSegment } from '../audit/service';
 import type { LogPart, Part } from './parts';
 
-/** Segments that one query gives: a thousand entries each. */
+/** Segments per query, of up to 1,000 entries each. */
 const MOST_OPENED = 10;
-/** Ids among which a segment is looked for; with more, every segment is opened. */
+/** The most ids for finding segments; with more, every segment is opened. */
 const MOST_IDS = 1000;
 
-/** Asks the gate for a part of the report. */
+/** Requests one part of the report from the gate. */
 export type Parts = <T>(part: Part) => Promise<T>;
 
 /** Sequences that are lost or unreadable. */
@@ -22,7 +22,7 @@ export interface Gap {
   to: number;
 }
 
-/** Which segments to open: those that may hold what is looked for. Sets may grow while entries are given out. */
+/** Which segments to open. The sets may grow during the walk. */
 export interface Wanted {
   /** First and last sequence. */
   from?: number;
@@ -41,7 +41,7 @@ const among = (column: SQLWrapper, ids: Iterable<string>): SQL | undefined => {
     : sql`exists (select 1 from json_each(${column}) where json_each.value in (select value from json_each(${JSON.stringify(list)})))`;
 };
 
-/** Gives the entries that lie in the wanted stretch, oldest first, a part at a time. Not every one is what is looked for. */
+/** The entries of the wanted range, oldest first, part by part. Not every entry is a match. */
 export async function* walk(context: Context, parts: Parts, wanted: Wanted, gaps: Gap[]): AsyncGenerator<Entry[]> {
   const { from = 1, to = Number.MAX_SAFE_INTEGER, since = 0 } = wanted;
   const isWanted = ({ sequence, time }: Entry) => sequence <= to && Date.parse(time) >= since;
@@ -66,7 +66,7 @@ export async function* walk(context: Context, parts: Parts, wanted: Wanted, gaps
   }
 }
 
-/** The entries from a sequence on that have moved to D1, and those that D1 refused. */
+/** The entries in D1 from a sequence on, and those that D1 rejected. */
 async function* walkSegments(context: Context, part: LogPart, wanted: Wanted, from: number, gaps: Gap[]): AsyncGenerator<Entry[]> {
   const held = part.held.filter(({ sequence }) => sequence >= from);
   const to = wanted.to ?? Number.MAX_SAFE_INTEGER;
@@ -81,7 +81,7 @@ async function* walkSegments(context: Context, part: LogPart, wanted: Wanted, fr
       if (!opened) gaps.push({ from: segment.first, to: segment.last });
       else yield opened.filter(({ sequence }) => sequence >= at);
       at = segment.last + 1;
-      // Who was found meanwhile may have acted in a segment that was passed over.
+      // A newly found actor may have acted in a segment that was skipped.
       // safety: exposure-rereads-segments
       if (wanted.actors?.size !== known) {
         isMore = true;

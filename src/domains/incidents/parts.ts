@@ -1,9 +1,9 @@
-// The parts of an exposure report, as the gate gives them to the Worker.
+// The parts of an exposure report, as the gate returns them to the Worker.
 import type { CredentialRow, OrgRow } from '../../db/schema';
 import type { Entry } from '../../gate/audit-log';
 import type { Missing } from '../../gate/missing-entries';
 
-/** What the Worker may ask for. */
+/** What the Worker can ask for. */
 export type Part =
   | { part: 'root' }
   | { part: 'children'; of: string[]; after: string }
@@ -12,22 +12,22 @@ export type Part =
   | { part: 'named'; ids: string[] }
   | { part: 'due'; ids: string[] };
 
-/** What is known of a credential. `gone`: the member or the passkey behind it is gone. */
+/** What is known about a credential. `gone`: its member or passkey no longer exists. */
 export type CredentialSummary = Pick<CredentialRow, 'id' | 'kind' | 'name' | 'created_at' | 'expires_at' | 'revoked_at' | 'generation'> & {
   parent_id: string | null;
 };
 
-/** The contained credential, and what its report has to know besides. */
+/** The contained credential and other facts for its report. */
 export interface RootPart {
   org: Pick<OrgRow, 'generation' | 'keys_generation' | 'spared' | 'panicked_at'>;
   root: CredentialSummary;
-  /** The caller's own credential and those that it ends with: they are no descendants. */
+  /** The caller's own credential and its lineage: they are not descendants. */
   spared: string[];
-  /** Whose entries the audit log tells apart by its parent: the member of a browser session. */
+  /** The member of a browser session: the audit log tells its entries apart by their parent. */
   member: string | null;
 }
 
-/** Credentials that some others made or end with, and those that they end with in turn. `next` is where to go on. */
+/** Credentials that others created or are revoked together with, and their lineages. `next` is where the next page starts. */
 export interface ChildrenPart {
   children: string[];
   credentials: CredentialSummary[];
@@ -36,15 +36,15 @@ export interface ChildrenPart {
 
 export interface LogPart {
   entries: Entry[];
-  /** The oldest sequence that lies here: what is older lies in D1. */
+  /** The oldest sequence in the gate; D1 holds everything older. */
   oldest: number;
-  /** Older entries that lie here all the same. */
+  /** Older entries that are still in the gate. */
   held: Entry[];
   head: number;
   missing: Missing[];
 }
 
-/** Where a secret stands, as of an entry of the audit log. */
+/** The state of a secret, as of an audit log entry. */
 export interface SecretState {
   id: string;
   environment: string;
@@ -61,7 +61,7 @@ export interface SecretsPart {
   next: string | null;
 }
 
-/** What a secret is called and is now. The name is null for a caller who may not list it. */
+/** The current name and state of a secret. The name is null for a caller that may not list it. */
 export interface NamedSecret {
   id: string;
   name: string | null;

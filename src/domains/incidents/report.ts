@@ -1,5 +1,5 @@
-// The exposure report of a contained credential: what it and its descendants read, wrote and created, from the audit log, and which credentials
-// were revoked with it. Invariant: the report of a credential stays the same, since it is made from what does not change any more.
+// The exposure report of a contained credential: what it and its descendants read, wrote and created, from the audit log, and which
+// credentials were revoked with it. Invariant: repeating a report gives the same result, because its sources no longer change.
 
 import { and, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
@@ -14,12 +14,12 @@ import { type Before, type Bulk, type Change, exposed, unresolved } from './expo
 import { type Gap, type Parts, walk } from './log';
 import type { ChildrenPart, CredentialSummary, NamedSecret, RootPart, SecretState, SecretsPart } from './parts';
 
-/** At which rows may have changed without an entry each. */
+/** Actions at which rows may have changed without an entry each. */
 const BREAKING = ['org.adopt', 'integrity.alarm'];
 
-/** Credentials that a list of the report names. */
+/** The most credentials in a list of the report. */
 const MOST_LISTED = 10_000;
-/** Ids that one query asks for. */
+/** Ids per query. */
 const AT_ONCE = 1000;
 
 export interface ExposureReport {
@@ -28,7 +28,7 @@ export interface ExposureReport {
   written: Written[];
   shared: Given[];
   credentials: CredentialSummary[];
-  /** Credentials that are not named, for the lists are bounded. */
+  /** Credentials beyond the limit of the lists. */
   omitted: number;
   gaps: Gap[];
 }
@@ -42,7 +42,7 @@ const changeOf = ({ sequence, action, resource, environment, version, former_nam
   ...(expires_at !== undefined && { expires_at: expires_at === null ? null : Date.parse(expires_at) }),
 });
 
-/** Makes the report. `since` is in milliseconds; null for the credential's creation. */
+/** Creates the report. `since` is in milliseconds; null means since the credential's creation. */
 export async function reportOf(context: Context, parts: Parts, id: string, since: number | null): Promise<ExposureReport> {
   const descent = await descentOf(parts, id);
   const { root } = descent;
@@ -76,7 +76,7 @@ async function descentOf(parts: Parts, id: string): Promise<Descent> {
   return { ...base, ids, credentials };
 }
 
-/** What the bulk reads gave away. */
+/** What the bulk reads exposed. */
 async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Gap[]): Promise<Seen[]> {
   const environments = [...new Set(bulks.map(({ environment }) => environment))];
   const slugs = new Set(bulks.map(({ shown }) => shown));
@@ -105,7 +105,7 @@ async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Ga
   );
 }
 
-/** How secrets stood at a sequence, as far as the log goes back. */
+/** The state of secrets at a sequence, as far back as the log goes. */
 async function beforeThat(context: Context, parts: Parts, secrets: Set<string>, to: number, gaps: Gap[]): Promise<Map<string, Before>> {
   const found = new Map<string, Before>();
   for await (const entries of walk(context, parts, { to, resources: new Set([...secrets, context.org]) }, gaps))
@@ -126,7 +126,7 @@ async function beforeThat(context: Context, parts: Parts, secrets: Set<string>, 
   return found;
 }
 
-/** All of them, and what they end with: from the gate, from D1 for what has left it, and from the log for what is nowhere else. */
+/** All of them and their lineages: from the gate, from D1 if they have left it, and from the log if they are nowhere else. */
 async function allCredentials(
   context: Context,
   { credentials }: Descent,
@@ -144,7 +144,7 @@ async function allCredentials(
   }
 }
 
-/** A credential of which nothing is known but that others end with it: it has ended. */
+/** A credential known only because others are revoked together with it: it has ended. */
 const gone = (id: string): CredentialSummary => ({
   ...{ id, kind: 'session', name: null, created_at: 0 },
   ...{ expires_at: null, revoked_at: 0, parent_id: null, generation: null },
@@ -159,7 +159,7 @@ async function storedCredentials(context: Context, ids: string[]): Promise<Crede
     .where(and(eq(credentials.org_id, context.org), sql`${id} in (select value from json_each(${JSON.stringify(ids)}))`));
 }
 
-/** Whether a credential ended by revocation, its own or that of one it ends with, and not by time before that. */
+/** Whether a credential ended by revocation, its own or its lineage's, and not by an earlier expiry. */
 function isRevoked(one: CredentialSummary, credentials: Map<string, CredentialSummary>, org: RootPart['org']): boolean {
   let [revoked, expired] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let link: CredentialSummary | undefined = one; link; link = link.parent_id === null ? undefined : credentials.get(link.parent_id)) {
@@ -170,7 +170,7 @@ function isRevoked(one: CredentialSummary, credentials: Map<string, CredentialSu
   return revoked < Number.POSITIVE_INFINITY && revoked <= expired;
 }
 
-/** The same stretches, in order and each once. */
+/** The same ranges, sorted and without duplicates. */
 function merged(gaps: Gap[]): Gap[] {
   const found: Gap[] = [];
   for (const gap of gaps.sort((a, b) => a.from - b.from)) {
@@ -181,7 +181,7 @@ function merged(gaps: Gap[]): Gap[] {
   return found;
 }
 
-/** Since when a credential is contained: the sequence of the first entry that says so. */
+/** When a credential was contained: the sequence of the first entry that says so. */
 export async function containedAt(context: Context, parts: Parts, id: string): Promise<number> {
   const actions = ['credential.contain'];
   for await (const entries of walk(context, parts, { actions, resources: new Set([id]) }, []))
@@ -189,7 +189,7 @@ export async function containedAt(context: Context, parts: Parts, id: string): P
   return Number.MAX_SAFE_INTEGER;
 }
 
-/** Secrets that were given a new value since a sequence, and which version it is. `seen` is the newest version that was read or written. */
+/** Secrets that got a new value since a sequence, with its version. `seen` is the newest version that was read or written. */
 export async function replacedSince(context: Context, parts: Parts, from: number, seen: Map<string, number>): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   const isNew = ({ action, resource, version }: Entry) =>
@@ -202,7 +202,7 @@ export async function replacedSince(context: Context, parts: Parts, from: number
   return found;
 }
 
-/** What secrets are called and are now, by id. */
+/** Current names and states of secrets, by id. */
 export async function namesOf(parts: Parts, ids: string[]): Promise<Map<string, NamedSecret>> {
   const found = new Map<string, NamedSecret>();
   for (let at = 0; at < ids.length; at += 1000)

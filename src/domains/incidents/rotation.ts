@@ -1,6 +1,6 @@
-// New values for what a contained credential read or wrote: generated where the current value was generated here, and called due where
-// not. Each is an ordinary rotation by the caller. Invariants: a secret that was given a new value since the containment began is not
-// given another; a value that this service did not generate is never replaced.
+// New values for secrets that a contained credential read or wrote: generated if the current value was generated here, otherwise reported
+// as due. Each is an ordinary rotation by the caller. Invariants: a secret rotated since the containment began is not rotated again; a
+// value that this service did not generate is never replaced.
 
 import { canGenerate, generate } from '../../crypto/generate';
 import { ApiError, statusOf } from '../../errors';
@@ -12,7 +12,7 @@ import type { Parts } from './log';
 import type { NamedSecret } from './parts';
 import { containedAt, type ExposureReport, namesOf, replacedSince } from './report';
 
-/** How often one secret is tried, where others change it at the same time. */
+/** How often one secret is retried if it changes concurrently. */
 const MOST_TRIES = 3;
 
 interface Rotation {
@@ -24,7 +24,10 @@ interface Rotation {
 // safety: only-generated-replaced
 const isReplaceable = ({ isActive, generated, type }: NamedSecret) => isActive && generated && canGenerate(type);
 
-/** Rotates what can be, and raises for the rest that it is due. Throws where the caller or the gate can do no more now: it is repeated. */
+/**
+ * Rotates what can be rotated and raises due events for the rest. Throws if the caller or the gate cannot continue; the request is then
+ * repeated.
+ */
 export async function rotateAll(context: RenderContext, parts: Parts, id: string, { read, written }: ExposureReport): Promise<Rotation> {
   const seen = new Map<string, number>();
   for (const { secret, version } of [...read, ...written]) seen.set(secret, Math.max(version, seen.get(secret) ?? 0));
@@ -44,7 +47,7 @@ export async function rotateAll(context: RenderContext, parts: Parts, id: string
   return { rotated, due };
 }
 
-/** The version that one secret has then, or null where it cannot be rotated. */
+/** The new version of a secret, or null if it cannot be rotated. */
 async function rotate(
   context: RenderContext,
   parts: Parts,
@@ -55,7 +58,7 @@ async function rotate(
   let { type, etag } = secret;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const value: EncryptedValue = encryptValue(keysOf(context), context.org, secret.id, (await generate(type)).value, 1);
-    // The ETag holds the version fast, and with it whether its value was generated.
+    // The ETag pins the version, and thereby whether its value was generated.
     const input = { if_match: etag, value, generate: null };
     const outcome = await context.also({ action: 'secret.rotate', named: { secret: secret.id }, input });
     if (outcome.kind === 'ok') return (outcome.data as { version: number }).version;
@@ -63,7 +66,7 @@ async function rotate(
     const status = statusOf(refusal);
     if (status === 401 || status === 429 || status >= 500) throw new ApiError(refusal);
     if (status !== 412) return null;
-    // Somebody was faster: perhaps with a new value.
+    // Another request was faster, perhaps with a new value.
     const newer = (await replacedSince(context, parts, since, new Map([[secret.id, seen.get(secret.id) ?? 0]]))).get(secret.id);
     if (newer !== undefined) return newer;
     const [now] = (await namesOf(parts, [secret.id])).values();

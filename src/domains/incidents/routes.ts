@@ -1,4 +1,4 @@
-// Incident response over HTTP: ending everything, containing one credential, and showing what depends on it.
+// HTTP routes of incident response: panic, containment and the graph of a credential.
 
 import type { z } from '@hono/zod-openapi';
 import { unwrap } from '../../gate/outcome';
@@ -16,7 +16,7 @@ import * as wire from './wire';
 const tag = 'Incident response';
 const byCredential = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
 
-/** How often the gate is asked to go on revoking within one request. */
+/** How often one request asks the gate to continue revoking. */
 const MOST_ROUNDS = 40;
 
 const partsOf = (context: RenderContext, credential: string): Parts =>
@@ -25,7 +25,7 @@ const partsOf = (context: RenderContext, credential: string): Parts =>
     return unwrap(await context.also(asked)).data;
   }) as Parts;
 
-/** Revokes what one commit could not take; answers how many are left. */
+/** Revokes what one commit could not. Returns how many are left. */
 async function revokeRest(context: RenderContext, credential: string, rotate: boolean, remaining: number): Promise<number> {
   let left = remaining;
   for (let round = 0; left && round < MOST_ROUNDS; round++) {
@@ -35,7 +35,7 @@ async function revokeRest(context: RenderContext, credential: string, rotate: bo
   return left;
 }
 
-/** Revokes the rest, makes the exposure report, and rotates what is asked. */
+/** Revokes the rest, creates the exposure report and rotates secrets if requested. */
 async function renderReport(
   { remaining }: Contained,
   { params, body }: Input<unknown, z.output<typeof wire.ContainIn>>,
@@ -79,7 +79,7 @@ export const incidentRoutes = [
     tag,
     summary: 'Revoke all credentials (panic)',
     description:
-      "Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this call returns. API keys and trusts stay valid unless you send api_keys: true. Then it revokes them too, including the calling key, and the response holds a new API key, shown only once. In a browser session, only the JWT of this call stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm gives new ones. The response lists what was created in the last seven days and may be an attacker's.",
+      "Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this request returns. API keys and trusts stay valid unless you send api_keys: true. Then they are revoked too, including the calling key, and the response contains a new API key, shown only once. In a browser session, only the JWT of this request stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm issues new ones. The response lists what was created in the last seven days and may be an attacker's.",
     body: { schema: wire.PanicIn },
     answers: { 200: wire.Panicked },
     prepare({ body }, context) {
@@ -94,7 +94,7 @@ export const incidentRoutes = [
     tag,
     summary: 'Contain a credential',
     description:
-      'Revokes a credential of any kind and all credentials that end with it, and reports what they read, wrote and created. Safe to repeat: the report stays the same. With rotate, the caller needs secrets:rotate for everything that the credential could reach.',
+      'Revokes a credential of any kind and all credentials revoked together with it, and reports what they read, wrote and created. Safe to repeat: the report stays the same. With rotate, the caller needs secrets:rotate for everything the credential could reach.',
     body: { schema: wire.ContainIn, optional: true },
     answers: { 200: wire.Contained },
     refusals: ['NOT_FOUND', 'CONFLICT'],
@@ -109,7 +109,7 @@ export const incidentRoutes = [
     action: 'credential.graph',
     tag,
     summary: 'Show the graph of a credential',
-    description: 'Returns its parent, the credentials that it created, and the environments and secrets that it can reach.',
+    description: 'Returns its parent, the credentials it created, and the environments and secrets it can reach.',
     answers: { 200: wire.Graph },
     refusals: ['NOT_FOUND'],
     named: byCredential,

@@ -1,4 +1,4 @@
-// Incident response on the wire.
+// Request and response schemas of incident response.
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
@@ -8,14 +8,17 @@ import { ApiKey } from '../credentials/wire';
 export const PanicIn = z
   .strictObject({
     reason: text(1024).openapi({ example: 'a laptop was stolen' }),
-    api_keys: z.boolean().optional().openapi({ description: 'Whether to revoke all API keys too. The response then holds a new API key.' }),
+    api_keys: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'Whether to revoke all API keys too. The response then contains a new API key.' }),
   })
   .openapi('PanicIn');
 
 const memberId = z.string().openapi({ example: exampleId('member') });
 const passkeyId = z.string().openapi({ example: exampleId('passkey') });
 
-/** What is younger than seven days and may be an attacker's. */
+/** Items younger than seven days that an attacker may have created. */
 const Recent = z
   .object({
     passkeys: z
@@ -32,7 +35,7 @@ const Recent = z
           last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
         }),
       )
-      .openapi({ description: 'Browser sessions. This call revoked them, except the one that made it.' }),
+      .openapi({ description: 'Browser sessions. All are revoked except the calling one.' }),
     enrolments: z
       .array(z.object({ member_id: memberId, email: z.string(), created_at: Time, expires_at: Time }).openapi('RecentEnrolment'))
       .openapi({ description: 'Enrolment links that still work. A new link for the same member replaces the old one.' }),
@@ -61,10 +64,10 @@ const Recent = z
       )
       .openapi({
         description:
-          'Trusts that were created or changed. They still work, unless this call revoked all API keys: then it ended trusts too. Their session tokens have ended.',
+          'Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked.',
       }),
   })
-  .openapi({ description: 'What was created in the last seven days, to review: the newest first, at most 1,000 of each.' });
+  .openapi({ description: 'Items created in the last seven days, to review. Newest first, at most 1,000 of each kind.' });
 
 export const Panicked = z
   .object({
@@ -96,30 +99,30 @@ export const Contained = z
   .object({
     revoked: z
       .array(CredentialName)
-      .openapi({ description: 'The credential and all credentials that end with it, without those that had expired before.' }),
+      .openapi({ description: 'The credential and all credentials revoked together with it, except those that had already expired.' }),
     read: z.array(Deed).openapi({ description: 'Each version of each secret that one of them read, with the time of the first read.' }),
     written: z.array(Deed.extend({ action: z.string().openapi({ example: 'secret.update' }) })),
     shared: z
       .array(SecretName.extend({ version: z.int().nullable(), time: Time }))
-      .openapi({ description: 'Secrets that one of them shared: which version by a link, null by a grant. The links have ended.' }),
+      .openapi({ description: 'Secrets that one of them shared: the version for a link, null for a grant. The links are revoked.' }),
     credentials: z
       .array(CredentialName.extend({ created_at: Time }))
-      .openapi({ description: 'Credentials that were created with it, directly or indirectly.' }),
+      .openapi({ description: 'Credentials created with it, directly or indirectly.' }),
     rotated: z.array(SecretName.extend({ version: z.int() })).optional(),
     rotation_due: z
       .array(SecretName)
       .optional()
-      .openapi({ description: 'Secrets whose values this service did not generate. Replace each of them where it was issued.' }),
+      .openapi({ description: 'Secrets whose values this service did not generate. Replace each one where it was issued.' }),
     remaining: z.int().optional().openapi({ description: 'How many credentials are not revoked yet. Repeat the request.' }),
     omitted: z
       .int()
       .optional()
-      .openapi({ description: 'How many credentials the lists revoked and credentials leave out. Each list has at most 10,000 items.' }),
+      .openapi({ description: 'How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items.' }),
     gaps: z
       .array(z.object({ from: z.int(), to: z.int() }))
       .optional()
       .openapi({
-        description: 'Ranges of audit log entries that are lost or cannot be read. This report does not include what happened in them.',
+        description: 'Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them.',
       }),
   })
   .openapi('Contained');
@@ -129,7 +132,7 @@ const Node = z.object({
   id: z.string(),
   name: z.string().nullable(),
   relation: z.enum(['dies_with', 'created_by']).openapi({
-    description: 'dies_with: the one ends with the other. created_by: the one was created by the other and lives on without it.',
+    description: 'dies_with: one is revoked together with the other. created_by: one was created by the other and stays valid without it.',
   }),
 });
 
@@ -161,7 +164,8 @@ export const Graph = z
             environment: z.string(),
             secrets: z.int(),
             incomplete: z.literal(true).optional().openapi({
-              description: 'There are more names than one request compares with its patterns: it reaches at least so many secrets.',
+              description:
+                'There are more names than one request can compare with the patterns: the credential reaches at least this many secrets.',
             }),
           }),
         )

@@ -1,4 +1,4 @@
-// The actions of integrations, and what each needs.
+// Actions on integrations and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {
@@ -9,7 +9,7 @@ export const actions = {
   'integration.update': { scopes: ['integrations:write'] },
   'integration.delete': { scopes: ['integrations:write'] },
   'integration.notify': { scopes: ['integrations:notify'] },
-  // Performed by the service itself: it has no route.
+  // Performed by the service; it has no route.
   'integration.deliver': { scopes: [], kinds: ['system'] },
 } as const satisfies Needs;
 

@@ -1,6 +1,6 @@
-// Configs of connections: validated by the schema of the platform, and split into fields that are shown and credentials that are
-// encrypted. The address that a config leads to is checked too. Invariants: no error message quotes a field's value; a credential is
-// never sent to an address that it was not given for.
+// Configs of connections: validated by the platform's schema and split into fields that are shown and credentials that are encrypted. The
+// target address is checked too. Invariants: no error message quotes a field's value; a credential is never sent to an address it was not
+// given for.
 import { platformOf, SECRET_URLS } from '../../adapters/configured';
 import { adapters } from '../../adapters/notify';
 import type { Adapter, Message, Sent } from '../../adapters/notify/adapter';
@@ -15,7 +15,7 @@ export type Config = Record<string, unknown>;
 
 /** A valid config, split in two. */
 export interface Parts {
-  /** What may be shown: fields that are no credentials, and the host of a URL that is one. */
+  /** What may be shown: fields that are not credentials, and the host of a URL that is one. */
   shown: Config;
   credentials: Config;
 }
@@ -60,13 +60,16 @@ export function partsOf(platform: string, config: Config): Parts {
   return parts;
 }
 
-/** The shown fields that are no credentials. */
+/** The shown fields that are not credentials. */
 const openFields = (platform: string, shown: Config): Config =>
   Object.fromEntries(Object.entries(shown).filter(([name]) => !platformOf(platform).credentials.includes(name)));
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** A stored config with fields replaced. A change of a field that is no credential drops the stored credentials, so nobody can send them elsewhere. */
+/**
+ * A stored config with fields replaced. Changing a field that is not a credential drops the stored credentials, so they cannot be sent
+ * elsewhere.
+ */
 export function merged(platform: string, stored: Parts, given: Config): Config {
   const open = openFields(platform, stored.shown);
   const { credentials } = platformOf(platform);

@@ -1,5 +1,5 @@
-// Sends notifications of events, in the Worker: the job of one connection. Invariants: repeating a job loses nothing, because what it
-// leased is free again once the lease is over; URLs, credentials and what a platform answered are neither logged nor stored.
+// Sends notifications of events, in the Worker: the job of one connection. Invariants: repeating a job loses nothing, because its leases
+// expire; URLs, credentials and platform responses are neither logged nor stored.
 import type { Verdict } from '../../adapters/notify/adapter';
 import { MOST_RECIPIENTS } from '../../adapters/notify/email';
 import type { JobContext } from '../../delivery/job';
@@ -12,7 +12,7 @@ import { messageAbout } from './events';
 import type { DeliverInput, Given } from './gate/deliver';
 import { send } from './send';
 
-/** How long a job runs, and how long a message may take for the job to go on. */
+/** How long a job runs, and how long a message may take for the job to continue. */
 const JOB_LASTS = 30_000;
 const SLOW = 2000;
 
@@ -43,13 +43,13 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   }
 }
 
-/** The config of an e-mail connection with the owners as recipients too, up to the limit of a message. */
+/** The config of an e-mail connection with the owners added as recipients, up to the limit of a message. */
 function withRecipients(config: Config, owners: string[]): Config {
   if (owners.length === 0) return config;
   return { ...config, to: [...new Set([...owners, ...(config.to as string[])])].slice(0, MOST_RECIPIENTS) };
 }
 
-/** The stored credentials do not decrypt: the message is retried like any other, and fails in the end. */
+/** The stored credentials do not decrypt: the message is retried like any other and finally fails. */
 function altered(): null {
   console.error(JSON.stringify({ level: 'error', event: 'connection_does_not_open' }));
   return null;

@@ -1,5 +1,5 @@
-// Encryption of a connection's credentials, in the Worker. Invariant: a ciphertext is bound to its organisation and its row, and the
-// row's MAC is verified before decryption. So an altered database can neither swap credentials nor send them to another address.
+// Encryption of a connection's credentials, in the Worker. Invariant: a ciphertext is bound to its organisation and row, and the row's MAC
+// is verified before decryption, so an altered database can neither swap credentials nor send them to another address.
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { equal } from '../../crypto/digest';
 import { decrypt, encrypt } from '../../crypto/envelope';

@@ -1,5 +1,5 @@
-// The message about one event, or about several of one kind. Pure. Invariant: a message contains only what the events contain, which is
-// never a secret's value.
+// The message about one event, or about several of one kind. Pure. Invariant: a message contains only data from the events, which never
+// contain a secret's value.
 import type { Message } from '../../adapters/notify/adapter';
 import type { Sent } from '../../gate/deliveries';
 import { iso } from '../../http/wire';
@@ -10,7 +10,7 @@ const MOST_NAMED = 10;
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** What an event is about: the field that names it first. */
+/** The subject of an event: the first of these fields that it has. */
 const SUBJECTS = ['secret_id', 'device_id', 'approval_id', 'member_id', 'webhook_id', 'credential_id', 'sync_id', 'resource_id'];
 
 const subjectOf = ({ id, data }: Sent): string => SUBJECTS.map((field) => text(data[field])).find((found) => found !== null) ?? id;
@@ -62,7 +62,7 @@ export function messageAbout(events: Sent[], org: string, base: string | null): 
     text: lines.join('\n'),
     event: { id, type, timestamp: iso(at), org_id: org, data: many ? { ...data, count: events.length } : data },
     link: linkOf(first, many, org, base),
-    // A message about several subjects is an incident of its own.
+    // A message about several subjects is a separate incident.
     key: subjects.size === 1 ? `${type}:${subjectOf(first)}` : `${type}:${id}`,
     time: last.at,
   };

@@ -1,4 +1,4 @@
-// Connections over HTTP. The Worker encrypts credentials before it calls the gate, and decrypts them only to call their platform.
+// HTTP routes of connections. The Worker encrypts credentials before it calls the gate, and decrypts them only to call the platform.
 import { z } from '@hono/zod-openapi';
 import { platformOf } from '../../adapters/configured';
 import type { Message, Severity } from '../../adapters/notify/adapter';
@@ -56,7 +56,7 @@ function writeOnly(schema: object, credentials: readonly string[]): object {
 
 const TEST = 'This is a test notification of this vault.';
 
-/** A message that a caller sends. It is an incident of its own. */
+/** A message that a caller sends. It is a separate incident. */
 function messageOf({ request }: Context, severity: Severity = 'info', text = TEST): Message {
   const title = text === TEST ? 'Test notification' : 'Message from Secrets Vault Service';
   const visible = clean(text).trim() ? text : '(no visible text)';
@@ -77,7 +77,7 @@ const notifyRoute = route({
   tag: 'Integrations',
   summary: 'Send a message to a platform',
   description:
-    'To a stored connection, or to a platform with a config that is forgotten once the call has ended. It is one try: the response says how it ended. The text cannot mention, ping or format anything on the platform.',
+    'Sends to a stored connection, or to a platform with a config that is not stored. There is one attempt, and the response contains its result. The text cannot mention, ping or format anything on the platform.',
   body: { schema: wire.NotifyIn },
   answers: { 200: wire.Notified },
   refusals: ['NOT_FOUND', 'TARGET_REJECTED', 'TARGET_UNREACHABLE'],
@@ -114,7 +114,7 @@ export const integrationRoutes = [
     tag: 'Integrations',
     summary: 'Store a connection',
     description:
-      'Of kind notify: messages about the events are sent there; a credential that is limited to environments or names cannot store one. Of kind sync: secrets are written there by POST …/sync, or automatically; it needs secrets:read, too. Credentials in config are encrypted and never returned.',
+      'A connection of kind notify receives messages about events; a credential limited to environments or names cannot store one. A connection of kind sync receives secrets from POST …/sync, or automatically; storing one also needs secrets:read. Credentials in config are encrypted and never returned.',
     body: { schema: wire.IntegrationIn },
     answers: { 201: wire.Integration },
     refusals: ['LIMIT_REACHED', 'NOT_FOUND'],
@@ -152,7 +152,7 @@ export const integrationRoutes = [
     tag: 'Integrations',
     summary: 'Change a connection',
     description:
-      'Fields of config are merged, and the result is checked as a whole. A change of a field that is no credential erases the stored credentials: send them in the same call. kind and platform cannot be changed.',
+      'Fields of config are merged, and the result is validated as a whole. Changing a field that is not a credential erases the stored credentials: send them in the same request. kind and platform cannot be changed.',
     body: { schema: wire.IntegrationPatch },
     answers: { 200: wire.Integration },
     refusals: ['NOT_FOUND', 'CONFLICT'],
@@ -168,14 +168,14 @@ export const integrationRoutes = [
     action: 'integration.delete',
     tag: 'Integrations',
     summary: 'Remove a connection',
-    description: 'From then on nothing is sent there.',
+    description: 'Nothing is sent to it any more.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byIntegration,
   }),
 ];
 
-/** What the gate gets of a change. The config stays in the Worker until it is encrypted. */
+/** The gate's input for a change. The config stays in the Worker until it is encrypted. */
 function patchInput({ name, events, config, environments, auto, prune }: z.output<typeof wire.IntegrationPatch>) {
   return {
     ...(name !== undefined && { name }),

@@ -1,4 +1,4 @@
-// Sends a message to a platform, through the egress guard. Invariant: of the platform's response only the status and the retry time are
+// Sends a message to a platform through the egress guard. Invariant: only the status and the retry time of the platform's response are
 // used.
 import { type Message, outcome, type Verdict } from '../../adapters/notify/adapter';
 import { guardedFetch } from '../../delivery/egress';

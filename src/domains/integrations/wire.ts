@@ -1,4 +1,4 @@
-// Connections to other platforms on the wire, in camelCase.
+// Request and response schemas of connections to other platforms, in camelCase.
 import { z } from '@hono/zod-openapi';
 import { severities } from '../../adapters/notify/adapter';
 import { notifyPlatforms, syncPlatforms } from '../../adapters/platforms';
@@ -24,12 +24,11 @@ const Value = z.union([
   Whole,
   z.boolean(),
   z.array(z.union([z.string().max(1024), Whole])).max(100),
-  // A key file, as Google's.
+  // A key file, such as Google's.
   fieldsOf(z.string().max(4096)),
 ]);
 export const Config = fieldsOf(Value).openapi({
-  description:
-    'What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.',
+  description: 'The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.',
   example: slack,
 });
 
@@ -46,15 +45,14 @@ const Events = z
 
 const ofSync = {
   environments: Environments.optional().openapi({
-    description:
-      'Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.',
+    description: 'For kind sync: ids or slugs of the only environments that it can sync. By default, those that its creator can read.',
     example: ['production'],
   }),
   auto: z.boolean().optional().openapi({
-    description: 'Of kind sync: sync an environment a few seconds after a secret there has changed. false by default.',
+    description: 'For kind sync: whether to sync an environment a few seconds after a secret in it changes. false by default.',
     example: false,
   }),
-  prune: z.boolean().optional().openapi({ description: 'Of kind sync: whether automatic syncs prune. false by default.', example: false }),
+  prune: z.boolean().optional().openapi({ description: 'For kind sync: whether automatic syncs prune. false by default.', example: false }),
 };
 
 const Common = { name: Name.openapi({ example: 'Operations channel' }), config: Config };
@@ -73,7 +71,7 @@ export const IntegrationIn = z
       ...Common,
       events: Events.optional().openapi({
         description:
-          'Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.',
+          'Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and also POLICY_VIOLATED except for pagerduty and opsgenie.',
       }),
     }),
   ])
@@ -84,7 +82,7 @@ export const IntegrationPatch = z
     name: Name.optional().openapi({ example: 'Operations channel' }),
     config: fieldsOf(Value.nullable()).optional().openapi({
       description:
-        'Fields to replace; null removes an optional one, and what is absent stays. If a field that is no credential changes, the stored credentials are erased and must come along.',
+        'Fields to replace. null removes an optional field; absent fields stay unchanged. If a field that is not a credential changes, the stored credentials are erased and must be sent again.',
       example: slack,
     }),
     events: Events.optional(),
@@ -99,20 +97,20 @@ export const Integration = z
     platform: z.string().openapi({ example: 'slack' }),
     name: z.string().openapi({ example: 'Operations channel' }),
     config: z.record(z.string(), Value).openapi({
-      description: 'The config without its credentials; of a webhook URL its host alone.',
+      description: 'The config without its credentials; of a webhook URL only the host.',
       example: { webhookUrl: 'hooks.slack.com' },
     }),
-    events: Events.optional().openapi({ description: 'Of kind notify.' }),
+    events: Events.optional().openapi({ description: 'For kind notify.' }),
     environments: z
       .array(z.string())
       .nullable()
       .optional()
       .openapi({
-        description: 'Of kind sync: ids of environments; null for those that its maker may read.',
-        example: [exampleId('environment')],
+        description: 'For kind sync: slugs of environments; null for those that its creator can read.',
+        example: ['production'],
       }),
-    auto: z.boolean().optional().openapi({ description: 'Of kind sync.', example: false }),
-    prune: z.boolean().optional().openapi({ description: 'Of kind sync.', example: false }),
+    auto: z.boolean().optional().openapi({ description: 'For kind sync.', example: false }),
+    prune: z.boolean().optional().openapi({ description: 'For kind sync.', example: false }),
     createdAt: Time,
     updatedAt: Time,
   })
@@ -132,10 +130,10 @@ export const PlatformPage = pageOf(
   'PlatformPage',
 );
 
-/** A message may be as long as a body: it is cut to what the platform takes. */
+/** A message may be as long as a body; it is cut to the platform's limit. */
 const MOST_MESSAGE = 1_048_576;
 
-/** That a call names a stored connection, or brings a platform and its config. */
+/** A request must name a stored connection, or contain a platform and its config. */
 export const destination = [
   ({ platform, config, integrationId }: { platform?: unknown; config?: unknown; integrationId?: unknown }) =>
     integrationId === undefined ? platform !== undefined && config !== undefined : platform === undefined && config === undefined,
@@ -147,11 +145,11 @@ export const NotifyIn = z
     platform: Platform.optional(),
     config: Config.optional(),
     integrationId: IntegrationId.optional().openapi({
-      description: 'A stored connection of kind notify, in place of platform and config.',
+      description: 'A stored connection of kind notify, instead of platform and config.',
     }),
     severity: z.enum(severities).optional().openapi({ description: 'info by default.', example: 'info' }),
     message: z.string().min(1).max(MOST_MESSAGE).optional().openapi({
-      description: 'By default a sentence that says that this is a test. Too long a message is cut to what the platform takes.',
+      description: "By default, a sentence saying that this is a test. A message that is too long is cut to the platform's limit.",
       example: 'Deployed 1.4.2 to production',
     }),
   })
@@ -161,15 +159,16 @@ export const NotifyIn = z
 export const Notified = z
   .object({
     delivered: z.literal(true),
-    status: z.int().openapi({ description: 'The HTTP status of the platform.', example: 200 }),
+    status: z.int().openapi({ description: "The HTTP status of the platform's response.", example: 200 }),
   })
   .openapi('Notified');
 
-export const integrationOut = (row: IntegrationRow): z.infer<typeof Integration> => ({
+/** A connection as it is shown; its environments by slug. */
+export const integrationOut = (row: IntegrationRow, environments: string[] | null): z.infer<typeof Integration> => ({
   ...{ id: row.id, kind: row.kind, platform: row.platform, name: row.name },
   config: row.config as z.infer<typeof Integration>['config'],
   ...(row.kind === 'sync'
-    ? { environments: row.environments, auto: row.auto === 1, prune: row.prune === 1 }
+    ? { environments, auto: row.auto === 1, prune: row.prune === 1 }
     : { events: (row.events as (typeof eventKinds)[number][] | null) ?? '*' }),
   createdAt: iso(row.created_at),
   updatedAt: iso(row.updated_at),

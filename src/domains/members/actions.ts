@@ -1,4 +1,4 @@
-// The actions of members and roles, and what each needs.
+// Actions on members and roles and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,4 +1,4 @@
-// Members and roles over HTTP. Enrolment URLs are made here, shown once, and leave for the gate as hashes.
+// HTTP routes of members and roles. The Worker creates enrolment URLs, shows them once and sends only hashes to the gate.
 import { newToken } from '../../auth/token';
 import { newId } from '../../db/ids';
 import type { Context } from '../../http/context';
@@ -10,7 +10,7 @@ const roles = '/orgs/{org_id}/roles';
 const members = '/orgs/{org_id}/members';
 const byMember = ({ params }: { params: Record<string, string> }) => ({ member: params.id as string });
 
-/** The hash of a new enrolment token, and the URL that only the answer bears. */
+/** The hash of a new enrolment token, and the URL for the response. */
 export function enrolment(context: Context, place = 'enrolment_url') {
   const { token, hash } = newToken('enrolment', context.org, context.deployment.tokenTag);
   return { hash, once: { [place]: `${context.base}/enrol#${token}` } };
@@ -32,7 +32,7 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Invite a member',
     description:
-      'The response holds a link where the member registers a passkey. Send it to the member. The caller must hold everything that the role gives. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
+      'The response contains a link with which the member registers a passkey. Send it to the member. The caller must hold every scope of the role. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
     body: { schema: wire.MemberIn },
     answers: { 201: wire.NewMember },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'EMAIL_TAKEN', 'LIMIT_REACHED'],
@@ -67,7 +67,7 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Change the name, email address or role of a member',
     description:
-      'The caller must hold everything that the old and the new role give. The last owner cannot be given another role. If the role changes, an unused enrolment link that somebody else created is no longer valid. To make or demote an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
+      'The caller must hold every scope of the old and the new role. The last owner cannot be given another role. If the role changes, an unused enrolment link that someone else created is no longer valid. To promote or demote an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
     body: { schema: wire.MemberPatch },
     answers: { 200: wire.Member },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'EMAIL_TAKEN', 'LAST_OWNER'],
@@ -81,7 +81,7 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Remove a member',
     description:
-      'The browser sessions of the member are refused as soon as this call returns. Passkeys, team memberships and grants are deleted. The response lists the live credentials that the member created. They stay valid unless you send revoke_credentials=true, which needs tokens:write. To remove an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
+      'The browser sessions of the member are refused as soon as this request returns. Passkeys, team memberships and grants are deleted. The response lists the live credentials that the member created. They stay valid unless you send revoke_credentials=true, which needs tokens:write. To remove an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
     query: wire.RemovalQuery,
     answers: { 200: wire.Removed },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'LAST_OWNER'],
@@ -94,7 +94,7 @@ export const memberRoutes = [
     action: 'member.enrol',
     tag: 'Members',
     summary: 'Create a new enrolment link',
-    description: 'The new link replaces an unused one. The passkeys of the member stay.',
+    description: "The new link replaces an unused one. The member's passkeys are kept.",
     answers: { 201: wire.NewMember },
     refusals: ['NOT_FOUND'],
     named: byMember,
@@ -110,7 +110,7 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Explain the access of a member',
     description:
-      'Answers whether the member may use a scope, and names the role or the grants that allow it. The decision uses the same rules as requests do.',
+      'Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests.',
     query: wire.AccessQuery,
     answers: { 200: wire.Access },
     refusals: ['NOT_FOUND'],

@@ -1,4 +1,4 @@
-// Members, roles and what explains their access, on the wire.
+// Request and response schemas of members, roles and access explanations.
 
 import { z } from '@hono/zod-openapi';
 import { allScopes } from '../../auth/scopes';
@@ -23,7 +23,7 @@ export const RemovalQuery = z.strictObject({
   revoke_credentials: z
     .enum(['true', 'false'])
     .optional()
-    .openapi({ description: 'Whether to revoke the credentials that the member created too.' }),
+    .openapi({ description: 'Whether to also revoke the credentials that the member created.' }),
 });
 export const AccessQuery = z.strictObject({
   action: z
@@ -59,7 +59,7 @@ export const Member = z
   .openapi('Member');
 
 const url = z.string().nullable().openapi({
-  description: 'The link where the member registers a passkey. Shown only once. It works once and for 24 hours.',
+  description: 'The link with which the member registers a passkey. Shown only once. It works once, within 24 hours.',
   example: 'https://vault.example.com/enrol#svcenrol_…',
 });
 export const NewMember = Member.extend({ enrolment_url: url }).openapi('NewMember');
@@ -74,7 +74,7 @@ export const Removed = z
     }),
     remaining: z.int().optional().openapi({
       description:
-        'How many more credentials there are that this call neither listed nor revoked: one call covers about 1,000. Repeat it with revoke_credentials=true.',
+        'How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true.',
     }),
   })
   .openapi('Removed');

@@ -1,4 +1,4 @@
-// The actions of organisations and environments, and what each needs.
+// Actions on organisations and environments and the permissions they need.
 import { bootstrap, type Needs } from '../../auth/actions';
 
 export const actions = {

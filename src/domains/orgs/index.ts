@@ -10,7 +10,7 @@ export const orgs = {
     Organisations:
       'An organisation is a tenant with its own secrets, members and encryption key. Operators create organisations with the bootstrap token.',
     Environments:
-      'Every secret belongs to an environment, such as staging or production. Requests that name no environment use the default one.',
+      'Every secret belongs to an environment, such as staging or production. Requests without an environment use the default one.',
   },
   actions,
   rows: ['org', 'environment'],

@@ -26,7 +26,7 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Create an organisation',
     description:
-      'The response holds the first API key, which has the scope *, and the enrolment link of the owner. Both are shown only once. The organisation starts with the environments development, staging and production; production is the default.',
+      'The response contains the first API key, which has the scope *, and the enrolment link of the owner. Both are shown only once. The organisation starts with the environments development, staging and production; production is the default.',
     body: { schema: wire.OrgIn },
     answers: { 201: wire.Founded },
     prepare({ body }, context) {
@@ -76,7 +76,7 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Recover an organisation',
     description:
-      'For an organisation that has lost its API keys and passkeys. The response holds a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. The audit log keeps the reason.',
+      'For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. The audit log records the reason.',
     body: { schema: wire.Recovery },
     answers: { 201: wire.Recovered },
     refusals: ['NOT_FOUND'],
@@ -96,7 +96,7 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Accept a database restored from a backup',
     description:
-      'Call it after you have restored the database from a backup. Secrets return to their state in the backup. Credentials, environments and revocations keep their current state, and secrets that were deleted since the backup stay deleted. Safe to repeat.',
+      'Send it after you have restored the database from a backup. Secrets return to their state in the backup. Credentials, environments and revocations keep their current state, and secrets that were deleted since the backup stay deleted. Safe to repeat.',
     body: { schema: wire.Adoption },
     answers: { 200: wire.Adopted },
     refusals: ['NOT_FOUND', 'CONFLICT'],
@@ -117,7 +117,7 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Change the organisation',
     description:
-      'Changes the name, the default environment, the IP addresses that members may use or the retention of the audit log. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. audit_retention_days can be changed by an owner, or by an API key that acts as one; a browser session must have been confirmed for it too.',
+      'Changes the name, the default environment, the IP addresses that members may use or the audit log retention. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. Only an owner, or an API key that acts as one, can change audit_retention_days; a browser session must have been confirmed for this too.',
     body: { schema: wire.OrgPatch },
     answers: { 200: wire.OrgWithUsage },
     refusals: ['REAUTHENTICATION_REQUIRED', 'NOT_FOUND'],
@@ -132,7 +132,7 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Delete the organisation',
     description:
-      'Destroys the key of the organisation at once, so that none of its secrets can ever be read again. Other data is purged in the background. This cannot be undone.',
+      'Destroys the key of the organisation immediately, so none of its secrets can ever be read again. Other data is purged in the background. This cannot be undone.',
     body: { schema: wire.OrgDelete },
     answers: { 204: null },
     prepare: ({ body }) => ({ input: body }),

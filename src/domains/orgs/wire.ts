@@ -1,4 +1,4 @@
-// Organisations and environments on the wire.
+// Request and response schemas of organisations and environments.
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
@@ -15,18 +15,18 @@ export const OrgIn = z
     name: Name.openapi({ example: 'Acme' }),
     owner: z.strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }) }),
     location_hint: LocationHint.optional().openapi({
-      description: "Where the organisation's Durable Object is placed. Choose the region of most of your readers.",
+      description: "Where the organisation's Durable Object is placed. Choose the region closest to most readers.",
     }),
   })
   .openapi('OrgIn');
 
 const allowed_addresses = Addresses.nullable().openapi({
   description:
-    'IP addresses and ranges from which members may sign in and use browser sessions. null allows any address. Credentials that members create are not limited by it.',
+    'IP addresses and ranges from which members can sign in and use browser sessions. null allows any address. Credentials created by members are not affected.',
 });
 const audit_retention_days = z.int().min(90).max(3650).nullable().openapi({
   description:
-    'For how many days audit log entries are kept. After that they are deleted once their export is confirmed. null: 400 days, and they are deleted without an export.',
+    'How many days audit log entries are kept. After that, they are deleted once their export is confirmed. null: 400 days, and they are deleted without an export.',
   example: 365,
 });
 export const OrgPatch = z
@@ -83,9 +83,9 @@ export const Recovered = z.object({ api_key: NewApiKey, enrolment_url: Enrolment
 export const Adopted = z
   .object({
     restored: z.int().openapi({ description: 'Secrets whose state was restored from the backup.' }),
-    ended: z.int().openapi({ description: 'Secrets in the backup that stay deleted, since they were deleted after it was made.' }),
+    ended: z.int().openapi({ description: 'Secrets in the backup that stay deleted because they were deleted after it was made.' }),
     lost: z.int().openapi({ description: 'Secrets that were created after the backup and are lost.' }),
-    refused: z.int().openapi({ description: 'Rows that this organisation never wrote. They were removed.' }),
+    refused: z.int().openapi({ description: 'Rows that this organisation never wrote and that were removed.' }),
     audit_entries_lost: z.int().openapi({ description: 'Audit log entries that the backup does not contain.' }),
   })
   .openapi('Adopted');
@@ -121,7 +121,7 @@ export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof 
 
 export const environmentOut = ({ id, name, slug }: EnvironmentRow): z.infer<typeof Environment> => ({ id, name, slug });
 
-/** The slug that a name suggests; empty if it suggests none. */
+/** The slug for a name; empty if none can be derived. */
 export const slugOfName = (name: string): string =>
   name
     .normalize('NFKD')

@@ -1,4 +1,4 @@
-// The actions of passkeys, and what each needs.
+// Actions on passkeys and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

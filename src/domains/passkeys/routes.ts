@@ -14,7 +14,7 @@ const byPasskey = ({ params }: { params: Record<string, string> }) => ({
   passkey: params.passkey_id as string,
 });
 
-/** What a challenge is for that a member adds a passkey with. */
+/** The purpose that a challenge for adding a passkey is bound to. */
 const adding = (org: string, member: string) => ['passkey', org, member];
 
 interface Owner {
@@ -42,7 +42,7 @@ export const passkeyRoutes = [
     tag: 'Passkeys',
     summary: 'Get options to add a passkey',
     description:
-      'Pass them to navigator.credentials.create(). Only the member can call it, in a browser session. The options work once and for five minutes.',
+      'Pass them to navigator.credentials.create(). Only for the member, in a browser session. The options work once, within five minutes.',
     answers: { 200: wire.CreationOptions },
     unkept: true,
     named: byMember,
@@ -59,7 +59,7 @@ export const passkeyRoutes = [
     action: 'passkey.create',
     tag: 'Passkeys',
     summary: 'Add a passkey',
-    description: 'Only the member can call it, in a browser session.',
+    description: 'Only for the member, in a browser session.',
     body: { schema: wire.PasskeyIn },
     answers: { 201: wire.Passkey },
     refusals: ['CONFLICT', 'LIMIT_REACHED'],
@@ -68,8 +68,7 @@ export const passkeyRoutes = [
       const challenge = challengeOf(body.response.response.clientDataJSON);
       const id = readChallenge(deployment.proof, adding(org, params.id as string), challenge, 'psk');
       const made = id && (await verifyCreation(base, body.response, challenge));
-      if (!made)
-        throw new ApiError(invalid('response', 'must answer options that were issued in the last five minutes and are not used yet'));
+      if (!made) throw new ApiError(invalid('response', 'must answer options that were issued in the last five minutes and not used yet'));
       return { input: { passkey: { ...made, name: body.name ?? made.name, id } } };
     },
   }),
@@ -79,7 +78,8 @@ export const passkeyRoutes = [
     action: 'passkey.update',
     tag: 'Passkeys',
     summary: 'Rename a passkey',
-    description: 'Members need no scope for their own passkeys. For those of others, the caller must be allowed to change that member.',
+    description:
+      'Members need no scope for their own passkeys. For the passkeys of others, the caller must be allowed to change that member.',
     body: { schema: wire.PasskeyPatch },
     answers: { 200: wire.Passkey },
     named: byPasskey,
@@ -91,7 +91,7 @@ export const passkeyRoutes = [
     action: 'passkey.delete',
     tag: 'Passkeys',
     summary: 'Remove a passkey',
-    description: 'Browser sessions that were started with the passkey end at once. The last passkey of a member cannot be removed.',
+    description: 'Browser sessions started with the passkey end immediately. The last passkey of a member cannot be removed.',
     answers: { 204: null },
     refusals: ['LAST_PASSKEY'],
     named: byPasskey,

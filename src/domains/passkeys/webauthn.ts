@@ -1,5 +1,6 @@
-// WebAuthn (https://www.w3.org/TR/webauthn-3/) as this service asks for it: discoverable passkeys, user verification always, no attestation.
-// Invariant: what is verified here is bound to this origin and to a challenge of ours; a failure is null, and says not why.
+// WebAuthn (https://www.w3.org/TR/webauthn-3/) with the settings of this service: discoverable passkeys, user verification always required,
+// no attestation. Invariant: a verified response is bound to this origin and to a challenge that we issued; a failure is null, without a
+// reason.
 import { generateRegistrationOptions, verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
 import { decodeAttestationObject, decodeClientDataJSON } from '@simplewebauthn/server/helpers';
 import { fromBase64Url, toBase64Url } from '../../crypto/bytes';
@@ -9,23 +10,23 @@ import type { Assertion, Attestation } from './wire';
 /** COSE: ES256, EdDSA, RS256. */
 const ALGORITHMS = [-7, -8, -257];
 const TIMEOUT = 300_000;
-/** Bytes of a public key (COSE): those of RSA with 8,192 bits take about 1,050. */
+/** The most bytes of a public key (COSE); RSA with 8,192 bits takes about 1,050. */
 const MOST_KEY = 1500;
 
 const partyOf = (base: string) => ({ id: new URL(base).hostname, origin: new URL(base).origin });
 
-/** The public key of nobody: an assertion is checked by it where there is no passkey, so that this takes as long. */
+/** A dummy public key: an assertion for an unknown passkey is verified with it, so the time is the same. */
 const NOBODY = 'pQECAyYgASFYIA3Qq8CxY1NYHOfm7COzRi-RjEVBzqLuQ99xjqzoom2zIlggDnbqDdc7HimrL4MRXu0lzveZkXEMy5dsKc43kc9jbEk';
 
 interface Owner {
   handle: Uint8Array;
   email: string;
   name: string;
-  /** Passkeys that the member has already. */
+  /** Passkeys that the member already has. */
   has: Pick<PasskeyRow, 'credential_id' | 'transports'>[];
 }
 
-/** What a browser needs to make a passkey. */
+/** The options for registering a passkey. */
 export async function creationOptions(base: string, challenge: Uint8Array, { handle, email, name, has }: Owner) {
   return generateRegistrationOptions({
     rpName: 'Secrets Vault',
@@ -42,7 +43,7 @@ export async function creationOptions(base: string, challenge: Uint8Array, { han
   });
 }
 
-/** What a browser needs to sign in with a passkey: it names nobody. `allowed`: the passkeys of a member who is signed in. */
+/** The options for signing in with a passkey, without naming a member. `allowed`: the passkeys of a signed-in member. */
 export const requestOptions = (base: string, challenge: Uint8Array, allowed: string[] = []) => ({
   challenge: toBase64Url(challenge),
   rpId: partyOf(base).id,
@@ -51,7 +52,7 @@ export const requestOptions = (base: string, challenge: Uint8Array, allowed: str
   allowCredentials: allowed.map((id) => ({ id, type: 'public-key' as const })),
 });
 
-/** The challenge that a response says it answers, not yet known to be ours; empty if it says none. */
+/** The challenge in a response, not yet verified as ours; empty if there is none. */
 export function challengeOf(clientDataJSON: string): string {
   try {
     const { challenge, crossOrigin } = decodeClientDataJSON(clientDataJSON);
@@ -61,10 +62,10 @@ export function challengeOf(clientDataJSON: string): string {
   }
 }
 
-/** A passkey that has proved to be new and its owner's. */
+/** A verified new passkey. */
 export type Registered = Pick<PasskeyRow, 'name' | 'credential_id' | 'public_key' | 'counter' | 'transports' | 'backed_up'>;
 
-/** Verifies a registration whose challenge has been found to be ours. */
+/** Verifies a registration whose challenge was verified as ours. */
 export async function verifyCreation(base: string, response: Attestation, challenge: string): Promise<Registered | null> {
   const party = partyOf(base);
   try {
@@ -94,7 +95,7 @@ export async function verifyCreation(base: string, response: Attestation, challe
   }
 }
 
-/** No attestation was asked for, so none is read: certificates in one could have the verifier fetch what an attacker names. */
+/** Attestation was not requested, so it is not read: its certificates could make the verifier fetch addresses chosen by an attacker. */
 function isUnattested(attestationObject: string): boolean {
   const decoded = decodeAttestationObject(new Uint8Array(fromBase64Url(attestationObject) ?? []));
   const fmt = decoded.get('fmt') as string;
@@ -107,10 +108,10 @@ function nameOf(attachment: string | null, transports: string[]): string {
   return transports.some((way) => ['usb', 'nfc', 'ble', 'smart-card'].includes(way)) ? 'Security key' : 'Passkey';
 }
 
-/** What an assertion has shown of a passkey. */
+/** What an assertion changes about a passkey. */
 export type Used = Pick<PasskeyRow, 'counter' | 'backed_up'>;
 
-/** Verifies an assertion, whose challenge has been found to be ours, by a passkey, or by nobody's. */
+/** Verifies an assertion whose challenge was verified as ours, with its passkey or the dummy key. */
 export async function verifyAssertion(
   base: string,
   response: Assertion,
@@ -139,5 +140,5 @@ export async function verifyAssertion(
   }
 }
 
-/** Whether a counter may follow another: it grows, or both are 0 (WebAuthn 7.2, step 22). */
+/** Whether a signature counter is valid after another: it grows, or both are 0 (WebAuthn 7.2, step 22). */
 export const mayFollow = (before: number, after: number): boolean => after > before || (after === 0 && before === 0);

@@ -1,4 +1,4 @@
-// Passkeys on the wire, and the WebAuthn JSON of navigator.credentials (PublicKeyCredential.toJSON).
+// Request and response schemas of passkeys, and the WebAuthn JSON of navigator.credentials (PublicKeyCredential.toJSON).
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
@@ -13,7 +13,7 @@ const bytes = (most: number, example = 'AAAA') =>
     .regex(/^[\w-]+$/, 'must be base64url without padding')
     .openapi({ example });
 
-/** What a browser adds beyond these fields, such as clientExtensionResults, is left out: nothing here reads it. */
+/** Other fields that browsers add, such as clientExtensionResults, are ignored. */
 const credential = {
   id: bytes(1400),
   rawId: bytes(1400),
@@ -50,7 +50,7 @@ export const Assertion = z
   .openapi('PasskeyAssertion', { description: 'The result of navigator.credentials.get(), as its toJSON() returns it.' });
 export type Assertion = z.infer<typeof Assertion>;
 
-/** Options for navigator.credentials.create(); for PublicKeyCredential.parseCreationOptionsFromJSON(). */
+/** Options for navigator.credentials.create(), in the format of PublicKeyCredential.parseCreationOptionsFromJSON(). */
 export const CreationOptions = z
   .object({
     challenge: z.string(),
@@ -86,7 +86,7 @@ export const Passkey = z
     id: z.string().openapi({ example: exampleId('passkey') }),
     name: z.string().openapi({ example: 'Passkey on this device' }),
     transports: z.array(z.string()).openapi({ example: ['internal'] }),
-    backed_up: z.boolean().openapi({ description: 'Whether a passkey provider keeps a copy, so that other devices may have it too.' }),
+    backed_up: z.boolean().openapi({ description: 'Whether a passkey provider keeps a copy, so other devices may have it too.' }),
     created_at: Time,
   })
   .openapi('Passkey');

@@ -1,4 +1,4 @@
-// The actions of policies, and what each needs. The last two are the service's own: no route does them.
+// Actions on policies and the permissions they need. The service itself performs the last two; they have no route.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,4 +1,4 @@
-// Rules of an organisation: for names, for rotation, and for what needs approval.
+// Policies of an organisation for names, rotation and approvals.
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { policyOperations } from './gate/operations';
@@ -7,7 +7,7 @@ import { policyRoutes } from './routes';
 
 export const policies = {
   tags: {
-    Policies: 'Rules that hold on every path: for names of secrets, for their rotation, and for what needs approval.',
+    Policies: 'Rules for the names of secrets, for rotation, and for operations that need approval. They apply to every route.',
   },
   actions,
   rows: ['policy'],

@@ -1,6 +1,6 @@
-// The job of automatic rotation, in the Worker: generates and encrypts a value for each secret that waits for one, and has the gate put it in
-// place. Invariants: it decides nothing, since the gate judges each secret again under its lock; it may be repeated, overlap with itself or
-// end anywhere.
+// The job of automatic rotation, in the Worker: generates and encrypts a value for each waiting secret and sends it to the gate.
+// Invariants: it decides nothing, because the gate checks each secret again under its lock; it can be repeated, run concurrently or stop at
+// any point.
 import { generate } from '../../crypto/generate';
 import type { JobContext } from '../../delivery/job';
 import { ApiError, statusOf } from '../../errors';
@@ -8,7 +8,7 @@ import { refusalOf, unwrap } from '../../gate/outcome';
 import { encryptValue } from '../secrets/encryption';
 import type { WaitingSecret } from './gate/rotation';
 
-/** How often one run asks for secrets: the gate asks for another run while more wait. */
+/** How often one run asks for waiting secrets. The gate starts another run if more are waiting. */
 const ROUNDS = 5;
 
 export async function rotate(context: JobContext): Promise<void> {
@@ -24,7 +24,7 @@ async function rotateOne({ org, keys, ask }: JobContext, { id, type, etag }: Wai
   const outcome = await ask('secret.auto_rotate', { id, etag, value });
   if (outcome.kind === 'ok') return;
   const refusal = refusalOf(outcome);
-  // It has changed: if it still waits, the next round has it as it is then.
+  // The secret has changed. If it still waits, the next round gets its new state.
   if (refusal.code === 'CONFLICT') return;
   if (statusOf(refusal) >= 500) throw new ApiError(refusal);
   const told = await ask('secret.rotation_due', { id, reason: refusal.code });

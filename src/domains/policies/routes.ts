@@ -1,4 +1,4 @@
-// Policies over HTTP.
+// HTTP routes of policies.
 import { newId } from '../../db/ids';
 import { listRoute } from '../../http/list';
 import { route } from '../../http/route';
@@ -17,7 +17,7 @@ export const policyRoutes = [
     tag,
     summary: 'Create a policy',
     description:
-      'A naming policy refuses names, a rotation policy says how old values may become, an approval policy holds requests until people approve them. It applies from the next request on.',
+      'A naming policy refuses names, a rotation policy limits the age of values, and an approval policy holds requests until people approve them. The policy applies from the next request.',
     body: { schema: wire.PolicyIn },
     answers: { 201: wire.Policy },
     refusals: ['NOT_FOUND', 'LIMIT_REACHED', 'APPROVAL_IMPOSSIBLE'],
@@ -49,7 +49,7 @@ export const policyRoutes = [
     action: 'policy.update',
     tag,
     summary: 'Change a policy',
-    description: 'Changes the fields that are sent; applies_to and config are replaced as a whole. The kind cannot change.',
+    description: 'Changes only the fields that are sent; applies_to and config are replaced as a whole. The kind cannot change.',
     body: { schema: wire.PolicyPatch },
     answers: { 200: wire.Policy },
     refusals: ['NOT_FOUND', 'APPROVAL_IMPOSSIBLE'],
@@ -74,7 +74,7 @@ export const policyRoutes = [
     tag,
     summary: 'List the secrets that violate a naming policy',
     description:
-      'Returns secrets that were named before the policy, as far as the caller may list them. A policy that is not enabled has violations too. A page can have fewer items than limit. Continue until next_cursor is null.',
+      'Returns secrets named before the policy existed that the caller can list. Also works for a policy that is not enabled. A page can have fewer items than limit. Continue until next_cursor is null.',
     answers: { 200: wire.ViolationPage },
     refusals: ['NOT_FOUND', 'CONFLICT'],
     named: byPolicy,

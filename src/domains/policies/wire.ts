@@ -1,4 +1,4 @@
-// Policies on the wire: what comes in, strictly and by kind, and what goes out.
+// Request and response schemas of policies, strict by kind.
 import { z } from '@hono/zod-openapi';
 import { MOST_PATTERN, patternProblem } from '../../auth/naming';
 import { cronProblem, MOST_CRON, nextTimes } from '../../auth/rotation';
@@ -8,7 +8,7 @@ import { Environments, iso, Name, Patterns, pageOf, Time, text } from '../../htt
 
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
 
-/** A text that a function finds nothing wrong with. */
+/** A text that passes a check. */
 const sound = (most: number, problem: (value: string) => string | null) =>
   text(most).superRefine((value, context) => {
     const message = value.length > most ? null : problem(value);
@@ -18,7 +18,7 @@ const sound = (most: number, problem: (value: string) => string | null) =>
 const Naming = z
   .strictObject({
     pattern: sound(MOST_PATTERN, patternProblem).openapi({
-      description: 'A regular expression in RE2 syntax. It is searched for in the name: anchor it with ^ and $ to match the whole name.',
+      description: 'A regular expression in RE2 syntax. It can match anywhere in the name: anchor it with ^ and $ to match the whole name.',
       example: '^[A-Z][A-Z0-9_]*$',
     }),
   })
@@ -26,9 +26,10 @@ const Naming = z
 
 const Rotation = z
   .strictObject({
-    max_age_days: z.int().min(1).max(3650).optional().openapi({ description: 'How old a value may be, in days.' }),
+    max_age_days: z.int().min(1).max(3650).optional().openapi({ description: 'The maximum age of a value, in days.' }),
     cron: sound(MOST_CRON, cronProblem).optional().openapi({
-      description: 'When values are due, in UTC: minute (one number), hour, day of month, month, day of week. Send this or max_age_days.',
+      description:
+        'When values are due, as a cron expression in UTC: minute (one number), hour, day of month, month, day of week. Send this or max_age_days.',
     }),
     auto_rotate: z
       .boolean()
@@ -41,13 +42,16 @@ const Rotation = z
 const Approval = z
   .strictObject({
     operations: z.array(z.enum(heldOperations)).min(1).max(heldOperations.length).refine(distinct, 'must not contain duplicates'),
-    required: z.int().min(1).max(5).openapi({ description: 'How many people have to approve.' }),
+    required: z.int().min(1).max(5).openapi({ description: 'How many people must approve.' }),
     approvers: z
       .union([z.strictObject({ team_id: z.string().min(1).max(64) }), z.strictObject({ role: z.enum(roles) })], {
         error: 'must have either team_id or role',
       })
-      .openapi({ description: 'Whose members approve: a team, or a role.', example: { role: 'admin' } }),
-    allow_break_glass: z.boolean().default(false).openapi({ description: 'Whether a break-glass token needs no approval for secrets.' }),
+      .openapi({ description: 'The team or role whose members can approve.', example: { role: 'admin' } }),
+    allow_break_glass: z
+      .boolean()
+      .default(false)
+      .openapi({ description: 'Whether a break-glass token can access secrets without approval.' }),
   })
   .openapi('ApprovalConfig');
 
@@ -63,7 +67,7 @@ const AppliesTo = z
       .optional(),
     names: Patterns.nullable().optional().openapi({ description: 'Secret names as glob patterns (* and ?).' }),
   })
-  .openapi({ description: 'To which secrets the policy applies. What is left out, or null, bounds nothing.' });
+  .openapi({ description: 'The secrets that the policy applies to. A field that is omitted or null does not limit them.' });
 
 const common = {
   name: Name,
@@ -81,7 +85,7 @@ export const PolicyIn = z
     example: { name: 'Upper case', kind: 'naming', applies_to: { environments: ['production'] }, config: { pattern: '^[A-Z][A-Z0-9_]*$' } },
   });
 
-/** What is wrong with a config: what the kind says whose fields it has. */
+/** The message for an invalid config: that of the kind whose fields it has. */
 const configMessage = ({ errors = [] }: { errors?: z.core.$ZodIssue[][] }) => {
   const [issue] = errors.find((issues) => issues.every(({ code }) => code !== 'unrecognized_keys')) ?? [];
   return issue ? `${issue.path.join('.')} ${issue.message}`.trim() : 'must be a config of the kind of this policy';
@@ -95,7 +99,7 @@ export const PolicyPatch = z
     config: z
       .union([Naming, Rotation, Approval], { error: (issue) => configMessage(issue as never) })
       .optional()
-      .openapi({ description: 'Replaces all of config. Its fields are those of the kind of the policy, which cannot change.' }),
+      .openapi({ description: "Replaces all of config. Its fields must be those of the policy's kind, which cannot change." }),
   })
   .openapi('PolicyPatch', { example: { enabled: false } });
 
@@ -103,7 +107,7 @@ export type PolicyInput = z.output<typeof PolicyIn>;
 export type Selectors = z.output<typeof AppliesTo>;
 export type ConfigInput = PolicyInput['config'];
 
-/** Of which kind a config is: their required fields differ. */
+/** The kind of a config, from its required fields. */
 export const kindOf = (config: ConfigInput): PolicyKind =>
   'pattern' in config ? 'naming' : 'operations' in config ? 'approval' : 'rotation';
 
@@ -119,9 +123,9 @@ export const Policy = z
         types: z.array(z.enum(secretTypes)).nullable(),
         names: z.array(z.string()).nullable(),
       })
-      .openapi({ description: 'null where unbounded.', example: { environments: ['production'], types: null, names: null } }),
+      .openapi({ description: 'null means no limit.', example: { environments: ['production'], types: null, names: null } }),
     config: z.union([Naming, Rotation, Approval]).openapi({ example: { pattern: '^[A-Z][A-Z0-9_]*$' } }),
-    next_times: z.array(Time).openapi({ description: 'Of a rotation policy with cron: the next five times, in UTC.' }).optional(),
+    next_times: z.array(Time).openapi({ description: 'For a rotation policy with cron: the next five times, in UTC.' }).optional(),
     created_by: z.string(),
     created_at: Time,
     updated_at: Time,
@@ -139,7 +143,7 @@ export const Violation = z
   .openapi('PolicyViolation');
 export const ViolationPage = pageOf(Violation, 'PolicyViolationPage');
 
-/** A policy, with its environments by slug. */
+/** A policy, with environment slugs. */
 export function policyOut(row: PolicyRow, environments: string[] | null, now: number): z.infer<typeof Policy> {
   const { cron } = row.config as RotationConfig;
   return {

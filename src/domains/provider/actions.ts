@@ -1,4 +1,4 @@
-// The actions of the Provider API, and what each needs.
+// Actions of the Provider API and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

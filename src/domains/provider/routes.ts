@@ -1,5 +1,5 @@
-// The Provider API over HTTP. A value is encrypted for a secret's id, which a request that names a secret does not know: this isolate remembers
-// which one a name had, and the gate asks again where that is wrong. Invariant: what is remembered is a guess, and decides nothing.
+// HTTP routes of the Provider API. A value is encrypted for a secret's id, but a request names the secret. The isolate remembers the last
+// known id of a name, and the gate asks again if it is wrong. Invariant: the remembered id is only a guess and decides nothing.
 import { newId } from '../../db/ids';
 import { type Context, keysOf } from '../../http/context';
 import { route } from '../../http/route';
@@ -16,7 +16,7 @@ interface Named {
 
 const secretOf = ({ secretName: name, environment }: Named): NamedSecret => ({ name, environment });
 
-/** The operation's input, with the value encrypted for a secret; for none where nobody knows which. */
+/** The operation's input, with the value encrypted for the guessed secret, or no value if there is no guess. */
 const encrypted = (context: Context, body: Named, id: string | null, value: string) => ({
   ...secretOf(body),
   id,
@@ -51,7 +51,7 @@ export const providerRoutes = [
     tag,
     summary: 'Rotate an issued secret',
     description:
-      'Stores a new value and starts the last lifetime again. An expired secret becomes active again. For a revoked secret the call fails with 409 SECRET_REVOKED: issue it again instead.',
+      'Stores a new value and restarts the last lifetime. An expired secret becomes active again. For a revoked secret, the request fails with 409 SECRET_REVOKED: issue the secret again instead.',
     body: { schema: wire.Rotate },
     answers: { 200: wire.Issued },
     refusals: ['NOT_FOUND', 'SECRET_REVOKED', 'LIMIT_REACHED'],
@@ -69,7 +69,7 @@ export const providerRoutes = [
     action: 'provider.revoke',
     tag,
     summary: 'Revoke an issued secret',
-    description: 'Makes all existing versions unreadable at once and for ever. Safe to repeat: the response stays the same.',
+    description: 'Makes all existing versions permanently unreadable, immediately. Safe to repeat: the response stays the same.',
     body: { schema: wire.Revoke },
     answers: { 200: wire.Revoked },
     refusals: ['NOT_FOUND'],

@@ -1,4 +1,4 @@
-// The Provider API on the wire: camelCase, as the specification spells it.
+// Request and response schemas of the Provider API, in camelCase as in the specification.
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
@@ -17,7 +17,7 @@ export const Issue = z
       .int()
       .min(60)
       .max(31_536_000)
-      .openapi({ example: 86_400, description: 'How long the value can be read, in seconds. Each rotation starts the lifetime again.' }),
+      .openapi({ example: 86_400, description: 'How long the value can be read, in seconds. Each rotation restarts the lifetime.' }),
   })
   .openapi('ProviderIssue');
 export const Rotate = z.strictObject({ ...named, newValue: value }).openapi('ProviderRotate');
@@ -29,12 +29,12 @@ export const Issued = z
   .object({
     ...shown,
     version: z.int().openapi({ example: 1 }),
-    expiresAt: Time.nullable().openapi({ description: 'null if the secret has no lifetime, since it was not created by this call.' }),
+    expiresAt: Time.nullable().openapi({ description: 'null if the secret has no lifetime because it was not created with one.' }),
   })
   .openapi('ProviderIssued');
 export const Revoked = z.object({ ...shown, status: z.enum(['revoked']), revokedAt: Time }).openapi('ProviderRevoked');
 
-/** What was issued or rotated, without the value. */
+/** The issued or rotated secret, without its value. */
 export const issuedOut = ({ id, name, version, expires_at }: SecretRow, environment: string): z.infer<typeof Issued> => ({
   secretId: id,
   secretName: name,

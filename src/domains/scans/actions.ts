@@ -1,4 +1,4 @@
-// The actions of scans, and what each needs.
+// Actions of scans and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,13 +1,9 @@
-// What the Worker and the gate exchange during a scan. Invariant: nothing of the text, and only hashes and keyed digests of what was
-// found.
+// What the Worker and the gate exchange during a scan. Invariant: it contains nothing of the text, and only hashes and keyed digests of the
+// findings.
 import type { Kind, PageKind } from '../../auth/token';
 
-/** A genuine token of this organisation that stands in the text. */
-export interface FoundToken {
-  kind: Kind | PageKind;
-  /** SHA-256 of the token. */
-  hash: string;
-}
+/** A genuine token of this organisation in the text. `hash` is its SHA-256. A refresh token is the `n`-th of its session. */
+export type FoundToken = { kind: Kind | PageKind; hash: string } | { kind: 'refresh'; hash: string; session: string; n: number };
 
 export interface ScanInput {
   id: string;
@@ -15,23 +11,23 @@ export interface ScanInput {
   /** How many findings matched a format only. */
   known: number;
   tokens: FoundToken[];
-  /** Keyed digests of what could be the value of a secret; null before the text is scanned. */
+  /** Keyed digests of candidates for secret values; null before the text is scanned. */
   fingerprints: string[] | null;
-  /** For those that are values, keyed digests of their places, by fingerprint; null before the gate has named them. */
+  /** Keyed digests of the places of actual values, by fingerprint; null before the gate has named the values. */
   places: Record<string, string[]> | null;
 }
 
-/** What the gate knows of a token. */
+/** What the gate knows about a token. */
 export interface KnownToken {
   live: boolean;
   kind: FoundToken['kind'];
-  /** Null where the gate does not know it any more. */
+  /** Null if the gate no longer knows it. */
   id: string | null;
-  /** Of a share link that is live: its secret. */
+  /** For a live share link: its secret. */
   secret?: string;
   /** Whether the caller may see its id. */
   isShown: boolean;
-  /** Its distance above the caller: 0 for the calling credential, null if the caller does not end with it. */
+  /** Its distance above the caller: 0 for the calling credential, null if the caller is not revoked together with it. */
   above: number | null;
 }
 

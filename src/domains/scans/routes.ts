@@ -1,4 +1,4 @@
-// Scans over HTTP.
+// HTTP route of scans.
 import type { z } from '@hono/zod-openapi';
 import { newId } from '../../db/ids';
 import { keysOf, type RenderContext } from '../../http/context';
@@ -11,14 +11,14 @@ import * as wire from './wire';
 type Body = z.output<typeof wire.ScanIn>;
 type ScanRequest = Input<z.output<typeof wire.ScanQuery>, Body>;
 
-/** Scans under way, by the bodies of their requests. */
+/** Scans in progress, by request body. */
 const underWay = new WeakMap<Body, Scanning>();
 
 const filesOf = ({ text, files }: Body) => files ?? [{ path: null, content: text ?? '' }];
 
 async function render(part: ScanPart, { body, query }: ScanRequest, context: RenderContext) {
   const result = await resultOf(context, underWay.get(body) as Scanning, part);
-  if (query.format !== 'sarif') return { json: result };
+  if (query.format !== 'sarif') return { json: { ...result, findings: result.findings.map(({ end: _, ...shown }) => shown) } };
   return new Response(JSON.stringify(sarifOf(result, context.base)), {
     status: 201,
     headers: { 'Content-Type': 'application/sarif+json' },
@@ -33,12 +33,12 @@ export const scanRoutes = [
     tag: 'Scans',
     summary: 'Scan a text or files for credentials',
     description:
-      'Finds well-known credential formats, tokens of this service, and exact current values (8 characters or more) of active secrets that the caller may read without approval. The text is not stored. A stored value that is found raises SECRET_LEAKED, once a day for each place. With revoke_live, live tokens of this organisation are revoked, each with an audit entry of its own.',
+      'Finds well-known credential formats, tokens of this service, and exact current values (8 characters or more) of active secrets that the caller can read without approval. The text is not stored. A stored value that is found raises SECRET_LEAKED, once a day per place. With revoke_live, live tokens of this organisation are revoked, each with its own audit entry.',
     query: wire.ScanQuery,
     body: { schema: wire.ScanIn },
     answers: { 201: wire.Scan },
     alsoAs: ['application/sarif+json'],
-    // The result depends on the time of the call.
+    // The result depends on the time of the request.
     unkept: true,
     prepare: ({ body }) => ({ input: unscanned(newId('scn'), body.revoke_live ?? false) }),
     async more({ fingerprints }: { fingerprints?: string[] }, { body }, context) {

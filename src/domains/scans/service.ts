@@ -1,50 +1,51 @@
-// Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of the text leaves this isolate,
-// except the paths that the caller gave and redacted previews.
-import type { Kind, PageKind } from '../../auth/token';
+// Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of the text leaves this isolate
+// except the paths that the caller sent and redacted previews.
+import type { Kind } from '../../auth/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';
 import type { OrgKeys } from '../../crypto/keyring';
 import type { Also, Context, RenderContext } from '../../http/context';
 import { keysOf } from '../../http/context';
 import { fingerprintOf } from '../secrets/encryption';
+import type { Position } from './engine/lines';
 import { type File, type Found, MOST_FINDINGS, type Scanned, scanFiles } from './engine/scan';
-import type { KnownToken, ScanInput, ScanPart } from './parts';
+import type { FoundToken, KnownToken, ScanInput, ScanPart } from './parts';
 
-/** A scan under way: what was found, and the texts behind the keyed digests. */
+/** A scan in progress: its findings, and the texts behind the keyed digests. */
 export interface Scanning extends Scanned {
   id: string;
   revoke_live: boolean;
   /** Candidates by their keyed digests. */
   candidatesBy: Map<string, string>;
-  /** Tokens of this organisation, in the order in which the gate is asked about them. */
-  tokens: string[];
+  /** Tokens of this organisation by hash, in the order sent to the gate. */
+  tokens: Map<string, FoundToken>;
 }
 
 export function begin(context: Context, id: string, files: readonly File[], revoke_live: boolean): Scanning {
   const keys = keysOf(context);
-  const scanned = scanFiles(files, context.deployment.tokenTag);
+  const { tokenTag: tag, proof } = context.deployment;
+  const scanned = scanFiles(files, { tag, proof });
   const candidatesBy = new Map([...scanned.candidates.keys()].map((value) => [fingerprintOf(keys, utf8(value)), value]));
   // safety: scan-tokens-of-own-org
-  const own = scanned.found.flatMap(({ token }) => (token?.org === context.org ? token.hash : []));
-  return { ...scanned, id, revoke_live, candidatesBy, tokens: [...new Set(own)] };
+  const own = scanned.found.flatMap(({ token }) => (token?.org === context.org ? [[token.hash, token] as const] : []));
+  return { ...scanned, id, revoke_live, candidatesBy, tokens: new Map(own) };
 }
 
-/** The first question to the gate: whether the caller may scan. */
+/** The first request to the gate: may the caller scan? */
 export const unscanned = (id: string, revoke_live: boolean): ScanInput => ({
   ...{ id, revoke_live, known: 0, tokens: [], fingerprints: null, places: null },
 });
 
-/** The second question: which tokens are live, and which digests are values. */
+/** The second request: which tokens are live, and which digests are values? */
 export function inputOf({ id, revoke_live, found, tokens, candidatesBy }: Scanning): ScanInput {
-  const kinds = new Map(found.flatMap(({ token }) => (token ? [[token.hash, token.kind] as const] : [])));
   return {
     ...{ id, revoke_live, places: null, known: found.filter(({ token }) => !token).length },
-    tokens: tokens.map((hash) => ({ hash, kind: kinds.get(hash) as Kind | PageKind })),
+    tokens: [...tokens.values()],
     fingerprints: [...candidatesBy.keys()],
   };
 }
 
-/** The third question, once the gate has named the digests that are values: with keyed digests of their places. */
+/** The third request, after the gate has named the digests that are values: adds keyed digests of their places. */
 export function withPlaces(keys: OrgKeys, scanning: Scanning, fingerprints: readonly string[]): ScanInput {
   const places = Object.fromEntries(
     fingerprints.map((fingerprint) => {
@@ -55,7 +56,7 @@ export function withPlaces(keys: OrgKeys, scanning: Scanning, fingerprints: read
   return { ...inputOf(scanning), fingerprints: [...fingerprints], places };
 }
 
-/** A place as the gate remembers it: a digest of the file's path and the text of the line, so a line that moves stays the same place. */
+/** A place as the gate remembers it: a digest of the file's path and the line's text, so a moved line is still the same place. */
 function placeOf(keys: OrgKeys, { files }: Scanning, file: number, at: number): string {
   const { path, content } = files[file] as File;
   const end = content.indexOf('\n', at);
@@ -63,7 +64,7 @@ function placeOf(keys: OrgKeys, { files }: Scanning, file: number, at: number): 
   return hmacHex(keys.digest, tuple('scan place', path ?? '', line));
 }
 
-/** A finding as it is shown. */
+/** A finding in the response. */
 export interface Shown {
   rule: string;
   path: string | null;
@@ -77,13 +78,18 @@ export interface Shown {
   revoked?: boolean;
 }
 
-/** Characters of a public prefix that are shown. */
+/** A finding with the position where it ends, which only SARIF reports. */
+export interface Located extends Shown {
+  end: Position;
+}
+
+/** The characters of a public prefix that are shown. */
 const SHOWN = 4;
 
 // safety: scan-preview-redacted
 export const previewOf = ({ prefix, length }: Pick<Found, 'prefix' | 'length'>): string => `${prefix.slice(0, SHOWN)}…(${length})`;
 
-/** Tokens that one call revokes. */
+/** The most tokens that one request revokes. */
 const MOST_REVOKED = 100;
 
 const REVOKING = {
@@ -92,11 +98,13 @@ const REVOKING = {
   agent: 'agent.revoke',
   provider: 'provider_token.revoke',
   break_glass: 'break_glass.revoke',
-} as const satisfies Record<Kind, Also['action']>;
+  // Only the member can end the session.
+  refresh: 'auth.session_end',
+} as const satisfies Record<Kind | 'refresh', Also['action']>;
 
 /**
- * Revokes live tokens by their own operations, and returns which are revoked now. The calling credential and its parents come last. Only the
- * topmost of them is revoked: the others end with it.
+ * Revokes live tokens by their own operations and returns those that are revoked now. The calling credential and its ancestors come last.
+ * Only the topmost of these is revoked: the others are revoked together with it.
  */
 async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Promise<{ revoked: Set<string>; isCut: boolean }> {
   const live = tokens.filter(({ live, kind, id }) => live && kind !== 'enrolment' && id !== null);
@@ -107,7 +115,7 @@ async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Pr
     const outcome = await context.also(
       kind === 'share'
         ? { action: 'secret.share_revoke', named: { secret, share: id as string }, input: {} }
-        : { action: REVOKING[kind as Kind], named: { credential: id as string }, input: {} },
+        : { action: REVOKING[kind as keyof typeof REVOKING], named: { credential: id as string }, input: {} },
     );
     if (outcome.kind === 'ok') revoked.add(id as string);
     return outcome.kind === 'ok';
@@ -118,14 +126,14 @@ async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Pr
   return { revoked, isCut: others.length > MOST_REVOKED };
 }
 
-/** The result: the findings in the order of the files. */
+/** The result: the findings in file order. */
 export async function resultOf(context: RenderContext, scanning: Scanning, part: ScanPart) {
   const { revoked, isCut } = scanning.revoke_live ? await revoke(context, part.tokens) : { revoked: new Set<string>(), isCut: false };
-  const known = new Map(scanning.tokens.map((hash, at) => [hash, part.tokens[at] as KnownToken]));
+  const known = new Map([...scanning.tokens.keys()].map((hash, at) => [hash, part.tokens[at] as KnownToken]));
   const stored = storedIn(scanning, part);
-  const findings = scanning.found.flatMap((found): (Shown & Place)[] => {
+  const findings = scanning.found.flatMap((found): (Located & Place)[] => {
     const token = found.token && known.get(found.token.hash);
-    const shown = { ...shownOf(found), ...(token && tokenShown(token, scanning.revoke_live, revoked)) };
+    const shown = { ...shownOf(scanning, found), ...(token && tokenShown(token, scanning.revoke_live, revoked)) };
     const key = `${found.file} ${found.at} ${found.length}`;
     const secrets = stored.get(key)?.secrets ?? [];
     stored.delete(key);
@@ -133,13 +141,13 @@ export async function resultOf(context: RenderContext, scanning: Scanning, part:
   });
   for (const { file, at, length, secrets } of stored.values()) {
     const path = (scanning.files[file] as File).path;
-    const shown = { ...shownOf({ rule: 'stored-secret', path, ...scanning.positionOf(file, at), file, at, length, prefix: '' }) };
+    const shown = shownOf(scanning, { rule: 'stored-secret', path, ...scanning.positionOf(file, at), file, at, length, prefix: '' });
     for (const secret_id of secrets) findings.push({ ...shown, secret_id });
   }
   findings.sort((a, b) => a.file - b.file || a.at - b.at);
   return {
     id: scanning.id,
-    findings: findings.slice(0, MOST_FINDINGS).map(({ file: _, at: __, ...shown }): Shown => shown),
+    findings: findings.slice(0, MOST_FINDINGS).map(({ file: _, at: __, ...shown }): Located => shown),
     truncated: scanning.truncated || isCut || findings.length > MOST_FINDINGS,
   };
 }
@@ -149,8 +157,8 @@ interface Place {
   at: number;
 }
 
-const shownOf = ({ rule, path, line, column, prefix, length, file, at }: Found): Shown & Place => ({
-  ...{ rule, path, line, column, preview: previewOf({ prefix, length }), file, at },
+const shownOf = ({ positionOf }: Scanning, { rule, path, line, column, prefix, length, file, at }: Found): Located & Place => ({
+  ...{ rule, path, line, column, preview: previewOf({ prefix, length }), file, at, end: positionOf(file, at + length) },
 });
 
 const tokenShown = ({ live, id, isShown, above }: KnownToken, revoke_live: boolean, revoked: Set<string>): Partial<Shown> => ({
@@ -160,7 +168,7 @@ const tokenShown = ({ live, id, isShown, above }: KnownToken, revoke_live: boole
   ...(revoke_live && live && { revoked: id !== null && revoked.has(id) }),
 });
 
-/** Where stored values stand, by place. */
+/** The places of stored values. */
 function storedIn({ candidates, candidatesBy }: Scanning, { secrets }: ScanPart) {
   const stored = new Map<string, Place & { length: number; secrets: string[] }>();
   for (const [fingerprint, ids] of Object.entries(secrets)) {

@@ -1,4 +1,4 @@
-// The actions of secrets, and what each needs.
+// Actions on secrets and the permissions they need.
 import { emergency, type Needs } from '../../auth/actions';
 
 export const actions = {

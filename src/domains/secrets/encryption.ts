@@ -1,5 +1,5 @@
-// Encryption of values, in the Worker. Before anything is decrypted, the rows that say whose value it is are checked: what the
-// database was made to say without the org's key does not pass.
+// Encryption of values, in the Worker. Before a value is decrypted, the rows that say whose it is are verified, so data written to the
+// database without the organisation's key is rejected.
 
 import QuickLRU from 'quick-lru';
 import { fromUtf8, tuple, utf8 } from '../../crypto/bytes';
@@ -15,7 +15,10 @@ import type { Delivered, EncryptedValue, Readable } from './rules';
 /** The keyed digest of a value. */
 export const fingerprintOf = (keys: OrgKeys, value: Uint8Array): string => hmacHex(keys.fingerprint, tuple('svc/v1/fingerprint', value));
 
-/** Encrypts a value for a secret, bound to a random id of its own: the gate numbers the version later. `generated`: this service made the value. */
+/**
+ * Encrypts a value for a secret, bound to a random id: the gate assigns the version number later. `generated`: this service generated the
+ * value.
+ */
 export function encryptValue(keys: OrgKeys, org: string, secret: string, value: string, generated: 1 | null = null): EncryptedValue {
   const plain = utf8(value);
   const seal_id = newId('ver');
@@ -28,15 +31,15 @@ export function encryptValue(keys: OrgKeys, org: string, secret: string, value: 
   };
 }
 
-/** A secret and a version of it that are right by their MACs, and the way to decrypt the value. */
+/** A secret and a version with verified MACs, and a function to decrypt the value. */
 interface Checked extends Readable {
   decrypt: Decrypter;
 }
 
-/** What this isolate has checked lately, by seal id: the next time a comparison of keys and text does. No value is among it. */
+/** Recently verified rows by seal id. On the next read, comparing keys and text is enough. Contains no values. */
 const known = new QuickLRU<string, Checked & { keys: OrgKeys; text: string }>({ maxSize: 1000 });
 
-/** A delivered value, decrypted; refuses as INTERNAL if a row or the ciphertext was altered or is another's. */
+/** Decrypts a delivered value; throws INTERNAL if a row or the ciphertext was altered or belongs to another secret. */
 export async function decryptValue(keys: OrgKeys, org: string, delivered: Delivered): Promise<Readable & { value: string }> {
   const { row, version, decrypt } = 'text' in delivered ? await checkText(keys, org, delivered) : await check(keys, org, delivered);
   const plain = await decrypt();
@@ -69,5 +72,5 @@ async function check(keys: OrgKeys, org: string, { row, version }: Readable): Pr
   return { row, version, decrypt: await decrypterOf(keys.value, [org, row.id, version.seal_id], version.value_sealed) };
 }
 
-/** The gate reports it once it is told: see `handle`. */
+/** The gate reports it as an integrity violation: see `handle`. */
 const altered = ({ id }: SecretRow) => new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: id });

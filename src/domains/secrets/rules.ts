@@ -1,37 +1,37 @@
-// The rules of secrets, without I/O: which status a secret has, whether it may be read, and which of its versions may be.
-// Invariant: however a value is requested, that of a deleted, expired or revoked secret is refused here.
+// The rules of secrets: the status of a secret, whether it may be read, and which of its versions may be. Pure. Invariant: however a value
+// is requested, the value of a deleted, expired or revoked secret is refused here.
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 
-/** Versions that a secret keeps: its newest. */
+/** How many versions a secret keeps. */
 export const MOST_VERSIONS = 1000;
 
-/** A value, encrypted by the Worker. */
+/** A value encrypted by the Worker. */
 export interface EncryptedValue {
   seal_id: string;
   value_sealed: string;
   fingerprint: string;
   size: number;
-  /** 1 where this service generated the value, null where a caller gave it. */
+  /** 1 if this service generated the value, null if a caller sent it. */
   generated: number | null;
 }
 
-/** A secret and the version that is read, with its encrypted value. */
+/** A secret and the version to read, with its encrypted value. */
 export interface Readable {
   row: SecretRow;
   version: VersionRow;
 }
 
 /**
- * The same on its way to the Worker, which checks it. `text` is its JSON, by which the Worker recognises what it has checked before; a gate
- * gives no text to a Worker of 0.4.0, and none of a long value.
+ * The same in transit to the Worker, which verifies it. `text` is its JSON, by which the Worker recognises what it has already verified; a
+ * gate sends no text to a 0.4.0 Worker, and none for a long value.
  */
 export type Delivered = (Readable | { seal_id: string; text: string }) & { environment: string; now: number };
 
 export const statuses = ['active', 'expired', 'revoked', 'deleted'] as const;
 export type Status = (typeof statuses)[number];
 
-/** The status of a secret at a time. A secret expires by time alone; nothing has to run for it. */
+/** The status of a secret at a given time. A secret expires without being written. */
 export function statusOf(row: SecretRow, now: number): Status {
   if (row.deleted_at !== null) return 'deleted';
   if (row.revoked_at !== null) return 'revoked';
@@ -55,7 +55,7 @@ export const revokedVersion = ({ revoked_through }: SecretRow, number: number): 
 export const hasVersion = ({ version, oldest_version, lost_versions }: SecretRow, number: number): boolean =>
   number <= version && number >= oldest_version && !lost_versions?.some(([first, last]) => number >= first && number <= last);
 
-/** Refuses unless a secret is readable and has that version. */
+/** Refuses unless the secret is readable and has that version. */
 export const readableVersion = (row: SecretRow | null, version: number, now: number): Refusal | null =>
   readable(row, now) ??
   (row && hasVersion(row, version)
@@ -66,7 +66,7 @@ export const readableVersion = (row: SecretRow | null, version: number, now: num
 export const etagOf = (row: Pick<SecretRow, 'version' | 'amended'>): string =>
   row.amended ? `"v${row.version}.${row.amended}"` : `"v${row.version}"`;
 
-/** Whether an If-Match or If-None-Match header names this ETag, or any (RFC 9110 §13.1). `weak` ignores the prefix `W/`. */
+/** Whether an If-Match or If-None-Match header contains this ETag or `*` (RFC 9110 §13.1). `weak` ignores the prefix `W/`. */
 export function matchesETag(header: string, etag: string, weak = false): boolean {
   return header.split(',').some((part) => {
     const tag = part.trim();

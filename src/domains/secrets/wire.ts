@@ -1,4 +1,4 @@
-// Secrets on the wire: what comes in, strictly, and what goes out.
+// Request and response schemas of secrets. Requests are strict.
 
 import { z } from '@hono/zod-openapi';
 import { utf8 } from '../../crypto/bytes';
@@ -22,7 +22,7 @@ export const SecretName = z
   )
   .openapi({ example: 'DATABASE_URL' });
 
-/** A value, up to 64 KiB of UTF-8. It may be empty where a caller sets it: `.env` files have empty values. */
+/** A value, up to 64 KiB of UTF-8. Callers may set an empty value: `.env` files have them. */
 export const SecretValue = z
   .string()
   .max(MOST_VALUE, { message: 'must have at most 64 KiB in UTF-8', abort: true })
@@ -35,7 +35,7 @@ export const NonEmptyValue = SecretValue.refine((value) => value !== '', 'must n
 
 const Type = z.enum(secretTypes);
 const Description = text(1024);
-/** What all tags of a secret hold together, keys and values, in bytes of UTF-8. */
+/** The most total bytes of a secret's tags, keys and values, in UTF-8. */
 const MOST_TAGS = 16_384;
 const Tags = z
   .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must have 1 to 64 characters: letters, digits, _ . -'), text(256))
@@ -55,10 +55,10 @@ const Generate = z.strictObject({
   }),
 });
 
-/** Types that a new secret's value can be generated for: those whose values nobody else issues. */
+/** Types for which a new secret's value can be generated: their values are usually not issued elsewhere. */
 const GENERATED_AT_FIRST: ReadonlySet<string> = new Set(['password', 'ssh_key', 'private_key', 'webhook_secret']);
 
-/** What is wrong with where the value of a new secret is to come from, or null. */
+/** What is wrong with the source of a new secret's value, or null. */
 function originProblem({ type, value, generate }: { type: string; value?: string; generate?: GenerateOptions }) {
   if (value !== undefined) return generate === undefined ? null : { path: 'generate', message: 'must not be sent together with value' };
   if (generate === undefined) return { path: 'value', message: 'is required unless generate is sent' };
@@ -74,9 +74,9 @@ export const SecretIn = z
     value: SecretValue.optional().openapi({ description: 'The value, up to 64 KiB in UTF-8. Required unless generate is sent.' }),
     generate: Generate.optional().openapi({
       description:
-        'Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The response holds the generated value once.',
+        'Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The generated value is shown only in this response.',
     }),
-    environment: EnvironmentRef.optional().openapi({ description: 'Id or slug. The default environment by default.' }),
+    environment: EnvironmentRef.optional().openapi({ description: 'Id or slug. By default, the default environment.' }),
     description: Description.nullable().optional(),
     tags: Tags.optional(),
     ttlSeconds: Seconds.optional().openapi({ description: 'How long the value can be read, in seconds. Unlimited by default.' }),
@@ -84,7 +84,7 @@ export const SecretIn = z
     auto_rotate: AutoRotate,
   })
   .superRefine((body, context) => {
-    // What is wrong with a field by itself is said once.
+    // Each invalid field is reported only once.
     const problem = context.issues.length > 0 ? null : originProblem(body as Parameters<typeof originProblem>[0]);
     if (problem) context.addIssue({ code: 'custom', message: problem.message, path: problem.path.split('.') });
   })
@@ -95,10 +95,10 @@ export const SecretIn = z
 export const SecretPut = z
   .strictObject({
     value: SecretValue,
-    type: Type.optional().openapi({ description: '`generic` where a new secret gives none.' }),
+    type: Type.optional().openapi({ description: '`generic` by default for a new secret.' }),
     description: Description.nullable().optional(),
     tags: Tags.optional(),
-    ttlSeconds: Seconds.nullable().optional().openapi({ description: 'A new lifetime from now on; null for none.' }),
+    ttlSeconds: Seconds.nullable().optional().openapi({ description: 'A new lifetime in seconds, counted from now. null for none.' }),
     rotate_every_seconds: Seconds.nullable().optional(),
     auto_rotate: AutoRotate,
   })
@@ -175,7 +175,7 @@ export const Values = z
     versions: z.record(z.string(), z.int()),
     withheld: z
       .array(z.string())
-      .openapi({ description: 'Names that an approval policy holds back. Read each by itself to ask for approval.' }),
+      .openapi({ description: 'Names that an approval policy holds back. Read each secret on its own to request approval.' }),
   })
   .openapi('Values', {
     example: { environment: 'production', values: { DATABASE_URL: 'postgres://…' }, versions: { DATABASE_URL: 1 }, withheld: [] },
@@ -201,13 +201,13 @@ export const ListQuery = z
       .string()
       .max(64)
       .optional()
-      .openapi({ description: 'Only the secret with this id, deleted or not: its metadata without reading its value.' }),
+      .openapi({ description: 'Only the secret with this id, deleted or not. Returns its metadata without reading its value.' }),
     sort: z.enum(['name']).optional().openapi({
-      description: 'name: in the order of names. Needs environment, and lists no deleted secrets. By default, in the order of creation.',
+      description: 'name: sorts by name. Needs environment, and does not list deleted secrets. By default, secrets are sorted by creation.',
     }),
     delimiter: z.enum(['/']).optional().openapi({
       description:
-        'Lists what is directly below prefix: first folders, which hold the names that have a further / after prefix, then secrets, each in the order of names. limit counts both. Needs environment, and lists no deleted secrets.',
+        'Lists what is directly below prefix: first folders (names with a further / after prefix), then secrets, both sorted by name. limit counts both. Needs environment, and does not list deleted secrets.',
     }),
   })
   .refine(({ sort, environment, status }) => !sort || (environment !== undefined && status !== 'deleted'), {

@@ -1,12 +1,12 @@
-// The actions of shares, and what each needs.
+// Actions on shares and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {
-  // Whoever shares a secret must be able to read it, too: see the operation.
+  // The caller must also be able to read the secret: see the operation.
   'secret.share': { scopes: ['secrets:share'], reveals: true, held: true },
   'secret.share_list': { scopes: ['secrets:share'] },
   'secret.share_revoke': { scopes: ['secrets:share'] },
-  // The link is all that is needed.
+  // Only the link is needed.
   'secret.share_view': { scopes: [], kinds: ['system'] },
 } as const satisfies Needs;
 

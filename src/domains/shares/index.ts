@@ -7,7 +7,7 @@ import { shareRoutes } from './routes';
 export const shares = {
   tags: {
     Shares:
-      'A share gives one secret to somebody: by a link, which shows the value on a page so many times, or by a grant to a member, team or agent.',
+      'A share gives access to one secret: by a link, which shows the value on a page a limited number of times, or by a grant to a member, team or agent.',
   },
   actions,
   rows: ['share'],

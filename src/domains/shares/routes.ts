@@ -1,6 +1,6 @@
-// Shares over HTTP. The Worker encrypts the value of a link under the link's key, and decrypts it. Invariants: the key of a link exists
-// only in the response that creates it, in the fragment of its URL and in the body of a view; without a genuine key a caller learns
-// nothing about any link.
+// HTTP routes of shares. The Worker encrypts a link's value under the link's key and decrypts it. Invariants: the key of a link exists only
+// in the response that creates it, in the fragment of its URL and in the body of a view; without a genuine key a caller learns nothing
+// about any link.
 
 import type { z } from '@hono/zod-openapi';
 import { newToken, readPageToken } from '../../auth/token';
@@ -28,7 +28,7 @@ function shareInput({ body }: ShareRequest): LinkInput | GrantInput {
   return { kind, id: newId('grt'), grantee, permission, expires_at };
 }
 
-/** A new link: the version that the gate returned, encrypted under the link's key. */
+/** A new link with the version from the gate, encrypted under the link's key. */
 async function newLink(delivered: Delivered, { body }: ShareRequest, context: Context) {
   if (body.kind !== 'link') throw new Error('a grant asks for no value');
   const { org, deployment, base } = context;
@@ -60,7 +60,7 @@ async function viewed({ params, body }: Input<unknown, z.output<typeof wire.View
   const { org, hash } = token;
   const keys = await context.keyring.org(org);
   if (!keys) return gone(context);
-  // Computed even if the link has no passphrase, so that the time reveals nothing.
+  // Computed even if the link has no passphrase, so the response time reveals nothing.
   const stretched = passphrase === undefined ? null : await stretch(key, passphrase);
   const input = { id, key_hash: hash, passphrase: stretched && verifierOf(stretched) };
   const { outcome } = await context.ask(org, keys, { link: id, hash }, input);
@@ -83,7 +83,7 @@ export const shareRoutes = [
     tag,
     summary: 'Share a secret',
     description:
-      'Makes a link that shows the current version, or a grant of this secret to a member, team or agent. The caller also needs secrets:read for the secret. The response holds the address of a link once. A link ends after its views or its lifetime, with its secret, and with the credential or member that made it.',
+      'Creates a link that shows the current version, or a grant of this secret to a member, team or agent. The caller also needs secrets:read for the secret. The URL of a link is shown only in this response. A link ends after its last view or its lifetime, and is revoked together with its secret and with the credential or member that created it.',
     body: { schema: wire.ShareIn },
     answers: { 201: wire.NewShare },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'SCOPE_EXCEEDS_PARENT', 'LIMIT_REACHED'],
@@ -96,7 +96,7 @@ export const shareRoutes = [
     action: 'secret.share_list',
     tag,
     summary: 'List the shares of a secret',
-    description: 'Returns live links, and live grants that name this secret alone. Never the address of a link.',
+    description: 'Returns live links, and live grants that name only this secret. The URL of a link is never returned.',
     answers: { 200: wire.SharePage },
     refusals: ['NOT_FOUND'],
     named: bySecret,
@@ -107,7 +107,7 @@ export const shareRoutes = [
     action: 'secret.share_revoke',
     tag,
     summary: 'Revoke a share',
-    description: 'Ends a link, or a grant that names this secret alone, as soon as this call returns.',
+    description: 'Revokes a link, or a grant that names only this secret, as soon as this request returns.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named({ params }) {
@@ -123,7 +123,7 @@ export const shareRoutes = [
     tag,
     summary: 'View a shared secret',
     description:
-      'What the page of a link does once somebody asks for the value. The response counts as a view, even if it gets lost. For a link that was viewed, has expired, was revoked or never existed, the refusal is the same. The tenth wrong passphrase ends the link.',
+      'The page of a link sends this request when a visitor asks for the value. The response counts as a view, even if it is lost. A link that was used up, has expired, was revoked or never existed gets the same refusal. The tenth wrong passphrase revokes the link.',
     body: { schema: wire.ViewIn },
     answers: { 200: wire.Viewed },
     refusals: ['SHARE_GONE', 'PASSPHRASE_WRONG'],

@@ -1,4 +1,4 @@
-// Shares on the wire: links and grants of one secret, and what a link shows.
+// Request and response schemas of shares: links and grants of one secret, and the view of a link.
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { GrantRow, ShareRow } from '../../db/schema';
@@ -10,7 +10,9 @@ const LinkIn = z.strictObject({
   kind: z.literal('link'),
   expires_in: z.int().min(60).max(604_800).openapi({ description: 'Lifetime in seconds.', example: 3600 }),
   max_views: z.int().min(1).max(100).openapi({ description: 'How often the value can be viewed.', example: 1 }),
-  passphrase: Passphrase.optional().openapi({ description: 'Asked for before the value is shown. Send it by another way than the link.' }),
+  passphrase: Passphrase.optional().openapi({
+    description: 'Required before the value is shown. Send it through a different channel than the link.',
+  }),
 });
 
 const Grantee = z.object({
@@ -42,11 +44,11 @@ const NewLink = z.object({
 const Link = z.object({
   id: z.string().openapi({ example: exampleId('share') }),
   kind: z.literal('link'),
-  version: z.int().openapi({ description: 'The version that it shows.' }),
+  version: z.int().openapi({ description: 'The version that the link shows.' }),
   max_views: z.int(),
   views: z.int(),
-  passphrase: z.boolean().openapi({ description: 'Whether it asks for a passphrase.' }),
-  created_by: z.string().openapi({ description: 'The credential or member that made it. The link ends with it.' }),
+  passphrase: z.boolean().openapi({ description: 'Whether the link requires a passphrase.' }),
+  created_by: z.string().openapi({ description: 'The credential or member that created the link. The link is revoked together with it.' }),
   created_at: Time,
   expires_at: Time,
 });
@@ -98,7 +100,7 @@ export const grantOut = (row: GrantRow): z.infer<typeof Grant> => ({
 
 export const ViewIn = z
   .strictObject({
-    key: z.string().min(1).max(1000).openapi({ description: 'What follows # in the link.', example: 'svcshare_…' }),
+    key: z.string().min(1).max(1000).openapi({ description: 'The part of the link after #.', example: 'svcshare_…' }),
     passphrase: z.string().min(1).max(1000).optional(),
   })
   .openapi('ViewIn');

@@ -1,4 +1,4 @@
-// The actions of sign-in and browser sessions, and what each needs.
+// Actions of sign-in and browser sessions and the permissions they need.
 import { type Needs, publicCall } from '../../auth/actions';
 
 export const actions = {

@@ -1,5 +1,5 @@
-// What sign-in asks D1 before any gate is asked: whose enrolment a token is, whose passkey a response is of. Invariant: only rows whose
-// MAC is right count; the gate judges again by its own.
+// What sign-in looks up in D1 before it calls a gate: the member of an enrolment token, and the passkey of a response. Invariant: only rows
+// with a correct MAC count; the gate checks again with its own rows.
 import { readPageToken } from '../../auth/token';
 import type { OrgKeys } from '../../crypto/keyring';
 import { macOf, type RowKind, type RowTypes, readable } from '../../db/rows';
@@ -24,7 +24,7 @@ export interface Enrolment {
   passkeys: PasskeyRow[];
 }
 
-/** The live enrolment that a token is for; null for one that is forged, spent, lapsed or replaced. */
+/** The live enrolment of a token; null if the token is forged, used, expired or replaced. */
 export async function enrolmentOf(text: string, { deployment, keyring, env, trace }: PublicContext): Promise<Enrolment | null> {
   const token = readPageToken('enrolment', text);
   if (!token?.isGenuine(deployment.tokenTag)) return null;
@@ -43,7 +43,7 @@ export async function enrolmentOf(text: string, { deployment, keyring, env, trac
   return { org: token.org, keys, hash: token.hash, member, passkeys: has };
 }
 
-/** A member's passkey, by what its authenticator calls it. */
+/** A member's passkey, by the id that its authenticator uses. */
 export async function passkeyOf(
   { env, trace }: Pick<PublicContext, 'env' | 'trace'>,
   keys: OrgKeys,

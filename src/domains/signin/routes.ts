@@ -1,6 +1,6 @@
-// Signing in over HTTP. Proofs are judged here, before a gate acts on them.
-// Invariants: a refused login has one body, whatever the reason; the cookie is read by refresh and logout alone, and these are asked from
-// our own pages alone; a refresh token is taken from no page.
+// HTTP routes of sign-in. Proofs are verified here before a gate acts on them. Invariants: all refused logins have the same body,
+// regardless of the reason; only refresh and logout read the cookie, and only from our own pages; a refresh token is never accepted from a
+// page.
 
 import { parse } from 'hono/utils/cookie';
 import { newChallenge, type RefreshCookie, readChallenge, readCookie, readHandle, readRefreshToken, userHandle } from '../../auth/proofs';
@@ -18,13 +18,13 @@ import { browserTokens, COOKIE, cleared, signedIn, signer, terminalTokens } from
 import * as wire from './wire';
 
 const LOGIN = ['login'];
-/** What a challenge is for that a passkey is enrolled with. */
+/** The purpose that a challenge for enrolling is bound to. */
 const enrolling = (hash: string) => ['enrol', hash];
 
-/** What a challenge is for that a session is confirmed with. */
+/** The purpose that a challenge for confirming a session is bound to. */
 const confirming = (org: string, { session, since }: Confirming) => ['confirm', org, session, String(since)];
 
-/** The member's passkey that an assertion proves, with what it shows of it; null for any other assertion. */
+/** The member's passkey that an assertion proves, and what it changes; null for any other assertion. */
 async function provenBy(context: Context, asked: Confirming, response: Assertion) {
   const { deployment, org, base } = context;
   const challenge = challengeOf(response.response.clientDataJSON);
@@ -39,18 +39,18 @@ async function provenBy(context: Context, asked: Confirming, response: Assertion
 }
 
 const gone = async (context: PublicContext) => ({ refusal: await context.count(refuse('ENROLMENT_GONE')) });
-/** The one answer to every login that is refused. */
+/** The same response for every refused login. */
 const refused = async (context: PublicContext) => ({ refusal: await context.count(refuse('UNAUTHENTICATED')) });
 
 const isOurPage = ({ headers, base }: PublicContext) => headers.get('origin') === base;
 
-/** The cookie of a request; null for one that is not ours, undefined where there is none. */
+/** The cookie of a request; null if it is not ours, undefined if there is none. */
 function cookieOf({ headers, deployment }: PublicContext): RefreshCookie | null | undefined {
   const cookie = parse(headers.get('cookie') ?? '', COOKIE)[COOKIE];
   return cookie === undefined ? undefined : readCookie(deployment.proof, cookie);
 }
 
-/** Refreshes the session of a terminal. No page may: whoever reads a refresh token there would have found it in a script's reach. */
+/** Refreshes a terminal session. Pages may not: a refresh token there would be within reach of scripts. */
 async function refreshTerminal(text: string, context: PublicContext): Promise<PublicAnswer> {
   // safety: refresh-token-without-cookie
   if (cookieOf(context) !== undefined) return { refusal: invalid('refresh_token', 'must not be sent together with the refresh cookie') };
@@ -78,7 +78,7 @@ export const signinRoutes = [
     operation: 'auth.enrol_options',
     tag: 'Sign-in',
     summary: 'Get options to register a passkey with a link',
-    description: 'Pass them to navigator.credentials.create(). The options work once and for five minutes.',
+    description: 'Pass them to navigator.credentials.create(). The options work once, within five minutes.',
     body: { schema: wire.EnrolOptionsIn },
     answers: { 200: CreationOptions },
     refusals: ['ENROLMENT_GONE'],
@@ -99,7 +99,7 @@ export const signinRoutes = [
     action: 'auth.enrol',
     tag: 'Sign-in',
     summary: 'Register a passkey with an enrolment link',
-    description: 'Uses up the enrolment link and signs in. Existing passkeys of the member stay. Sets the refresh cookie.',
+    description: 'Uses up the enrolment link and signs in. Existing passkeys of the member are kept. Sets the refresh cookie.',
     body: { schema: wire.EnrolIn },
     answers: { 200: wire.SignedIn },
     refusals: ['ENROLMENT_GONE', 'CONFLICT', 'LIMIT_REACHED'],
@@ -113,7 +113,7 @@ export const signinRoutes = [
       if (!made)
         return {
           refusal: await context.count(
-            invalid('response', 'must answer options that were issued in the last five minutes and are not used yet'),
+            invalid('response', 'must answer options that were issued in the last five minutes and not used yet'),
           ),
         };
       const key = await signer(context);
@@ -131,7 +131,7 @@ export const signinRoutes = [
     operation: 'auth.login_options',
     tag: 'Sign-in',
     summary: 'Get options to sign in',
-    description: 'Pass them to navigator.credentials.get(). They name no member, and work once and for five minutes.',
+    description: 'Pass them to navigator.credentials.get(). They do not name a member, and work once, within five minutes.',
     body: { schema: wire.LoginOptionsIn, optional: true },
     answers: { 200: RequestOptions },
     public: async (_, { base, deployment }) => ({ status: 200, json: requestOptions(base, newChallenge(deployment.proof, LOGIN)) }),
@@ -172,7 +172,7 @@ export const signinRoutes = [
     tag: 'Sign-in',
     summary: 'Get options to confirm a browser session',
     description:
-      "Pass them to navigator.credentials.get(). They name the member's passkeys, and work once, in this browser session and for five minutes.",
+      "Pass them to navigator.credentials.get(). They name the member's passkeys, and work once, in this browser session, within five minutes.",
     body: { schema: wire.LoginOptionsIn, optional: true },
     answers: { 200: RequestOptions },
     unkept: true,
@@ -194,7 +194,7 @@ export const signinRoutes = [
     prepare: () => ({ input: { since: 0, passkey: null } }),
     async more(asked: Confirming, { body }, context) {
       const passkey = await provenBy(context, asked, body.response);
-      // The key is fetched first, so that nothing is confirmed whose token cannot be signed.
+      // The key is fetched first, so nothing is confirmed whose token cannot be signed.
       if (passkey) await signer(context);
       return { input: { since: asked.since, passkey } };
     },
@@ -207,7 +207,7 @@ export const signinRoutes = [
     tag: 'Sign-in',
     summary: 'Refresh a session',
     description:
-      'A page of this deployment sends no body: the call takes the refresh cookie and sets a new one. A terminal sends its refresh_token, without cookie or Origin, and gets a new one in the body. Both get a new JWT. Each cookie and refresh token works once. Using it again ends the session, except within ten seconds: then the response may have been lost, and the repeat gets one of its own.',
+      'A page of this deployment sends no body: the request uses the refresh cookie and sets a new one. A terminal sends its refresh_token, without a cookie or Origin, and gets a new one in the body. Both get a new JWT. Each cookie and refresh token works once. Using one again ends the session, except within ten seconds: the response may have been lost, so the repeat gets a new one.',
     body: { schema: wire.RefreshIn, optional: true },
     answers: { 200: wire.Refreshed },
     refusals: ['ORIGIN_NOT_ALLOWED'],
@@ -215,7 +215,7 @@ export const signinRoutes = [
       if (body.refresh_token !== undefined) return refreshTerminal(body.refresh_token, context);
       if (!isOurPage(context)) return { refusal: refuse('ORIGIN_NOT_ALLOWED') };
       const cookie = cookieOf(context);
-      // Who comes without one has attempted nothing: a page asks, for it cannot see whether there is one.
+      // A request without a cookie is not a failed attempt: a page sends it because it cannot see whether it has one.
       if (cookie === undefined) return { refusal: refuse('UNAUTHENTICATED') };
       const keys = cookie && (await context.keyring.org(cookie.org));
       if (!cookie || !keys) return { ...(await refused(context)), headers: cleared };
@@ -236,7 +236,7 @@ export const signinRoutes = [
     tag: 'Sign-in',
     summary: 'Sign out',
     description:
-      'Takes the refresh cookie, from a page of this deployment. Ends the browser session and its JWTs at once and clears the cookie. Safe to repeat.',
+      'Uses the refresh cookie, from a page of this deployment. Ends the browser session and its JWTs immediately and clears the cookie. Safe to repeat.',
     answers: { 204: null },
     refusals: ['ORIGIN_NOT_ALLOWED'],
     async public(_, context) {

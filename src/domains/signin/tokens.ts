@@ -1,5 +1,5 @@
-// What a session is given, from what the gate has begun: a JWT, and the cookie or the refresh token that renews it.
-// Invariant: the key that signs is fetched first, so that no session begins or goes on whose tokens cannot be signed.
+// The tokens of a session that the gate has begun: a JWT, and the cookie or refresh token that renews it. Invariant: the signing key is
+// fetched first, so no session begins or continues whose tokens cannot be signed.
 import { generateCookie } from 'hono/cookie';
 import { JWT_LIVES, signSession } from '../../auth/jwt';
 import { toCookie, toRefreshToken } from '../../auth/proofs';
@@ -21,7 +21,7 @@ type Signing = Pick<PublicContext, 'base' | 'deployment'>;
 export const signer = ({ env, deployment }: Pick<PublicContext, 'env' | 'deployment'>): Promise<SigningKey> =>
   signingKeysOf(env.DB, deployment).current();
 
-/** What becomes of a session that the gate has begun or renewed. */
+/** The tokens for a session that the gate has begun or renewed. */
 type TokensOf = (
   context: Signing,
   org: string,
@@ -29,7 +29,7 @@ type TokensOf = (
   begun: Begun,
 ) => Promise<{ json: object; headers?: Record<string, string> }>;
 
-/** The answer to who signs in or refreshes, from what the gate answered. */
+/** The response to a sign-in or refresh, from the gate's outcome. */
 export async function signedIn(
   context: PublicContext,
   org: string,
@@ -49,7 +49,7 @@ async function jwtOf({ base }: Signing, org: string, key: SigningKey, { session,
   return { token, expiresAt: iso(expires_at), member };
 }
 
-/** For a browser: the refresh token is a cookie that no script reads. */
+/** For a browser: the refresh token is a cookie that scripts cannot read. */
 export const browserTokens: TokensOf = async (context, org, key, begun) => {
   const now = Date.now();
   const { id, n, expires_at } = begun.session;

@@ -1,4 +1,4 @@
-// Signing in, on the wire.
+// Request and response schemas of sign-in.
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
@@ -13,9 +13,12 @@ export const EnrolIn = z.strictObject({ token, response: Attestation }).openapi(
 export const LoginOptionsIn = z.strictObject({}).openapi('LoginOptionsIn');
 export const LoginIn = z.strictObject({ response: Assertion }).openapi('LoginIn');
 
+/** A refresh token or device code. The limit is above the length of a genuine one, so that another kind of token gets the response for an unknown one. */
+export const Proof = z.string().min(1).max(4096);
+
 export const RefreshIn = z
   .strictObject({
-    refresh_token: z.string().min(1).max(200).optional().openapi({ description: 'Of a terminal session.', example: 'svcref_…' }),
+    refresh_token: Proof.optional().openapi({ description: 'For a terminal session.', example: 'svcref_…' }),
   })
   .openapi('RefreshIn');
 
@@ -39,7 +42,7 @@ export const SignedIn = z
   })
   .openapi('SignedIn');
 
-export const refreshToken = z.string().openapi({ description: 'Of a terminal session: what renews it, once.', example: 'svcref_…' });
+export const refreshToken = z.string().openapi({ description: 'For a terminal session: renews it once.', example: 'svcref_…' });
 
 export const Refreshed = SignedIn.extend({ refresh_token: refreshToken.optional() }).openapi('Refreshed');
 
@@ -47,7 +50,7 @@ export const Session = z
   .object({
     id: z.string().openapi({ example: exampleId('browser') }),
     created_at: Time,
-    expires_at: Time.openapi({ description: 'When the session ends unless it is refreshed.' }),
+    expires_at: Time.openapi({ description: 'When the session expires unless it is refreshed.' }),
     last_used_at: Time.nullable(),
     last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
     current: z.boolean().openapi({ description: 'Whether this session made the request.' }),
@@ -55,7 +58,7 @@ export const Session = z
     client_name: z
       .string()
       .nullable()
-      .openapi({ description: 'Of a terminal session: what the program called itself.', example: 'svc on ann-laptop' }),
+      .openapi({ description: 'For a terminal session: the name that the program gave itself.', example: 'svc on ann-laptop' }),
     passkey_id: z.string().openapi({ example: exampleId('passkey') }),
   })
   .openapi('BrowserSession');

@@ -1,4 +1,4 @@
-// The actions of syncs, and what each needs. With an inline config a caller needs secrets:read besides: see gate/start.ts.
+// Actions on syncs and the permissions they need. With an inline config, a caller also needs secrets:read: see gate/start.ts.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {
@@ -6,7 +6,7 @@ export const actions = {
   'integration.syncs': { scopes: ['integrations:read', 'integrations:sync'] },
   'integration.sync_status': { scopes: ['integrations:read', 'integrations:sync'] },
   'integration.sync_cancel': { scopes: ['integrations:sync'] },
-  // The service's own: no route does them.
+  // Performed by the service itself; they have no route.
   'integration.sync_auto': { scopes: [], kinds: ['system'] },
   'integration.sync_run': { scopes: [], kinds: ['system'] },
   'integration.sync_end': { scopes: [], kinds: ['system'] },

@@ -1,5 +1,5 @@
-// A dry run, in the Worker: asks the target, with one try a call, and says what a sync would do. Invariants: nothing is written, there or here; of a secret
-// that an approval policy holds, the value is not compared, so that the answer tells nothing about it.
+// A dry run, in the Worker: asks the target, with one attempt per call, and reports what a sync would do. Invariants: nothing is written,
+// to the target or here; the value of a secret held by an approval policy is not compared, so the result reveals nothing about it.
 import { readsEach, type Target, TargetError } from '../../adapters/sync/adapter';
 import { foreseen } from '../../adapters/sync/apply';
 import { failed, type Item, itemOf, type Plan, plan, type Result, sorted } from '../../adapters/sync/plan';
@@ -9,7 +9,7 @@ import type { DryRun } from './gate/start';
 import { redeployRequired } from './redeploy';
 import { digestAt, type Opened } from './target';
 
-/** What a sync would come to. */
+/** What a sync would do. */
 export async function foresee(
   { adapter, config, target }: Opened,
   asked: DryRun,
@@ -49,7 +49,9 @@ function known(error: unknown): TargetError {
   throw error;
 }
 
-/** Where values are read one by one before a write, they are read here, too. Those of held secrets are not, for `values` lacks them. */
+/**
+ * If a target reads values one by one before a write, they are read here too. Those of held secrets are not, because `values` lacks them.
+ */
 async function compared(target: Target, { steps, results }: Plan, values: Map<string, string>): Promise<Result[]> {
   const work = steps.map((step) => ({ ...step, value: values.get(step.name) ?? null, token: '', begun: false }));
   return [...results, ...(await foreseen(target, work))];

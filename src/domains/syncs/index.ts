@@ -1,4 +1,4 @@
-// Syncs: secrets of an environment, written to other platforms.
+// Syncs: write the secrets of an environment to other platforms.
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { syncOperations } from './gate/operations';

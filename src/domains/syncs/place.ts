@@ -1,5 +1,5 @@
-// The place of a sync: a target together with the environment whose secrets stand there. Invariant: the same target and environment are the same place,
-// whatever credentials and options are used, and in whatever order the config was written.
+// The place of a sync: a target together with the environment that is written there. Invariant: the same target and environment are the
+// same place, regardless of credentials, options and the order of config fields.
 import canonicalize from 'canonicalize';
 import type { SyncPlatform } from '../../adapters/platforms';
 import { syncAdapters } from '../../adapters/sync';

@@ -1,4 +1,4 @@
-// Syncs over HTTP. Credentials of a config that comes with a request are encrypted before the gate hears of them.
+// HTTP routes of syncs. Credentials in a request's config are encrypted before the gate is called.
 import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { type Context, keysOf } from '../../http/context';
@@ -16,7 +16,7 @@ const bySync = ({ params }: { params: Record<string, string> }) => ({ sync: para
 
 type Body = (typeof wire.SyncIn)['_output'];
 
-/** A sync as the gate hears of it. */
+/** A sync as the gate's input. */
 function inputOf(body: Body, context: Context): SyncInput {
   const { platform = null, config, integrationId = null, environmentId, names, prune = false, dryRun = false } = body;
   const id = newId('syn');
@@ -31,7 +31,7 @@ function inputOf(body: Body, context: Context): SyncInput {
   return { ...asked, config: shown, credentials_sealed: encryptCredentials(keysOf(context), context.org, id, credentials) };
 }
 
-/** What a dry run comes to. */
+/** The result of a dry run. */
 async function foreseen(asked: DryRun, { platform, config }: Body, context: Context) {
   const keys = keysOf(context);
   const { integration } = asked;
@@ -54,7 +54,7 @@ export const syncRoutes = [
     tag: 'Syncs',
     summary: 'Sync secrets to a platform',
     description:
-      'Writes the secrets of an environment to a platform, in the background. Values are read when the work begins. With a config, the caller needs secrets:read, too; a stored connection sends what its maker may read. With dryRun=true the response is 200 and says what would happen.',
+      'Writes the secrets of an environment to a platform, in the background. Values are read when the sync starts. With a config, the caller also needs secrets:read; a stored connection sends what its creator can read. With dryRun=true, the response is 200 and reports what would happen.',
     body: { schema: wire.SyncIn },
     answers: { 202: wire.Queued, 200: wire.DryRun },
     refusals: ['NOT_FOUND', 'CONFLICT', 'LIMIT_REACHED', 'RESULT_TOO_LARGE'],
@@ -87,7 +87,7 @@ export const syncRoutes = [
     action: 'integration.sync_cancel',
     tag: 'Syncs',
     summary: 'Cancel a sync',
-    description: 'What is not written yet is not attempted. A name that is being written at this moment is finished.',
+    description: 'Names that are not written yet are not attempted. A name that is being written is finished.',
     answers: { 200: wire.Sync },
     refusals: ['NOT_FOUND', 'SYNC_ENDED'],
     named: bySync,

@@ -1,6 +1,6 @@
-// The job of a sync, in the Worker: plans it once, and then writes chunk by chunk, telling the gate what came of each. Invariants: it may be repeated or end
-// anywhere, for the plan and what is done lie in the gate; no value, credential or text of a target is logged or reported; it ends after so many calls,
-// and another message goes on.
+// The job of a sync, in the Worker: plans it once, then writes chunk by chunk and reports each result to the gate. Invariants: it can be
+// repeated or stop at any point, because the plan and the results are stored in the gate; no value, credential or target response is logged
+// or reported; it stops after a number of calls, and another message continues.
 import { CONCURRENCY, readsEach, TargetError } from '../../adapters/sync/adapter';
 import { type Applied, apply, type Work } from '../../adapters/sync/apply';
 import { failed, type Item, itemOf, plan, type Result } from '../../adapters/sync/plan';
@@ -11,10 +11,10 @@ import { decryptValue } from '../secrets/encryption';
 import type { Chunk, EndInput, NextInput, Stop, Taken, ValuesPage } from './gate/run';
 import { digestAt, type Opened, openTarget, requestedConfig, storedConfig, tokenOf } from './target';
 
-/** Calls of a target that one message makes, and how long it goes on: a Worker may make 1,000 subrequests. */
+/** The most calls to a target per message, and how long it runs: a Worker can make 1,000 subrequests. */
 const MOST_CALLS = 300;
 const LASTS = 60_000;
-/** Names in one chunk: what a consumer that is cut off may have to do again. */
+/** Names in one chunk: what may have to be repeated if a consumer is interrupted. */
 const CHUNK = CONCURRENCY * 8;
 
 interface Run extends Taken {
@@ -24,10 +24,10 @@ interface Run extends Taken {
   ask<T>(operation: string, input?: object): Promise<T | null>;
 }
 
-/** What ended a sync before its plan was done, and with what its open names fail. */
+/** Why a sync ended early, and the error of its remaining names. */
 type End = Omit<EndInput, 'sync' | 'lease'>;
 
-/** Works on one sync; without an id it begins those that changed secrets ask for. */
+/** Works on one sync; without an id, starts the automatic syncs that are due. */
 export async function run(context: JobContext): Promise<void> {
   const { id, ask, env } = context;
   const settings = settingsOf(env);
@@ -48,7 +48,7 @@ export async function run(context: JobContext): Promise<void> {
     const end = opened ? await carryOut({ ...work, opened }) : await without({ ...work, isGone: config === null });
     if (end) unwrap(await ask('integration.sync_end', { sync: id, lease: taken.lease, ...end }));
   } catch (error) {
-    // What is left waits for the next message, which need not wait for the lease.
+    // Release the sync, so the next message need not wait for the lease.
     await asked('integration.sync_next', { report: [], most: 0 } satisfies Partial<NextInput>).catch(() => null);
     throw error;
   }
@@ -56,7 +56,7 @@ export async function run(context: JobContext): Promise<void> {
 
 const done: End = { problem: null, results: [], retryAfter: null };
 
-/** Plans a sync unless that is done, and writes; null where it goes on in another message, or is somebody else's now. */
+/** Plans a sync if necessary and writes it; null if another message continues, or another job has it now. */
 async function carryOut(run: Run): Promise<End | null> {
   if (!run.planned) {
     const end = await prepare(run);
@@ -78,15 +78,15 @@ async function carryOut(run: Run): Promise<End | null> {
   }
 }
 
-/** Reports the last results, and says with what the open names fail. */
+/** Reports the last results and the error of the remaining names. */
 async function ended(run: Run, report: NextInput['report'], { ends, problem, retryAfter }: TargetError): Promise<End | null> {
   const chunk = await run.ask<Chunk>('integration.sync_next', { report, most: 1 });
   if (!chunk) return null;
-  const notAttempted: Stop = { code: 'NOT_ATTEMPTED', message: 'Another name ended the sync before this one was written.' };
+  const notAttempted: Stop = { code: 'NOT_ATTEMPTED', message: 'An error for another name ended the sync before this one was written.' };
   return { problem: ends === 'sync' ? problem : notAttempted, results: [], retryAfter };
 }
 
-/** Reads the secrets, page by page, asks the target what it has, and stores the plan. */
+/** Reads the secrets page by page, lists the target, and stores the plan. */
 async function prepare(run: Run): Promise<End | 'planned' | null> {
   const { context, opened, row } = run;
   const { adapter, config, target } = opened;
@@ -112,7 +112,7 @@ async function prepare(run: Run): Promise<End | 'planned' | null> {
   }
   const digestOf = (at: string, value: string) => digestAt(context.keys, row.place, at, value);
   const made = plan(adapter, { items, remotes, owned: first.owned, prunable: first.prunable, digestOf, reads: readsEach(target) });
-  // What is pruned because its secret is not active is told as deleted, not as skipped.
+  // A name pruned because its secret is not active is reported as deleted, not as skipped.
   const removed = new Set(made.steps.filter(({ kind }) => kind === 'remove').map(({ name }) => name));
   const results = [...made.results, ...targeted.filter(({ name }) => !removed.has(name))];
   const stored = await run.ask<{ stop: Stop | null }>('integration.sync_plan', { steps: made.steps, results });
@@ -126,7 +126,7 @@ const listed = ({ target }: Opened) =>
     throw error;
   });
 
-/** The name at the target of a secret that takes no part; null where it can have none. */
+/** The target name of a secret that is not sent; null if it cannot have one. */
 function targetOf({ opened: { adapter, config } }: Pick<Run, 'opened'>, name: string): string | null {
   const mapped = adapter.name(name, config as never);
   return 'target' in mapped ? mapped.target : null;
@@ -142,7 +142,7 @@ async function write(run: Run, { work }: Chunk): Promise<{ results: NextInput['r
     const value = delivered && (await decryptValue(context.keys, context.org, delivered)).value;
     const digest = value === null ? '' : digestAt(context.keys, row.place, step.target, value);
     digests.set(step.target, digest);
-    // The value may be a newer one than that of the plan.
+    // The value may be newer than in the plan.
     const problem = value === null ? null : (opened.adapter.value?.(value, step.target, opened.config as never) ?? null);
     if (problem) results.push({ ...failed(step.name, step.target, problem), digest });
     else ready.push({ ...step, value, digest, token: tokenOf(context.keys, row.id, step.target, digest) });
@@ -155,7 +155,7 @@ async function write(run: Run, { work }: Chunk): Promise<{ results: NextInput['r
 const REJECTED: Stop = { code: 'NOT_ATTEMPTED', message: 'The connection leads to an address that this deployment does not allow.' };
 const REMOVED: Stop = { code: 'NOT_ATTEMPTED', message: 'The connection was removed.' };
 
-/** Ends a sync that cannot begin: each name that was to be sent fails with the reason. */
+/** Ends a sync that cannot begin: each requested name fails with the reason. */
 async function without(run: Pick<Run, 'ask' | 'row'> & { opened?: Opened; stop?: Stop; isGone?: boolean }): Promise<End | null> {
   const problem = run.stop ?? (run.isGone ? REMOVED : REJECTED);
   const names = await run.ask<string[]>('integration.sync_names');

@@ -1,5 +1,5 @@
-// A target of a sync, opened: its adapter with the config in effect, and a client that reaches it through the egress guard. Invariant: credentials are
-// decrypted here alone, for the time of one job, and nothing of them is kept.
+// An opened target of a sync: its adapter with the effective config, and a client that reaches it through the egress guard. Invariant:
+// credentials are decrypted only here, for one job, and are never stored.
 
 import type { SyncPlatform } from '../../adapters/platforms';
 import { syncAdapters } from '../../adapters/sync';
@@ -24,7 +24,10 @@ export interface Opened {
   client: Client & { calls(): number };
 }
 
-/** Opens a target; `once`: one try a call. Null where the config breaks the rules for targets, which may have changed since it was stored. */
+/**
+ * Opens a target; `once`: one attempt per call. Null if the config breaks the rules for targets, which may have changed since it was
+ * stored.
+ */
 export function openTarget(platform: string, config: Config, settings: Settings, once = false): Opened | null {
   // safety: sync-target-checked-again
   const found = checked(platform, config, settings);
@@ -39,13 +42,13 @@ export function openTarget(platform: string, config: Config, settings: Settings,
   return { adapter, config: found.config, client, target: adapter.open(client, found.config as never) };
 }
 
-/** The whole config of a stored connection. */
+/** The full config of a stored connection. */
 export function storedConfig(keys: OrgKeys, org: string, row: IntegrationRow): Config {
   const { shown, credentials } = decryptConfig(keys, org, row);
   return { ...shown, ...credentials };
 }
 
-/** The whole config that came with a sync; refuses as INTERNAL if the row or the ciphertext was altered or is another's. */
+/** The full config sent with a sync; throws INTERNAL if the row or the ciphertext was altered or belongs to another sync. */
 export function requestedConfig(keys: OrgKeys, org: string, row: SyncRow): Config {
   // safety: sync-row-mac
   const holds = row.org_id === org && equal(row.mac, macOf(keys.row, 'sync', row));
@@ -59,7 +62,7 @@ export function requestedConfig(keys: OrgKeys, org: string, row: SyncRow): Confi
 export const digestAt = (keys: OrgKeys, place: string, target: string, value: string): string =>
   hmacHex(keys.digest, tuple('svc/v1/sync', place, target, value));
 
-/** A UUID for one write, the same whenever it is tried: RFC 9562 §5.8. */
+/** A UUID for one write, the same in every attempt: RFC 9562 §5.8. */
 export function tokenOf(keys: OrgKeys, sync: string, target: string, digest: string): string {
   const hex = hmacHex(keys.digest, tuple('svc/v1/sync write', sync, target, digest));
   const variant = '89ab'[Number.parseInt(hex[16] as string, 16) % 4];

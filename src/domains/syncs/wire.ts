@@ -1,4 +1,4 @@
-// Syncs on the wire: in camelCase.
+// Request and response schemas of syncs, in camelCase.
 import { z } from '@hono/zod-openapi';
 import { type SyncPlatform, syncPlatforms } from '../../adapters/platforms';
 import { syncAdapters } from '../../adapters/sync';
@@ -16,19 +16,19 @@ export const SyncIn = z
   .strictObject({
     platform: z.enum(syncPlatforms).optional().openapi({ example: 'heroku' }),
     config: Config.optional().openapi({ example: heroku }),
-    integrationId: IntegrationId.optional().openapi({ description: 'A stored connection of kind sync, in place of platform and config.' }),
+    integrationId: IntegrationId.optional().openapi({ description: 'A stored connection of kind sync, instead of platform and config.' }),
     environmentId: EnvironmentRef.openapi({ description: 'Id or slug of the environment whose secrets are sent.' }),
     names: z
       .array(z.string().min(1).max(255))
       .min(1)
       .max(1000)
       .optional()
-      .openapi({ description: 'Exact names. By default all secrets that take part.', example: ['DATABASE_URL'] }),
+      .openapi({ description: 'Exact names of the secrets to send. By default, all.', example: ['DATABASE_URL'] }),
     prune: z.boolean().optional().openapi({
       description:
-        'Also delete what this service wrote to this target from this environment, and what is now gone from it. false by default.',
+        'Whether to also delete names that this service wrote to this target from this environment and that are now gone from the environment. false by default.',
     }),
-    dryRun: z.boolean().optional().openapi({ description: 'Only say what would happen. false by default.' }),
+    dryRun: z.boolean().optional().openapi({ description: 'Whether to only report what would happen. false by default.' }),
   })
   .refine(...destination)
   .openapi('SyncIn', { example: { platform: 'heroku', config: heroku, environmentId: 'production' } });
@@ -39,7 +39,7 @@ export const Queued = z.object({ syncId: SyncId, status: z.literal('queued') }).
 
 const SyncResult = z
   .object({
-    name: z.string().openapi({ description: 'The name of the secret; of a deleted one, the name that it had.', example: 'DATABASE_URL' }),
+    name: z.string().openapi({ description: 'The name of the secret, or the former name of a deleted one.', example: 'DATABASE_URL' }),
     targetName: z.string().nullable().openapi({ description: 'The full name at the target.', example: 'DATABASE_URL' }),
     action: z.enum(['created', 'updated', 'unchanged', 'deleted', 'skipped', 'failed']),
     code: z.string().optional().openapi({ description: 'Why a name failed or was skipped.', example: 'NAME_INVALID' }),
@@ -68,14 +68,16 @@ export const Sync = z
     environmentId: z.string().openapi({ example: exampleId('environment') }),
     status: z.enum(syncStatuses).openapi({
       description:
-        'completed: nothing failed. partial: some names failed, some did not. failed: some failed, and none was written or found unchanged.',
+        'completed: nothing failed. partial: some names failed, others did not. failed: some names failed, and none was written or found unchanged.',
     }),
-    results: z.array(SyncResult).openapi({ description: 'One for each name, sorted by name.' }),
-    redeployRequired: z.boolean().openapi({ description: 'Whether what was written takes effect with the next deployment there.' }),
+    results: z.array(SyncResult).openapi({ description: 'One result per name, sorted by name.' }),
+    redeployRequired: z
+      .boolean()
+      .openapi({ description: 'Whether the written values take effect only with the next deployment on the platform.' }),
     retryAfter: z
       .int()
       .nullable()
-      .openapi({ description: 'Seconds after which the target may be called again, where it said so.', example: null }),
+      .openapi({ description: 'Seconds to wait before the next sync to this target, if the target sent them.', example: null }),
     createdAt: Time,
     startedAt: Time.nullable(),
     finishedAt: Time.nullable(),
@@ -83,7 +85,7 @@ export const Sync = z
   .openapi('Sync');
 export const SyncPage = pageOf(Sync, 'SyncPage');
 
-/** A sync, with what is noted of its names, and since when it is worked on. */
+/** A sync, with the recorded results of its names and when work on it started. */
 export const syncOut = (row: SyncRow, results: Result[], started: number | null): z.infer<typeof Sync> => ({
   id: row.id,
   platform: row.platform as SyncPlatform,

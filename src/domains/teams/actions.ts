@@ -1,4 +1,4 @@
-// The actions of teams, and what each needs.
+// Actions on teams and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

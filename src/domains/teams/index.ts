@@ -1,4 +1,4 @@
-// Teams and who is in them.
+// Teams and their members.
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { teamOperations } from './gate/operations';
@@ -6,7 +6,7 @@ import { teamRoutes } from './routes';
 
 export const teams = {
   tags: {
-    Teams: 'A team is a group of members that shares grants.',
+    Teams: 'A team is a group of members that share grants.',
   },
   actions,
   rows: ['team', 'team_member'],

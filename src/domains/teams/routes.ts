@@ -65,7 +65,7 @@ export const teamRoutes = [
     action: 'team_member.add',
     tag: 'Teams',
     summary: 'Add a member to a team',
-    description: 'The caller must hold everything that the grants of the team give. Safe to repeat.',
+    description: "The caller must hold everything that the team's grants give. Safe to repeat.",
     body: { schema: wire.TeamMemberIn },
     answers: { 201: wire.TeamMember },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'LIMIT_REACHED'],

@@ -1,4 +1,4 @@
-// Teams and who is in them, on the wire.
+// Request and response schemas of teams and their members.
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';

@@ -1,5 +1,5 @@
-// Terminal login over HTTP (RFC 8628). Invariants: no code is in a path, a query or a log; a user code is confirmed by somebody who was shown
-// who asks; whoever guesses at codes is slowed down before any login is looked for.
+// HTTP routes of terminal login (RFC 8628). Invariants: no code is in a path, a query or a log; a member confirms a user code only after
+// seeing who requests it; guessing codes is rate-limited before any login is looked up.
 import { clientOf } from '../../auth/addresses';
 import type { Asking, Decision } from '../../auth/device-login';
 import { newDeviceCode, newUserCode, placeOfUserCode, readDeviceCode, readUserCode, shownUserCode } from '../../auth/proofs';
@@ -17,12 +17,12 @@ import type { Attempt, Found } from './gate/operations';
 import * as wire from './wire';
 
 const TAG = 'Terminal login';
-/** How often another user code is tried, where one is in use. */
+/** How often another user code is tried if one is in use. */
 const MOST_TRIES = 5;
 
 type Keeper = Pick<DeviceLoginCalls, 'start' | 'asking' | 'decide' | 'poll'>;
 
-/** Asks what keeps the login of a user code. */
+/** Calls the Durable Object that keeps the login of a user code. */
 async function keeper<T>({ env, deployment }: Pick<BaseContext, 'env' | 'deployment'>, code: string, ask: (keeper: Keeper) => Promise<T>) {
   const place = placeOfUserCode(deployment.proof, code);
   return ask(env.DEVICE_LOGIN.getByName(place) as unknown as Keeper).catch((): never => {
@@ -30,7 +30,7 @@ async function keeper<T>({ env, deployment }: Pick<BaseContext, 'env' | 'deploym
   });
 }
 
-/** Starts a login under a user code that no other login has. */
+/** Starts a login under an unused user code. */
 async function start(context: PublicContext, client_name: string): Promise<{ user_code: string; device_code: string }> {
   const { ip, place } = context.request;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
@@ -42,12 +42,12 @@ async function start(context: PublicContext, client_name: string): Promise<{ use
   throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
 }
 
-/** What a terminal is told whose login a member has confirmed: its tokens, or that the session has ended meanwhile. */
+/** The response to a terminal whose login a member confirmed: its tokens, or a refusal if the session has ended in the meantime. */
 async function fetchSession(context: PublicContext, org: string, session: string): Promise<PublicAnswer> {
   const keys = await context.keyring.org(org);
   if (!keys) return { refusal: refuse('ACCESS_DENIED') };
   const key = await signer(context);
-  // The device code is the refresh token with the number 0: like any other it serves once, and within ten seconds again.
+  // The device code is the refresh token with the number 0: like any other, it works once, and again within ten seconds.
   const reply = await context.ask(org, keys, { kind: 'browser', org, hash: session }, { n: 0 });
   const { outcome, rate_limit } = reply;
   if (outcome.kind === 'ok' && outcome.status === 401) return { refusal: refuse('CODE_EXPIRED'), rate_limit };
@@ -55,7 +55,7 @@ async function fetchSession(context: PublicContext, org: string, session: string
   return signedIn(context, org, key, reply, terminalTokens);
 }
 
-/** What a member means by a user code. Every attempt counts, by member and by address: what may be guessed is guessed slowly. */
+/** The login that a member means by a user code. Every attempt counts, by member and by address, to limit guessing. */
 async function lookUp({ member }: Attempt, { body }: Input<unknown, { user_code: string }>, context: Context): Promise<Prepared> {
   const code = readUserCode(body.user_code);
   const who = [member, clientOf(context.request.ip)];
@@ -65,14 +65,14 @@ async function lookUp({ member }: Attempt, { body }: Input<unknown, { user_code:
   return { input: { login, wait } satisfies Found };
 }
 
-/** Keeps what a member has decided; CODE_EXPIRED where somebody else was faster. */
+/** Records a member's decision; CODE_EXPIRED if another member was faster. */
 async function decide(session: string, { body }: Input<unknown, { user_code: string }>, context: Context, decision: Decision) {
   const code = readUserCode(body.user_code);
   const isDecided = code !== null && (await keeper(context, code, (login) => login.decide(session, decision)));
   if (!isDecided) throw new ApiError(refuse('CODE_EXPIRED'));
 }
 
-/** Routes by which a member decides. They take a code in the body, and run again when they are repeated. */
+/** Routes for a member's decision. They take a code in the body, and run again when repeated. */
 const deciding = {
   tag: TAG,
   body: { schema: wire.CodeIn },
@@ -89,7 +89,7 @@ export const terminalRoutes = [
     tag: TAG,
     summary: 'Start a terminal login',
     description:
-      'Show user_code and verification_uri to the person, then poll POST /auth/device/token with device_code. At most 20 logins a minute can be started from one address.',
+      'Show user_code and verification_uri to the user, then poll POST /auth/device/token with device_code. At most 100 logins a minute can be started from one address.',
     body: { schema: wire.StartIn },
     answers: { 200: wire.Started },
     async public({ body }, context) {
@@ -110,7 +110,7 @@ export const terminalRoutes = [
     tag: TAG,
     summary: 'Poll for the session of a terminal login',
     description:
-      'Answers AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the interval between two polls. A device code gives one session; using it again later than ten seconds after the first time ends the session.',
+      'Returns AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the polling interval. A device code gives one session; using it again more than ten seconds after the first time ends the session.',
     body: { schema: wire.PollIn },
     answers: { 200: wire.TerminalSignedIn },
     refusals: ['AUTHORIZATION_PENDING', 'SLOW_DOWN', 'ACCESS_DENIED', 'CODE_EXPIRED'],
@@ -119,8 +119,7 @@ export const terminalRoutes = [
       if (code === null) return { refusal: await context.count(refuse('CODE_EXPIRED')) };
       const polled = await keeper(context, code, (login) => login.poll(sha256(device_code)));
       if (polled.state === 'approved') return fetchSession(context, polled.org, polled.session);
-      if (polled.state === 'early')
-        return { refusal: refuse('SLOW_DOWN', { message: `Wait ${polled.interval} seconds between two polls.` }) };
+      if (polled.state === 'early') return { refusal: refuse('SLOW_DOWN', { message: `Wait ${polled.interval} seconds between polls.` }) };
       const codes = { pending: 'AUTHORIZATION_PENDING', denied: 'ACCESS_DENIED', ended: 'CODE_EXPIRED' } as const;
       return { refusal: refuse(codes[polled.state]) };
     },
@@ -130,15 +129,15 @@ export const terminalRoutes = [
     method: 'post',
     path: '/auth/device/lookup',
     action: 'auth.device_lookup',
-    summary: 'Look up who asks for a terminal login',
+    summary: 'Look up a terminal login',
     description:
-      'For the page /device, in a browser session. At most 20 attempts a minute by member and by address, confirmations included.',
+      'For the page /device, in a browser session. At most 20 attempts a minute per member and per address, including confirmations.',
     answers: { 200: wire.Asking },
     refusals: ['CODE_EXPIRED'],
     render: ({ client_name, ip, place, created_at, ends_at }: Asking, { body }, { request }: Context) => ({
       json: {
         ...{ user_code: shownUserCode(readUserCode(body.user_code) as string), client_name, address: ip, place },
-        // Addresses that nobody knows count as different.
+        // Unknown addresses count as different.
         same_address: ip !== 'unknown' && clientOf(ip) === clientOf(request.ip),
         ...{ created_at: iso(created_at), expires_at: iso(ends_at) },
       },

@@ -1,4 +1,4 @@
-// The actions of trusts, and what each needs.
+// Actions on trusts and the permissions they need.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,4 +1,4 @@
-// Workload identity: trusts, and session tokens for the tokens of issuers that they trust.
+// Workload identity: trusts, and session tokens in exchange for tokens of trusted issuers.
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
@@ -8,7 +8,7 @@ import { trustRoutes } from './routes';
 export const trusts = {
   tags: {
     'Workload identity':
-      'CI jobs and workloads exchange the OIDC token of their platform for a session token, and store no credential. A trust says which tokens of which issuer are accepted, and what their session tokens hold.',
+      'CI jobs and workloads exchange the OIDC token of their platform for a session token, so they store no credential. A trust defines which tokens of which issuer are accepted, and what their session tokens hold.',
   },
   actions,
   rows: [],

@@ -1,14 +1,14 @@
-// The published keys of an issuer, as this isolate knows them. Invariant: keys that it has are good for a minute; what it lacks, the Durable Object
-// of the issuer is asked for, which fetches at most once a minute (`issuer-keys.ts`).
+// The published keys of an issuer, cached in this isolate. Invariant: cached keys are used for a minute; a missing key is requested from
+// the issuer's Durable Object, which fetches at most once a minute (`issuer-keys.ts`).
 import QuickLRU from 'quick-lru';
 import type { IssuerKey } from '../../db/trusts';
 import type { Env } from '../../env';
 
-/** For how long an isolate uses keys without asking, in milliseconds. */
+/** How long an isolate uses keys without asking, in milliseconds. */
 const KNOWN_FOR = 60_000;
 const known = new QuickLRU<string, { keys: IssuerKey[]; until: number }>({ maxSize: 200 });
 
-/** The keys of an issuer among which is that with the `kid`, where the issuer publishes it; or why there are none. */
+/** The keys of an issuer, including the one with this `kid` if the issuer publishes it; or why there are none. */
 export async function keysOfIssuer(
   { ISSUER_KEYS }: Pick<Env, 'ISSUER_KEYS'>,
   issuer: string,

@@ -1,24 +1,24 @@
-// Public keys of issuers, from a JWKS (RFC 7517). Invariants: a key holds its required public members alone; no private and no symmetric key is
-// ever accepted; each is large enough, and its use is to verify.
+// Public keys of issuers, from a JWKS (RFC 7517). Invariants: a stored key has only its required public members; private and symmetric keys
+// are never accepted; each key is large enough and meant for verifying signatures.
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose';
 import { readPublicKey } from '../../auth/jwk';
 import { fromBase64Url } from '../../crypto/bytes';
 import type { IssuerKey } from '../../db/trusts';
 
-/** The algorithms of tokens that are accepted, and the type of key of each. There is no other list. */
+/** The accepted signature algorithms, with the key type of each. This is the only list. */
 export const KEY_TYPES = { RS256: 'RSA', PS256: 'RSA', ES256: 'EC', EdDSA: 'OKP' } as const;
 export type Algorithm = keyof typeof KEY_TYPES;
 
 export const isAlgorithm = (alg: unknown): alg is Algorithm => typeof alg === 'string' && Object.hasOwn(KEY_TYPES, alg);
 
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
-/** Bytes of an RSA modulus: 2,048 to 4,096 bits. */
+/** The size of an RSA modulus in bytes: 2,048 to 4,096 bits. */
 const [LEAST_MODULUS, MOST_MODULUS] = [256, 512];
-/** 65537. With a smaller exponent anybody might make signatures. */
+/** 65537. With a smaller exponent, signatures could be forged. */
 const EXPONENT = 'AQAB';
 const MOST_KID = 256;
 
-/** The required members of a key by its type; what is wrong with it where it cannot be used. */
+/** The required members of a key by its type, or what is wrong with the key. */
 async function membersOf(jwk: JWK): Promise<IssuerKey | string> {
   if (jwk.kty !== 'RSA') {
     const key = await readPublicKey(jwk);
@@ -50,7 +50,8 @@ export async function readIssuerKey(value: unknown): Promise<{ key: IssuerKey; t
   const key = await membersOf(jwk);
   if (typeof key === 'string') return key;
   if (alg !== undefined && !(isAlgorithm(alg) && KEY_TYPES[alg] === key.kty))
-    return 'must have the alg RS256, PS256, ES256 or EdDSA, to fit its type';
+    return 'must have the alg RS256, PS256, ES256 or EdDSA, matching its type';
   const thumbprint = await calculateJwkThumbprint({ ...key });
-  return { key: { ...key, ...(kid !== undefined && { kid }), ...(alg !== undefined && { alg }) }, thumbprint };
+  const names = { ...(kid !== undefined && { kid }), ...(alg !== undefined && { alg }), ...(use !== undefined && { use: 'sig' as const }) };
+  return { key: { ...key, ...names }, thumbprint };
 }

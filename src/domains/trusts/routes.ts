@@ -1,5 +1,6 @@
-// Workload identity over HTTP. Tokens of issuers are verified here, before the gate acts on them. Invariants: a refused exchange has one body,
-// whatever the reason; it is counted by client address before anything is asked; no token of an issuer leaves this file's calls.
+// HTTP routes of workload identity. Tokens of issuers are verified here before the gate acts on them. Invariants: all refused exchanges
+// have the same body, regardless of the reason; they are counted by client address before anything else; an issuer's token never leaves the
+// functions in this file.
 
 import { newToken } from '../../auth/token';
 import type { OrgKeys } from '../../crypto/keyring';
@@ -25,10 +26,10 @@ const tag = 'Workload identity';
 const trusts = '/orgs/{org_id}/trusts';
 const byTrust = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
 
-/** Fields in which null counts as omitted when a trust is created. */
+/** Fields in which null counts as omitted on creation. */
 const OMITTABLE = ['audiences', 'environments', 'secrets', 'allowed_addresses', 'ttlSeconds', 'jwks'];
 
-/** The keys of a JWKS that somebody gave, by their thumbprints; 400 for one that cannot be used. */
+/** The keys of a submitted JWKS, by thumbprint; 400 for an unusable key. */
 async function keysIn({ keys }: { keys: unknown[] }): Promise<NonNullable<Trust['keys']>> {
   const read: NonNullable<Trust['keys']> = {};
   const ids = new Set<string>();
@@ -44,20 +45,20 @@ async function keysIn({ keys }: { keys: unknown[] }): Promise<NonNullable<Trust[
   return read;
 }
 
-/** 400 for an issuer that no keys can be fetched from. */
+/** 400 for an issuer whose keys cannot be fetched. */
 function mustBeReachable(issuer: string, { settings }: BaseContext): void {
   const problem = checkTarget(issuer, settings);
-  if (problem) throw new ApiError(invalid('issuer', `${problem}, or jwks must be given`));
+  if (problem) throw new ApiError(invalid('issuer', `${problem}, or jwks must be sent`));
 }
 
-/** 400 for http, which only a deployment for tests and development takes. */
+/** 400 for http, which only test and development deployments accept. */
 function mustBeHttps(issuer: string, { settings }: BaseContext): void {
   if (!issuer.startsWith('https://') && !settings.allowPrivate) throw new ApiError(invalid('issuer', 'must begin with https://'));
 }
 
 // ---------------------------------------------------------------- exchange
 
-/** The trust as D1 has it, its MAC verified; null where there is none. The gate judges again by its own. */
+/** The trust in D1, with a verified MAC; null if there is none. The gate checks again with its own row. */
 async function trustOf({ env, trace }: PublicContext, keys: OrgKeys, org: string, id: string): Promise<CredentialRow | null> {
   trace.d1_calls++;
   const { results } = await env.DB.prepare("select * from credentials where org_id = ? and id = ? and kind = 'trust'")
@@ -71,10 +72,10 @@ async function trustOf({ env, trace }: PublicContext, keys: OrgKeys, org: string
   return row?.trust && row.mac === macOf(keys.row, 'credential', row) ? row : null;
 }
 
-/** The one answer to every exchange that is refused. */
+/** The same response for every refused exchange. */
 const refused = async (context: PublicContext) => ({ refusal: await context.count(refuse('UNAUTHENTICATED')) });
 
-/** The same for a trust that exists: the reason goes to the audit log of its organisation, unless this address is over its limit. */
+/** The same for an existing trust: the reason is written to the organisation's audit log, unless this address is over its limit. */
 async function refusedFor(context: PublicContext, keys: OrgKeys, org: string, trust: string, reason: string): Promise<PublicAnswer> {
   const answer = await refused(context);
   // safety: exchange-limited-before-gate
@@ -83,7 +84,7 @@ async function refusedFor(context: PublicContext, keys: OrgKeys, org: string, tr
   return answer;
 }
 
-/** How often an exchange begins anew because the trust changed meanwhile. */
+/** How often an exchange starts again because the trust changed in the meantime. */
 const MOST_ROUNDS = 3;
 
 async function exchange(context: PublicContext, org: string, trust: string, text: string): Promise<PublicAnswer> {
@@ -118,7 +119,7 @@ export const trustRoutes = [
     tag,
     summary: 'Create a trust',
     description:
-      'A trust accepts tokens of an OIDC issuer whose claims match, and gives session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust that a session token or an agent creates ends with its creator.',
+      'A trust accepts tokens of an OIDC issuer whose claims match, and issues session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust created by a session token or an agent is revoked together with its creator.',
     body: { schema: wire.TrustIn, nulls: OMITTABLE },
     answers: { 201: wire.Trust },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
@@ -151,7 +152,7 @@ export const trustRoutes = [
     tag,
     summary: 'Change a trust',
     description:
-      'The change applies to the next request of each session token: one whose workload is no longer accepted ends, and none holds more than the trust. The caller must hold whatever the change adds, and all that the trust gives if it accepts other tokens afterwards. To narrow it, tokens:write is enough.',
+      'The change applies from the next request of each session token: a token whose workload is no longer accepted is refused, and no token holds more than the trust. The caller must hold everything the change adds, and everything the trust gives if it then accepts other tokens. To narrow it, tokens:write is enough.',
     body: { schema: wire.TrustPatch },
     answers: { 200: wire.Trust },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
@@ -176,7 +177,7 @@ export const trustRoutes = [
     action: 'trust.delete',
     tag,
     summary: 'Delete a trust',
-    description: 'Its session tokens are refused as soon as this call returns.',
+    description: 'Its session tokens are refused as soon as this request returns.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byTrust,
@@ -188,7 +189,7 @@ export const trustRoutes = [
     tag,
     summary: 'Exchange an OIDC token for a session token',
     description:
-      'A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old, and serves ten times at most. The response to a refused exchange is the same for every reason. The audit log of the organisation has the reason.',
+      'A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.',
     body: { schema: wire.ExchangeIn },
     answers: { 201: wire.Exchanged },
     refusals: ['LIMIT_REACHED'],

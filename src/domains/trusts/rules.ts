@@ -1,8 +1,8 @@
-// What a trust may say. Pure. Invariant: a trust names the workload that it accepts; one that would accept whoever has an account on a platform
-// is refused.
+// What a trust may accept. Pure. Invariant: a trust names the workload that it accepts; a trust that would accept every account of a shared
+// platform is refused.
 import type { Claims } from '../../db/trusts';
 
-/** Claims that name a workload, or who owns it, on some platform. */
+/** Claims that name a workload or its owner on some platform. */
 const NAMING = new Set([
   ...['sub', 'email', 'azp', 'appid', 'oid', 'client_id'],
   ...['repository', 'repository_id', 'repository_owner', 'repository_owner_id', 'job_workflow_ref', 'workflow_ref'],
@@ -10,17 +10,17 @@ const NAMING = new Set([
   ...['oidc.circleci.com/project-id', 'owner_id', 'owner', 'project', 'app_id', 'app_name', 'org_id', 'org_name', 'machine_id'],
 ]);
 
-/** Claims that a trust judges by fields of its own, or that say nothing of the workload. */
+/** Claims that have their own fields in a trust, or say nothing about the workload. */
 const RESERVED = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti']);
 
-/** Whether a glob is more than wildcards. */
+/** Whether a glob has more than wildcards. */
 const isSpecific = (glob: string) => /[^*?]/.test(glob);
 
-/** A first path segment without wildcards: who owns it, on a platform of many. */
+/** A first path segment without wildcards: the owner on a shared platform. */
 const OWNED = /^[^*?/]+\//;
 const WHOLE = /^[^*?]+$/;
 
-/** Issuers that sign tokens for whoever has an account, and the claims that tell accounts apart there. */
+/** Issuers that sign tokens for every account of their platform, and the claims that tell accounts apart. */
 const SHARED: Record<string, Record<string, RegExp>> = {
   'https://token.actions.githubusercontent.com': {
     sub: /^(repo:[^*?/]+\/|repository_owner:[^*?:]+:)/,
@@ -39,14 +39,17 @@ const SHARED: Record<string, Record<string, RegExp>> = {
 
 const globsOf = (globs: string | string[]) => (typeof globs === 'string' ? [globs] : globs);
 
-/** What is wrong with the claims of a trust, in words that follow the name of the field; null if nothing is. */
+/** What is wrong with the claims of a trust, worded to follow the field's name; null if nothing is. */
 export function problemOf(claims: Claims): { claim: string | null; problem: string } | null {
-  for (const [claim, globs] of Object.entries(claims)) {
-    if (RESERVED.has(claim)) return { claim, problem: 'cannot be named here: issuer and audiences say it' };
-    // safety: trust-names-workload
-    if (!globsOf(globs).every(isSpecific)) return { claim, problem: 'must not consist of wildcards alone' };
-  }
-  if (Object.keys(claims).some((claim) => NAMING.has(claim))) return null;
+  const reserved = Object.keys(claims).find((claim) => RESERVED.has(claim));
+  if (reserved !== undefined) return { claim: reserved, problem: 'is not allowed here: use issuer and audiences' };
+  const isNamed = (claim: string) => globsOf(claims[claim] as string | string[]).every(isSpecific);
+  const naming = Object.keys(claims).filter((claim) => NAMING.has(claim));
+  // Of any other claim, and beside one that names the workload, * says that the token must have it.
+  const wild = Object.hasOwn(claims, 'sub') ? ['sub'] : naming;
+  // safety: trust-names-workload
+  if (wild.length && !wild.some(isNamed)) return { claim: wild[0] as string, problem: 'must not consist only of wildcards' };
+  if (naming.length) return null;
   return { claim: null, problem: 'must contain sub, or another claim that names the workload, such as repository or project_path' };
 }
 

@@ -1,5 +1,5 @@
-// Verifies the token of an issuer (OpenID Connect, RFC 7519) for a trust. Invariants: the algorithm is one of four, and fits the type of the one
-// key that the token names; a reason for a refusal names nothing that the token says.
+// Verifies an issuer's token (OpenID Connect, RFC 7519) for a trust. Invariants: the algorithm is one of four and matches the type of the
+// one key that the token names; a refusal's reason never contains data from the token.
 import { decodeJwt, decodeProtectedHeader, errors, importJWK, jwtVerify } from 'jose';
 import { isJwt } from '../../auth/jwt';
 import { refusedBy, valuesOf } from '../../auth/trusts';
@@ -8,11 +8,11 @@ import type { IssuerKey, Trust, Workload } from '../../db/trusts';
 import type { Spent } from '../../gate/exchanged';
 import { isAlgorithm, KEY_TYPES } from './keys';
 
-/** How old a token may be, and how much the clock of its issuer may differ, in seconds. */
+/** The maximum age of a token, and how far ahead of ours the clock of its issuer may be, in seconds. */
 const MOST_AGE = 3600;
 const SKEW = 30;
 
-/** What the gate needs to know of a token that is genuine. */
+/** What the gate needs to know about a genuine token. */
 export interface Verified {
   workload: Workload;
   /** Its sub claim, or null. */
@@ -20,16 +20,18 @@ export interface Verified {
   spent: Spent;
 }
 
-/** The keys of the issuer that a token with this `kid` may be verified with, or why there are none. */
+/** The issuer's keys that can verify a token with this `kid`, or why there are none. */
 export type FindKeys = (kid: string | undefined) => Promise<IssuerKey[] | string>;
 
 type Problem = { problem: string };
 
 const MALFORMED = 'the token is malformed';
+const EXPIRED = 'the token has expired';
+const TOO_OLD = 'the token was issued too long ago';
 
-/** What is wrong with a token, by the error of the library. */
+/** What is wrong with a token, from the library's error. */
 function problemOf(error: unknown): string {
-  if (error instanceof errors.JWTExpired) return error.claim === 'iat' ? 'the token was issued too long ago' : 'the token has expired';
+  if (error instanceof errors.JWTExpired) return error.claim === 'iat' ? TOO_OLD : EXPIRED;
   if (error instanceof errors.JWTClaimValidationFailed) {
     const { claim, reason } = error;
     if (claim === 'aud') return 'the audience does not match';
@@ -39,7 +41,7 @@ function problemOf(error: unknown): string {
   return error instanceof errors.JWSSignatureVerificationFailed ? 'the signature is not valid' : MALFORMED;
 }
 
-/** The algorithm and the key id that the header names, and the issuer that the payload names: nothing of it is verified yet. */
+/** The algorithm and key id in the header and the issuer in the payload, all unverified. */
 function named(text: string): { alg: keyof typeof KEY_TYPES; kid: string | undefined; issuer: unknown } | Problem {
   try {
     const { alg, kid } = decodeProtectedHeader(text);
@@ -51,34 +53,49 @@ function named(text: string): { alg: keyof typeof KEY_TYPES; kid: string | undef
   }
 }
 
-/** Which token it is: by its `jti`, else by all that is signed, for a signature can be spelled in several ways. */
+/** Identifies the token: by its `jti`, otherwise by its signed part, since a signature can be encoded in several ways. */
 function spentOf(text: string, { issuer, key }: Workload, payload: { jti?: unknown; exp?: number; iat?: number }): Spent {
   const { jti, exp = 0, iat = 0 } = payload;
   const which = typeof jti === 'string' && jti !== '' ? ['jti', jti] : ['signed', text.slice(0, text.lastIndexOf('.'))];
   return { digest: sha256(JSON.stringify([issuer, key, ...which])), until: (Math.min(exp, iat + MOST_AGE) + SKEW) * 1000 };
 }
 
-/** Verifies a token, and judges what it says by the trust. */
+/**
+ * Why a token is too old or expired. Clock tolerance applies only to clocks ahead of ours: applied to the end, it would accept a token after
+ * its expiry.
+ */
+function overdue({ exp = 0, iat = 0 }: { exp?: number; iat?: number }, now: number): string | null {
+  // safety: issuer-token-end
+  if (exp <= now) return EXPIRED;
+  // safety: issuer-token-age
+  return now - iat > MOST_AGE ? TOO_OLD : null;
+}
+
+/** Verifies a token and checks its claims against the trust. */
 export async function verify(text: string, trust: Trust, findKeys: FindKeys, now = Date.now()): Promise<Verified | Problem> {
   const said = isJwt(text) ? named(text) : { problem: MALFORMED };
   if ('problem' in said) return said;
   const { alg, kid } = said;
-  // No key is fetched for what another issuer has signed.
+  // Do not fetch keys for a token of another issuer.
   if (said.issuer !== trust.issuer) return { problem: 'the issuer does not match' };
   const keys = trust.keys ? Object.values(trust.keys) : await findKeys(kid);
   if (typeof keys === 'string') return { problem: keys };
   // safety: issuer-key-fits-algorithm
   const fitting = keys.filter((key) => key.kty === KEY_TYPES[alg] && (key.alg ?? alg) === alg && (kid === undefined || key.kid === kid));
   const [key] = fitting;
-  if (!key || fitting.length > 1) return { problem: fitting.length ? 'several keys fit the token' : 'no key of the issuer fits the token' };
+  if (!key || fitting.length > 1)
+    return { problem: fitting.length ? 'several keys match the token' : 'no key of the issuer matches the token' };
   try {
     const { payload } = await jwtVerify(text, await importJWK({ ...key }, alg), {
       algorithms: [alg],
       ...{ issuer: trust.issuer, audience: trust.audiences, requiredClaims: ['iss', 'aud', 'iat', 'exp'] },
-      // safety: issuer-token-age
+      // With it, the library refuses a time of issue that is to come.
+      // safety: issuer-token-issued
       maxTokenAge: MOST_AGE,
       ...{ clockTolerance: SKEW, currentDate: new Date(now) },
     });
+    const over = overdue(payload, now / 1000);
+    if (over) return { problem: over };
     const thumbprint = Object.entries(trust.keys ?? {}).find(([, one]) => one === key)?.[0] ?? null;
     const workload: Workload = {
       issuer: trust.issuer,

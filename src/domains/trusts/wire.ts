@@ -1,4 +1,4 @@
-// Trusts on the wire, and the exchange of an issuer's token for a session token.
+// Request and response schemas of trusts and of the token exchange.
 
 import { z } from '@hono/zod-openapi';
 import { utf8 } from '../../crypto/bytes';
@@ -9,15 +9,18 @@ import { Addresses, Environments, iso, isoOrNull, Name, Patterns, pageOf, Scopes
 import type { Shown } from '../credentials/wire';
 import { problemOf, sharedProblem } from './rules';
 
-/** What the claims of a trust, and the keys that its maker gives, hold in all, in bytes of JSON. */
+/** The most bytes of JSON in a trust's claims and in its keys. */
 const MOST_CLAIMS = 4096;
 const MOST_KEYS = 16_384;
-/** Characters of an issuer's token. */
+/** The most characters of an issuer's token. */
 export const MOST_TOKEN = 16_384;
 
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
 
-/** An issuer as tokens spell it (OpenID Connect Core): https, without user name, query or fragment. Where its keys are fetched, the egress guard judges it too. */
+/**
+ * An issuer as in its tokens (OpenID Connect Core): https, without user name, query or fragment. The egress guard checks the address from
+ * which keys are fetched.
+ */
 const isIssuer = (value: string) => {
   const url = /^https?:\/\/[^\s\\/?#@][^\s\\?#]*$/.test(value) && !/^https?:\/\/[^/]*@/.test(value) ? URL.parse(value) : null;
   return url !== null && !url.username && !url.password;
@@ -57,13 +60,13 @@ const Claims = z
   })
   .openapi({
     description:
-      'Claims of accepted tokens, each with a glob pattern or a list of them. * is any run of characters, ? is one. Every claim must match. sub, or another claim that names the workload, is required.',
+      'Claims of accepted tokens, each with a glob pattern or a list of them. * matches any run of characters, ? matches one. Every claim must match. sub, or another claim that names the workload, is required.',
     example: { sub: 'repo:acme/app:ref:refs/heads/main' },
   });
 
 const member = (most: number) => z.string().max(most).optional();
 
-/** A key as a JWKS document spells it: other members, such as certificates, are left out. Private ones are named, so that a key with one is refused. */
+/** A key in JWKS format. Other members, such as certificates, are dropped. Private members are listed so that a key with one is refused. */
 const Jwk = z.object({
   kty: z.string().max(16),
   ...{ kid: member(256), alg: member(16), use: member(16), key_ops: z.array(z.string().max(16)).max(10).optional() },
@@ -72,13 +75,13 @@ const Jwk = z.object({
   oth: z.array(z.string().max(16)).max(1).optional(),
 });
 
-/** Keys of issuers that are not public: what a JWKS document says. */
+/** Keys of issuers that are not public: the contents of a JWKS document. */
 const Jwks = z
   .object({ keys: z.array(Jwk).min(1).max(20) })
   .refine((jwks) => utf8(JSON.stringify(jwks)).length <= MOST_KEYS, 'must have at most 16,384 bytes')
   .openapi({
     description:
-      'Public keys of the issuer, for an issuer that is not on the public Internet. Without it the keys are fetched from the discovery document of the issuer.',
+      "Public keys of the issuer, for an issuer that is not on the public Internet. By default, the keys are fetched from the issuer's discovery document.",
     example: {
       keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'cluster-1', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
     },
@@ -122,7 +125,7 @@ export const TrustPatch = z
     secrets: Patterns.nullable().optional(),
     allowed_addresses: Addresses.nullable().optional(),
     ttlSeconds: Lifetime.optional(),
-    jwks: Jwks.nullable().optional().openapi({ description: 'null removes the keys: from then on they are fetched from the issuer.' }),
+    jwks: Jwks.nullable().optional().openapi({ description: 'null removes the keys. They are then fetched from the issuer.' }),
   })
   .superRefine(fitsIssuer)
   .openapi('TrustPatch');
@@ -135,23 +138,29 @@ export const Trust = z
     audiences: z.array(z.string()),
     claims: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
     scopes: z.array(z.string()),
-    environments: z.array(z.string()).nullable().openapi({ description: 'Slugs of its environments. null means all.' }),
-    secrets: z.array(z.string()).nullable().openapi({ description: 'Patterns of the secret names that it can access. null means all.' }),
+    environments: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'Slugs of the environments that its session tokens can access. null means all.' }),
+    secrets: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'Patterns of the secret names that its session tokens can access. null means all.' }),
     allowed_addresses: z.array(z.string()).nullable().openapi({ description: 'IP addresses and ranges. null means any address.' }),
     ttlSeconds: z.int().openapi({ example: 3600 }),
     jwks: z
       .object({ keys: z.array(z.record(z.string(), z.unknown())) })
       .nullable()
-      .openapi({ description: 'The keys that were given. null if they are fetched from the issuer.' }),
+      .openapi({ description: 'The configured keys. null if they are fetched from the issuer.' }),
     created_by: z
       .string()
       .openapi({ description: 'Id of the credential or member that created it, or that last made it accept other tokens.' }),
-    parent_id: z.string().nullable().openapi({ description: 'The credential that it ends with. null if it does not end with another.' }),
+    parent_id: z.string().nullable().openapi({ description: 'The credential that it is revoked together with. null if there is none.' }),
     created_at: Time,
     updated_at: Time.openapi({ description: 'When it was last changed, except for its name.' }),
     expires_at: Time.nullable(),
     last_used_at: Time.nullable(),
-    use_count: z.int().openapi({ description: 'Number of requests made with its session tokens, exchanges included.', example: 12 }),
+    use_count: z.int().openapi({ description: 'Number of requests made with its session tokens, including exchanges.', example: 12 }),
     last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
   })
   .openapi('Trust');
@@ -185,10 +194,10 @@ export const Exchanged = z
   })
   .openapi('Exchanged');
 
-/** Keys as a JWKS document shows them. */
+/** Keys as a JWKS document. */
 const jwksOf = (keys: Record<string, IssuerKey> | null) => (keys ? { keys: Object.values(keys).map((key) => ({ ...key })) } : null);
 
-/** A trust as it is shown. */
+/** A trust in a response. */
 export function trustOut({ row, environments, used }: Shown): z.infer<typeof Trust> {
   const { id, name, scopes, secrets, allowed_addresses, created_by, created_at, expires_at, trust } = row;
   return {

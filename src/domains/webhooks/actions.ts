@@ -1,4 +1,4 @@
-// The actions of webhooks, and what each needs. The service itself performs the last two: they have no route.
+// Actions on webhooks and the permissions they need. The service itself performs the last two: they have no route.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,5 +1,5 @@
-// Sending deliveries, in the Worker: the job of one endpoint, and one attempt. Invariants: the job holds nothing that a repeat would miss: what
-// it has taken is free again once its lease is over; no URL, secret or payload is logged.
+// Sends deliveries, in the Worker: the job of one endpoint, and one attempt. Invariants: repeating a job loses nothing, because its leases
+// expire; no URL, secret or payload is logged.
 import type { OrgKeys } from '../../crypto/keyring';
 import { type Egress, guardedFetch } from '../../delivery/egress';
 import type { JobContext } from '../../delivery/job';
@@ -12,9 +12,9 @@ import type { DeliverInput, Given } from './gate/deliveries';
 import type { Target } from './gate/webhook';
 import { signedHeaders } from './signing';
 
-/** Bytes of a response that are kept. */
+/** Bytes of a response that are stored. */
 const KEPT = 1024;
-/** How long a job runs, and how long a round may take for the job to go on: after a slow round the endpoint goes back to the queue. */
+/** How long a job runs, and how long a round may take for the job to continue: after a slow round, the endpoint goes back to the queue. */
 const JOB_LASTS = 30_000;
 const SLOW = 2000;
 
@@ -41,7 +41,7 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   }
 }
 
-/** The stored URL or secret does not decrypt: the delivery is retried like any other, and fails in the end. */
+/** The stored URL or secret does not decrypt: the delivery is retried like any other and finally fails. */
 function altered(): Attempt {
   console.error(JSON.stringify({ level: 'error', event: 'webhook_does_not_open' }));
   return { status: null, error: 'webhook_altered', response: '', ms: 0, retry_after: null };

@@ -1,5 +1,5 @@
-// Encryption of a webhook's URL and signing secrets, in the Worker. Invariant: each ciphertext is bound to its webhook and its column,
-// and the URL also to the host that the row shows, so a ciphertext that was moved does not decrypt.
+// Encryption of a webhook's URL and signing secrets, in the Worker. Invariant: each ciphertext is bound to its webhook and column, and the
+// URL also to the host in the row, so a ciphertext moved elsewhere does not decrypt.
 import { fromUtf8, randomBytes, toBase64, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt, type Purpose } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
@@ -11,7 +11,7 @@ const SECRET_BYTES = 32;
 
 export const newSigningSecret = (): string => `whsec_${toBase64(randomBytes(SECRET_BYTES))}`;
 
-/** Whose webhook it is. */
+/** The organisation and id of the webhook. */
 interface Owner {
   keys: OrgKeys;
   org: string;
@@ -43,7 +43,7 @@ export const decryptSecret = (owner: Owner, sealed: string): string => open(owne
 export const encryptOldSecret = (owner: Owner, secret: string): string => seal(owner, 'old webhook secret', [], secret);
 export const decryptOldSecret = (owner: Owner, sealed: string): string => open(owner, 'old webhook secret', [], sealed);
 
-/** Hosts whose webhook URLs are credentials: whoever knows one may post there. */
+/** Hosts whose webhook URLs are credentials: anyone with the URL can post. */
 const CREDENTIAL_HOSTS = [
   ...['hooks.slack.com', 'hooks.slack-gov.com', 'discord.com', 'discordapp.com', 'chat.googleapis.com', 'webhook.office.com'],
   ...['outlook.office.com', 'logic.azure.com', 'api.powerplatform.com', 'api.telegram.org', 'hooks.zapier.com', 'maker.ifttt.com'],
@@ -52,7 +52,7 @@ const CREDENTIAL_HOSTS = [
 /** Parameters that carry credentials. */
 const CREDENTIAL_PARAMETER = /token|key|secret|sig|auth|pass|code|hash/i;
 
-/** A URL as it is shown. Of a URL that is itself a credential, only the host is shown. */
+/** A URL in its shown form: if it is itself a credential, only the host. */
 export function shownUrl(url: string): string {
   const { origin, hostname, searchParams } = new URL(url);
   const name = hostname.replace(/\.$/, '');

@@ -7,7 +7,7 @@ import { webhookRoutes } from './routes';
 
 export const webhooks = {
   tags: {
-    Webhooks: 'Endpoints that get events as signed POST requests, with retries, a log of deliveries and redelivery.',
+    Webhooks: 'Endpoints that receive events as signed POST requests, with retries, a delivery log and redelivery.',
   },
   actions,
   rows: ['webhook'],

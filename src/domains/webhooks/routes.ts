@@ -1,4 +1,4 @@
-// Webhooks over HTTP. The Worker checks URLs, and encrypts URLs and secrets before it calls the gate.
+// HTTP routes of webhooks. The Worker checks URLs, and encrypts URLs and secrets before it calls the gate.
 import { newId } from '../../db/ids';
 import { checkTarget } from '../../delivery/egress';
 import { ApiError, invalid } from '../../errors';
@@ -28,14 +28,14 @@ function addressOf(context: Context, id: string, url: string) {
   return encryptUrl(ownerIn(context, id), url);
 }
 
-/** A webhook with its URL, as far as that is shown. */
+/** A webhook with the shown form of its URL. */
 function shown(context: Context, { host, url_sealed, ...rest }: SealedWebhook) {
   return { ...rest, url: shownUrl(decryptUrl(ownerIn(context, rest.id), { host, url_sealed })) };
 }
 
 const renderOne = (webhook: SealedWebhook, _input: unknown, context: Context) => ({ json: shown(context, webhook) });
 
-/** The new secret of a webhook, and the one before, encrypted as the old one. */
+/** A webhook's new secret, and the previous one encrypted as the old secret. */
 async function rotated({ host, url_sealed, secret_sealed }: Rotating, id: string, overlap: number, context: Context) {
   const owner = ownerIn(context, id);
   const secret = newSigningSecret();
@@ -48,7 +48,7 @@ async function rotated({ host, url_sealed, secret_sealed }: Rotating, id: string
   return { input: { overlap, made } satisfies RotateInput, once: { secret } };
 }
 
-/** Sends the test event, and has the gate record it. */
+/** Sends the test event and has the gate record the result. */
 async function tested({ target, event }: Testing, context: RenderContext) {
   const outcome = await attempt(context.settings, keysOf(context), context.org, target, event);
   return { json: unwrap(await context.further({ event, attempt: outcome })).data };
@@ -64,7 +64,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     tag,
     summary: 'Create a webhook',
     description:
-      'Events from now on are sent to the URL as signed POST requests. The response holds the signing secret once. A credential that is limited to environments or names cannot use webhooks.',
+      'New events are sent to the URL as signed POST requests. The signing secret is shown only in this response. A credential limited to environments or names cannot use webhooks.',
     body: { schema: wire.WebhookIn, nulls: ['description'] },
     answers: { 201: wire.WebhookCreated },
     refusals: ['LIMIT_REACHED'],
@@ -112,7 +112,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     tag,
     summary: 'Change a webhook',
     description:
-      'A new URL is signed with the same secret. While a webhook is disabled it gets no deliveries, and those that wait have failed; `POST /webhooks/:id/redeliver` sends them once it is enabled again. Events that happen meanwhile are in the feed alone.',
+      'Deliveries to a new URL are signed with the same secret. A disabled webhook gets no deliveries, and pending ones fail; `POST /webhooks/:id/redeliver` sends them after it is enabled again. Events that happen in the meantime are only in the feed.',
     body: { schema: wire.WebhookPatch },
     answers: { 200: wire.Webhook },
     refusals: ['NOT_FOUND'],
@@ -142,7 +142,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     tag,
     summary: 'Rotate the signing secret of a webhook',
     description:
-      'The response holds the new secret once. For the overlap, `webhook-signature` lists signatures by both secrets, and `X-Svc-Signature` stays with the old one. A secret that was already being replaced ends at once.',
+      'The new secret is shown only in this response. During the overlap, `webhook-signature` contains signatures by both secrets, and `X-Svc-Signature` uses the old one. If the old secret was already being replaced, the one before it stops working immediately.',
     body: { schema: wire.RotateSecretIn, optional: true },
     answers: { 200: wire.WebhookCreated },
     refusals: ['NOT_FOUND'],
@@ -157,7 +157,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     tag,
     summary: 'Send a test event to a webhook',
     description:
-      'Sends an event of the type `WEBHOOK_TEST` at once, in one attempt, to a disabled webhook too. The answer is 200 whatever came of it: `status` is `delivered` or `failed`.',
+      'Sends an event of type `WEBHOOK_TEST` immediately, in one attempt, even to a disabled webhook. The response is always 200: `status` is `delivered` or `failed`.',
     answers: { 200: wire.Delivery },
     refusals: ['NOT_FOUND'],
     named: byWebhook,
@@ -182,7 +182,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     action: 'webhook.redeliver',
     tag,
     summary: 'Send a delivery again',
-    description: 'Whatever its status: it is pending again, with as many attempts as a new one, and the same `webhook-id`.',
+    description: 'Works for any status. The delivery becomes pending again, with as many attempts as a new one and the same `webhook-id`.',
     answers: { 202: wire.Delivery },
     refusals: ['NOT_FOUND', 'CONFLICT'],
     named: ({ params }) => ({ webhook: params.id as string, delivery: params.delivery_id as string }),
@@ -193,8 +193,8 @@ export const webhookRoutes: DeclaredRoute[] = [
     action: 'webhook.redeliver',
     operation: 'webhook.redeliver_since',
     tag,
-    summary: 'Send all failed deliveries since a time again',
-    description: 'Up to 1,000 in one call, oldest first; test events are left out.',
+    summary: 'Resend failed deliveries since a time',
+    description: 'Up to 1,000 per request, oldest first. Test events are not included.',
     body: { schema: wire.RedeliverIn },
     answers: { 202: wire.Redelivered },
     refusals: ['NOT_FOUND', 'CONFLICT'],

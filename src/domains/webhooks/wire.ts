@@ -1,4 +1,4 @@
-// Webhooks and their deliveries, on the wire.
+// Request and response schemas of webhooks and their deliveries.
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { WebhookRow } from '../../db/schema';
@@ -17,17 +17,18 @@ const Kinds = z
   .min(1)
   .max(kinds.length)
   .refine(distinct, 'must not contain duplicates')
-  .refine((list) => list.length === 1 || !list.includes(ALL), 'must not contain other kinds beside *');
-/** Null stands for all. */
+  .refine((list) => list.length === 1 || !list.includes(ALL), 'must not contain other kinds together with *');
+/** Null means all. */
 const Events = z
   .literal(ALL)
   .or(Kinds)
   .transform((events) => (events.includes(ALL) ? null : (events as string[])))
-  .openapi({ description: 'Kinds of events, or `*` for all, later ones included.', example: ['SECRET_ROTATED', 'SECRET_DELETED'] });
+  .openapi({ description: 'Kinds of events, or `*` for all, including future ones.', example: ['SECRET_ROTATED', 'SECRET_DELETED'] });
 
 const Url = z.string().min(1).max(2048).openapi({
   example: 'https://hooks.example.com/vault',
-  description: 'An https URL of a public host without credentials or fragment, with port 443 or one from 1024 that is of no known service.',
+  description:
+    'An https URL of a public host, without credentials or fragment, with port 443 or a port from 1024 that no well-known service uses.',
 });
 const Description = text(1024).openapi({ example: 'Restarts the payment service' });
 
@@ -47,7 +48,7 @@ export const RotateSecretIn = z
       .min(0)
       .max(86_400)
       .optional()
-      .openapi({ description: 'For how long the old secret signs too, 86,400 by default.', example: 3600 }),
+      .openapi({ description: 'How many seconds the old secret still signs deliveries too, 86,400 by default.', example: 3600 }),
   })
   .openapi('WebhookRotateSecretIn');
 export const RedeliverIn = z
@@ -65,7 +66,7 @@ export const Webhook = z
     id: z.string().openapi({ example: exampleId('webhook') }),
     url: z
       .string()
-      .openapi({ description: 'The URL. Of one that is itself a credential, such as that of a Slack webhook, the host alone.' }),
+      .openapi({ description: 'The URL. For a URL that is itself a credential, such as that of a Slack webhook, only the host.' }),
     events: z
       .literal('*')
       .or(z.array(z.string()))
@@ -73,9 +74,9 @@ export const Webhook = z
     description: z.string().nullable(),
     enabled: z.boolean(),
     disabled_reason: z.enum(reasons).nullable().openapi({
-      description: '`user`: by PATCH; `failing`: no attempt had success for 5 days; `gone`: the receiver answered 410.',
+      description: '`user`: by PATCH; `failing`: every attempt failed for 5 days; `gone`: the receiver answered 410.',
     }),
-    old_secret_until: Time.nullable().openapi({ description: 'Until when the secret before the last rotation signs too.' }),
+    old_secret_until: Time.nullable().openapi({ description: 'Until when the secret before the last rotation still signs too.' }),
     created_by: z.string(),
     created_at: Time,
     updated_at: Time,
@@ -92,7 +93,7 @@ export const Delivery = z
     webhook_id: z.string().openapi({ example: exampleId('webhook') }),
     event_id: z.string().openapi({ description: 'Sent as `webhook-id`: the same in each attempt.', example: exampleId('event') }),
     event_type: z.string().openapi({ example: 'SECRET_ROTATED' }),
-    status: z.enum(deliveryStatuses).openapi({ description: '`failed`: no further attempt is made; it can be redelivered.' }),
+    status: z.enum(deliveryStatuses).openapi({ description: '`failed`: no further attempts are made; it can be redelivered.' }),
     attempts: z.int().openapi({ example: 1 }),
     created_at: Time,
     next_attempt_at: Time.nullable(),
@@ -101,7 +102,7 @@ export const Delivery = z
     response_status: z.int().nullable().openapi({ example: 200 }),
     error: z.string().nullable().openapi({
       description:
-        'Why the last attempt failed: `http_status`, `timeout`, `connection_failed`, `name_not_found`, `private_address`, `target_refused`; or why there is none: `webhook_disabled`, `backlog_full`.',
+        'Why the last attempt failed: `http_status`, `timeout`, `connection_failed`, `name_not_found`, `private_address`, `target_refused`; or why there was none: `webhook_disabled`, `backlog_full`.',
       example: null,
     }),
     response: z.string().nullable().openapi({ description: 'The first 1 kB of the last response.', example: 'ok' }),
@@ -111,11 +112,11 @@ export const DeliveryPage = pageOf(Delivery, 'WebhookDeliveryPage');
 export const Redelivered = z
   .object({
     redelivered: z.int().openapi({ example: 12 }),
-    has_more: z.boolean().openapi({ description: 'Whether failed deliveries are left: repeat the call.' }),
+    has_more: z.boolean().openapi({ description: 'Whether failed deliveries are left: repeat the request.' }),
   })
   .openapi('WebhookRedelivered');
 
-/** A webhook as the gate shows it; the Worker adds the URL. */
+/** A webhook as the gate returns it; the Worker adds the URL. */
 export const webhookOut = (row: WebhookRow): Omit<z.infer<typeof Webhook>, 'url'> => ({
   id: row.id,
   events: row.events ?? '*',

@@ -1,5 +1,5 @@
-// What the page /approvals does: lists what waits for the member who is signed in, shows one request in full, and approves or rejects it.
-// Invariant: what a request says reaches the page as text alone, never as markup.
+// The script of the page /approvals: lists requests waiting for the signed-in member, shows one request in full, and approves or rejects
+// it. Invariant: data of a request enters the page only as text, never as markup.
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a classic script; the functions in it are short.
 (() => {
   const find = (id) => document.getElementById(id);
@@ -76,7 +76,7 @@
     ['Digest', approval.request.digest],
     ['Policies', approval.policies.map(({ name, required }) => `${name} (${required} required)`).join(', ')],
     ['Decisions', people(approval.decisions).join(', ')],
-    ['Asked', time(approval.created_at)],
+    ['Requested', time(approval.created_at)],
     ['Expires', time(approval.expires_at)],
   ];
 

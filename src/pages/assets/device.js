@@ -1,20 +1,20 @@
-// What the page /device does: asks for the code of a terminal login, shows who asks, and confirms or denies it. Invariants: opening the page
-// decides nothing; what a terminal says of itself reaches the page as text alone; the code leaves the address bar.
+// The script of the page /device: asks for the code of a terminal login, shows who requests it, and confirms or denies it. Invariants:
+// opening the page decides nothing; data from a terminal enters the page only as text; the code is removed from the address bar.
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a classic script; the functions in it are short.
 (() => {
   const find = (id) => document.getElementById(id);
   const parts = ['enter', 'one', 'over'];
   let member = null;
-  /** The code of the login that is shown. */
+  /** The code of the shown login. */
   let code = null;
 
-  /** Takes the code from the address, where there is one. */
+  /** Takes the code from the address, if there is one. */
   function take() {
     const given = location.hash.slice(1);
     if (!given) return false;
     find('code').value = given.slice(0, 32);
     history.replaceState(null, '', location.pathname);
-    // For the link to the right address, where this is the wrong one.
+    // For the link to the correct address, if this is the wrong one.
     window.pageFragment = `#${given}`;
     return true;
   }
@@ -44,7 +44,7 @@
 
   const time = (iso) => new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-  /** Shows who asks with the code that was entered. */
+  /** Shows who requested the login with the entered code. */
   async function lookUp() {
     const user_code = find('code').value.trim();
     if (!user_code) return show('enter');
@@ -60,7 +60,7 @@
     show('one');
   }
 
-  /** Looks up the code that the page was opened with; else asks for one. */
+  /** Looks up the code that the page was opened with; otherwise asks for one. */
   function begin() {
     show('enter');
     if (find('code').value) find('find').click();

@@ -1,11 +1,11 @@
-// What the pages /enrol and /sign-in do. Invariant: the enrolment token leaves the address bar at once.
+// The script of the pages /enrol and /sign-in. Invariant: the enrolment token is removed from the address bar immediately.
 (() => {
   const { startRegistration } = window.SimpleWebAuthnBrowser;
   const find = (id) => document.getElementById(id);
   const enrolling = document.body.dataset.page === 'enrol';
   const enrolment = location.hash.slice(1);
   if (enrolling && enrolment) history.replaceState(null, '', location.pathname);
-  // For the link to the right address, where this is the wrong one.
+  // For the link to the correct address, if this is the wrong one.
   window.pageFragment = enrolment && `#${enrolment}`;
 
   function show(member) {

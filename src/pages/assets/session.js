@@ -1,5 +1,5 @@
-// A browser session, for the pages where people sign in: signing in, staying signed in, confirming with a passkey, and calls of the API.
-// Invariant: the JWT lives in the memory of the page alone, and the cookie that renews it is not to be seen from here.
+// A browser session, for the pages where members sign in: signing in, staying signed in, confirming with a passkey, and API requests.
+// Invariant: the JWT is only in the page's memory, and the cookie that renews it is not readable here.
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a classic script; the functions in it are short.
 window.createSession = ({ onSignedIn, onSignedOut }) => {
   const { startAuthentication } = window.SimpleWebAuthnBrowser;
@@ -10,7 +10,7 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
   let token = null;
   let timer;
 
-  /** What was refused, in the service's own words. */
+  /** An error response, with the service's own message. */
   class Refused extends Error {
     constructor({ code, message } = { code: 'INTERNAL', message: 'The service sent an unexpected response. Try again.' }) {
       super(message);
@@ -59,7 +59,7 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
   function signIn(answer) {
     token = answer.token;
     clearTimeout(timer);
-    // Renewed a while before it ends; a page that slept is renewed when it wakes.
+    // Renewed some time before it expires; a page that was suspended renews it when it resumes.
     timer = setTimeout(renew, Math.max(1000, (Date.parse(answer.expiresAt) - Date.now()) * 0.8));
     onSignedIn(answer.member);
   }
@@ -71,7 +71,7 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     say(words, isError);
   }
 
-  /** One page at a time renews, so that none uses a cookie that another has just used. */
+  /** Only one page at a time renews, so none uses a cookie that another has just used. */
   const alone = (work) => (navigator.locks ? navigator.locks.request('refresh', work) : work());
 
   async function renew() {
@@ -97,7 +97,7 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     signIn(await assert('/auth/login'));
   }
 
-  /** A call that needs a recent confirmation: where the last one is too old, the passkey is asked for, and the call repeated. */
+  /** A request that needs a recent confirmation: if the last one is too old, asks for the passkey and repeats the request. */
   async function callConfirmed(method, path, body) {
     try {
       return await call(method, path, body);
@@ -108,7 +108,7 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     }
   }
 
-  /** Does something that a button asks for, once at a time, and says how it went. */
+  /** Runs an action for a button, one at a time, and shows the result. */
   const onClick = (button, words, work) =>
     button.addEventListener('click', async () => {
       if (button.getAttribute('aria-disabled') === 'true') return;
@@ -128,11 +128,11 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     signOut(words);
   }
 
-  /** Whether passkeys work here; where they do not, the page says why. */
+  /** Whether passkeys work here; if not, the page says why. */
   function isUsable() {
     const { origin } = document.body.dataset;
     if (location.origin !== origin) {
-      // A passkey belongs to one host name, and the service takes it from that origin alone.
+      // A passkey belongs to one host name, and the service accepts it only from that origin.
       find('act').hidden = true;
       say('Passkeys do not work at this address. Open this page at ', true);
       const link = document.createElement('a');

@@ -1,5 +1,6 @@
-// What the page of a link does: on a click it asks for the value, with the passphrase where there is one, and shows it. Invariants: nothing is asked
-// before the click; the key goes into the body of that request and nowhere else, and leaves the address bar once the value is shown.
+// The script of a link's page: on a click it requests the value, with the passphrase if there is one, and shows it. Invariants: nothing is
+// requested before the click; the key is sent only in the body of that request, and is removed from the address bar once the value is
+// shown.
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a classic script; the functions in it are short.
 (() => {
   const find = (id) => document.getElementById(id);
@@ -12,7 +13,7 @@
     status.classList.toggle('error', isError);
   }
 
-  /** There is nothing to show: why, and what to do about it. */
+  /** Nothing can be shown: why, and what to do about it. */
   function end(why, help) {
     find('ask').hidden = true;
     find('why').textContent = why;
@@ -40,7 +41,7 @@
       await navigator.clipboard.writeText(value);
       say('Copied.');
     } catch {
-      // Without permission, or without https: what is selected can be copied by hand.
+      // Without permission or https, the user can copy the selected text.
       getSelection().selectAllChildren(find('value'));
       say('The value is selected. Copy it with your keyboard or the menu of your browser.');
     }
@@ -52,8 +53,8 @@
     passphrase.required = true;
     passphrase.value = '';
     passphrase.focus();
-    if (isRepeated) say('The passphrase is wrong. After ten wrong ones the link ends.', true);
-    else say('This link asks for a passphrase. The person who sent the link knows it.');
+    if (isRepeated) say('The passphrase is wrong. After ten wrong attempts the link stops working.', true);
+    else say('This link needs a passphrase. Ask the person who sent the link.');
   }
 
   async function reveal() {
@@ -86,7 +87,7 @@
     }
   });
 
-  if (!key) return end('This link is incomplete', 'Open the whole link again, with all that follows the # sign.');
+  if (!key) return end('This link is incomplete', 'Open the whole link again, including everything after the # sign.');
   act.disabled = false;
   // Another link in the same tab is another page.
   addEventListener('hashchange', () => location.hash && location.reload());

@@ -21,7 +21,7 @@ const kinds: Record<string, (o: Caller, ranges: string[]) => Promise<string>> = 
 };
 
 describe.each(Object.entries(kinds))('allowed addresses: %s', (_kind, make) => {
-  it('is accepted from its IPv4 and IPv6 ranges alone', async () => {
+  it('is accepted only from its IPv4 and IPv6 ranges', async () => {
     const o = await newOrg();
     const token = await make(o, [HERE, '198.51.100.7', '2001:db8:1::/48', '2001:db8:2::5']);
     for (const address of ['203.0.113.255', '198.51.100.7', '2001:db8:1:ffff::1', '2001:DB8:2:0:0:0:0:5', '::ffff:198.51.100.7'])
@@ -39,7 +39,7 @@ describe.each(Object.entries(kinds))('allowed addresses: %s', (_kind, make) => {
       expect([address, ...codeOf(await from(token, address))]).toEqual([address, ...REFUSED]);
   });
 
-  it('with IPv4 ranges alone is refused from IPv6, and the reverse', async () => {
+  it('with only IPv4 ranges is refused from IPv6, and vice versa', async () => {
     const o = await newOrg();
     const four = await make(o, [HERE, '0.0.0.0/0']);
     expect([(await from(four, '192.0.2.1')).status, ...codeOf(await from(four, '2001:db8::1'))]).toEqual([200, ...REFUSED]);
@@ -79,7 +79,7 @@ describe('allowed addresses: a limited credential', () => {
     expect((await from(key.token, '192.0.2.1')).status).toBe(200);
   });
 
-  it('limits its descendants from the next request on, whatever their own ranges', async () => {
+  it('limits its descendants from the next request on, regardless of their own ranges', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['*'] });
     const key = await newKey(agent.o);

@@ -306,7 +306,7 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
 
     const others = makeable.filter((kind) => kind !== 'system' && !need.kinds.includes(kind));
     if (others.length) {
-      it(`kind: refuses ${others.join(', ')}, whatever they hold`, async () => {
+      it(`kind: refuses ${others.join(', ')}, regardless of their permissions`, async () => {
         const world = await furnished();
         for (const kind of others) expectRefusal(await call(world, await most(kind, world.o)), 'CREDENTIAL_KIND_NOT_ALLOWED');
       });
@@ -416,8 +416,8 @@ describe('permission: a session token', () => {
   });
 });
 
-describe('permission: what the path names is checked before the body', () => {
-  it('refuses a caller without access, whatever the body is', async () => {
+describe('permission: the resource in the path is checked before the body', () => {
+  it('refuses a caller without access, regardless of the body', async () => {
     const { o, browser } = await newSignedIn();
     const admin = await signIn(o, 'admin');
     const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;

@@ -68,7 +68,7 @@ it('approval: a guess at a held value tells nothing', async () => {
 });
 
 describe('approval: Approval-Id', () => {
-  it('serves the same path, query and body, and the same root alone', async () => {
+  it('works only for the same path, query, body and root', async () => {
     const { o, ann, asked, bob } = await newOffice();
     const [a, b] = [await newSecret(o, { name: 'A' }), await newSecret(o, { name: 'B' })];
     await newApprovalPolicy(o, ['secret.read', 'secret.update']);
@@ -90,7 +90,7 @@ describe('approval: Approval-Id', () => {
     expect((await session.o.get(`/secrets/${a.id}`, under(id))).json.value).toBe(a.value);
   });
 
-  it('of a hundred calls at once lets one take effect', async () => {
+  it('of a hundred concurrent requests, only one takes effect', async () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.update']);
@@ -113,7 +113,7 @@ describe('approval: Approval-Id', () => {
     expect(approvalIn(await asked.get(`/secrets/${secret.id}`)).id).not.toBe(id);
   });
 
-  it('uses nothing up where the call fails', async () => {
+  it('is not used up if the request fails', async () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.update']);
@@ -172,7 +172,7 @@ describe('approval: every path to the same effect', () => {
     expect((await o.get(`${one}/versions`)).json.data).toHaveLength(2);
   });
 
-  it('is held where a rename would take a secret out of a policy', async () => {
+  it('is required for a rename that would take a secret out of a policy', async () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o, { name: 'prod/db', type: 'password' });
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['prod/*'], types: ['password'] } });
@@ -228,7 +228,7 @@ describe('approval: deciders', () => {
 });
 
 describe('approval: waiting', () => {
-  it('ends with the decision', async () => {
+  it('a wait ends with the decision', async () => {
     const { o, ann, asked } = await newOffice();
     await newApprovalPolicy(o, ['secret.read']);
     const { id } = approvalIn(await asked.get(`/secrets/${(await newSecret(o)).id}`));
@@ -238,7 +238,7 @@ describe('approval: waiting', () => {
     expect((await asked.get(`/approvals/${id}?wait=25`)).json.status).toBe('approved');
   });
 
-  it('is cancelled by the requester alone', async () => {
+  it('can be cancelled only by the requester', async () => {
     const { o, ann, asked } = await newOffice();
     await newApprovalPolicy(o, ['secret.read']);
     const { id } = approvalIn(await asked.get(`/secrets/${(await newSecret(o)).id}`));

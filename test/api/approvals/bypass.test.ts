@@ -87,7 +87,7 @@ function pathOf({ ids, o }: Fortress, path: string): string {
     .replace(/\{\w+\}/, ids.key);
 }
 
-it('bypass: no route of the API reveals or changes what is held', async () => {
+it('bypass: no route of the API reveals or changes held secrets', async () => {
   const fortress = await newFortress();
   const exampleOf = await examples();
   const held = new Set<string>();

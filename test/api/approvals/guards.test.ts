@@ -43,7 +43,7 @@ describe('approval policy: changes of it', () => {
     expect((await asked.get(`/secrets/${(await newSecret(o, { name: 'a' })).id}`)).status).toBe(200);
   });
 
-  it('void what was approved before', async () => {
+  it('void earlier approvals', async () => {
     const { o, ann, asked } = await newOffice();
     const id = await newApprovalPolicy(o, ['secret.read']);
     const secret = await newSecret(o);
@@ -68,7 +68,7 @@ describe('approval policy: changes of it', () => {
 });
 
 describe('approval policy: its approvers', () => {
-  it('are not changed, and nobody is let decide, without an approval', async () => {
+  it('cannot be changed, and no one can become an approver, without an approval', async () => {
     const { o } = await newOffice();
     const [admin, developer, viewer] = [await newMember(o, 'admin'), await newMember(o), await newMember(o, 'viewer')];
     const team = await newTeam(o, admin.id);
@@ -103,7 +103,7 @@ describe('approval policy: its approvers', () => {
     expect(codeOf(await o.patch(`/policies/${made.json.id}`, { config: config({ required: 3 }) }))).toEqual([422, 'APPROVAL_IMPOSSIBLE']);
   });
 
-  it('fails closed, and says who can mend it, where there are too few by now', async () => {
+  it('fails closed with too few approvers, and says who can fix it', async () => {
     const { o, ann, bob, asked } = await newOffice();
     const cat = await signIn(o, 'admin');
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' }, required: 2 } });
@@ -121,7 +121,7 @@ describe('approval policy: its approvers', () => {
 });
 
 describe('approval: who is accountable', () => {
-  it('is the maker through all links, also where the maker is gone', async () => {
+  it('is the creator through all links, even if the creator is gone', async () => {
     const { o, bob } = await newOffice();
     const cat = await signIn(o, 'admin');
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
@@ -147,7 +147,7 @@ describe('approval: who is accountable', () => {
 });
 
 describe('approval: break-glass', () => {
-  it('passes approvals for secrets only where the policy allows it, and is marked', async () => {
+  it('bypasses approvals for secrets only if the policy allows it, and is marked', async () => {
     const { o } = await newOffice();
     const [a, b] = [await newSecret(o, { name: 'a' }), await newSecret(o, { name: 'b' })];
     const glass = await newBreakGlass(o);

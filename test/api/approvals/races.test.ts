@@ -15,7 +15,7 @@ const MISMATCH = [409, 'APPROVAL_MISMATCH'];
 const HELD = [403, 'APPROVAL_REQUIRED'];
 
 describe('approval: concurrency', () => {
-  it('the same request sent many times at once waits for one approval', async () => {
+  it('the same request sent many times concurrently waits for one approval', async () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.read', 'secret.update']);
@@ -25,7 +25,7 @@ describe('approval: concurrency', () => {
     expect((await asked.get('/approvals')).json.data).toHaveLength(2);
   });
 
-  it('two approvers and a canceller at once: the request ends in one state, and is used at most once', async () => {
+  it('two approvers and a canceller concurrently: the request ends in one state, and is used at most once', async () => {
     const { o, asked } = await newOffice();
     const [cat, dan] = [await signIn(o, 'admin'), await signIn(o, 'admin')];
     const secret = await newSecret(o);
@@ -76,7 +76,7 @@ describe('approval: time', () => {
   });
 });
 
-describe('approval: what changes between the request and its use', () => {
+describe('approval: changes between the request and its use', () => {
   it('an approver who became connected to the requester no longer counts', async () => {
     const { o, bob, asked } = await newOffice();
     const cat = await signIn(o, 'admin');
@@ -161,7 +161,7 @@ describe('approval: bounds', () => {
     expect(codeOf(await asked.patch(`/secrets/${secret.id}`, { value: 'x' }))).toEqual([409, 'LIMIT_REACHED']);
   });
 
-  it('shows a limited credential its own approvals alone', async () => {
+  it('shows a limited credential only its own approvals', async () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o, { name: 'app/a' });
     await newApprovalPolicy(o, ['secret.read']);

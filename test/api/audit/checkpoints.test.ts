@@ -65,7 +65,7 @@ describe('audit checkpoints', () => {
       expect(codeOf(await low.get(path))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
-  it('are made ten minutes after activity; an idle organisation has none made, and making them is no activity', async () => {
+  it('are signed ten minutes after activity, not for an idle organisation, and signing is not activity', async () => {
     const o = await newOrg();
     const start = Date.now();
     expect(await tick(o, start + 9 * MINUTE)).toBe(0);
@@ -110,7 +110,7 @@ describe('audit checkpoints', () => {
     expect((await told()).length).toBe(2);
   });
 
-  it('a job that is delivered twice, or at once, leaves one checkpoint of a sequence and no audit entry', async () => {
+  it('a job delivered twice, or twice concurrently, leaves one checkpoint per sequence and no audit entry', async () => {
     const o = await newOrg();
     await inCore(o, (core) => core.checkpoints.want({ ...core.auditLog.head(), time: core.now() }));
     const head = await inCore(o, ({ auditLog }) => auditLog.head().sequence);

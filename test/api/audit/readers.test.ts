@@ -74,7 +74,7 @@ describe('secret readers', () => {
     expect(await readers(o, id)).toEqual({ data: [], next_cursor: null, has_more: false });
   });
 
-  it('bulk reads count, by the prefix that was asked for and by what a limited reader reaches', async () => {
+  it('bulk reads count by the requested prefix and by the reach of a limited reader', async () => {
     const o = await newOrg();
     const inside = await newSecret(o, { name: 'app/a' });
     const outside = await newSecret(o, { name: 'db/a' });
@@ -125,7 +125,7 @@ describe('secret readers', () => {
     expect(codeOf(await o.get(`/secrets/${id}/readers`))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('permission: audit:read, and the secret within reach; a caller who is limited sees what its view of the log shows', async () => {
+  it('permission: needs audit:read and the secret within reach; a limited caller sees what its view of the log shows', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'app/a' });
     await o.get(`/secrets/${id}`);

@@ -60,7 +60,7 @@ describe('audit retention: by default', () => {
     expect(JSON.parse(listed.at(-1) as string).sequence).toBe(second + 1);
   });
 
-  it('what D1 says of times deletes nothing, and what it has again of old segments is neither shown nor kept', async () => {
+  it('times in D1 delete nothing, and old segments that reappear in D1 are neither shown nor kept', async () => {
     const o = await newOrg();
     const [first] = [await segmentOn(o, 0), await segmentOn(o, 100)];
     const [old] = await rowsOf('audit_segments', o);
@@ -82,7 +82,7 @@ describe('audit retention: by default', () => {
     expect((await segments(o)).length).toBe(1);
   });
 
-  it('a run that is cut off anywhere is finished by the next; verify is right meanwhile', async () => {
+  it('an interrupted run is finished by the next; verify is correct in between', async () => {
     const o = await newOrg();
     const [first, second] = [await segmentOn(o, 0), await segmentOn(o, 300)];
     for (const fate of ['before', 'after'] as const) {
@@ -112,7 +112,7 @@ describe('audit retention: set by the organisation', () => {
     ]);
   });
 
-  it('permission: an owner alone, confirmed; org:write is not enough', async () => {
+  it('permission: only an owner, confirmed; org:write is not enough', async () => {
     const o = await newOrg();
     const { o: admin } = await newKey(o, { scopes: ['org:*', 'audit:*'] });
     expect(codeOf(await setTo(admin, 90))).toEqual([403, 'INSUFFICIENT_SCOPE']);
@@ -126,7 +126,7 @@ describe('audit retention: set by the organisation', () => {
     expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'REAUTHENTICATION_REQUIRED' } });
   });
 
-  it('nothing goes before its export is confirmed; the export ends with the signed checkpoint at the cut', async () => {
+  it('nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut', async () => {
     const o = await newOrg();
     const [first, second] = [await segmentOn(o, 0), await segmentOn(o, 50)];
     expect((await setTo(o, 90)).status).toBe(200);
@@ -158,7 +158,7 @@ describe('audit retention: set by the organisation', () => {
     expect((await exportOf(o))[0].sequence).toBe(first + 1);
   });
 
-  it('an export of what was tampered with breaks off, and has no last line', async () => {
+  it('an export of tampered entries fails and has no last line', async () => {
     const o = await newOrg();
     const [first] = [await segmentOn(o, 0), await segmentOn(o, 1)];
     await setTo(o, 90);
@@ -177,7 +177,7 @@ describe('audit retention: set by the organisation', () => {
     await expect(exportOf(o)).rejects.toThrow();
   });
 
-  it('an export is empty where nothing is past retention, and needs audit:read without limits', async () => {
+  it('an export is empty if nothing is past retention, and needs audit:read without limits', async () => {
     const o = await newOrg();
     await segmentOn(o, 0);
     expect((await o.get('/audit-log/export')).text).toBe('');
@@ -187,7 +187,7 @@ describe('audit retention: set by the organisation', () => {
 });
 
 describe('audit log: taken over from a release before', () => {
-  it('what it noted as missing becomes an entry, once; its segments go in their time', async () => {
+  it('gaps recorded by an earlier release become an entry, once; its segments are deleted in time', async () => {
     const o = await newOrg();
     const [first, second] = [await segmentOn(o, 0), await segmentOn(o, 100)];
     const missing = [{ from: first + 1, to: first + 2, reason: 'restore' as const }];

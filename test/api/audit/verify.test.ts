@@ -139,7 +139,7 @@ describe('audit verify: entries in the database', () => {
     expect(await broken(o)).toEqual([ends[0] + 1, 'entry']);
   });
 
-  it('the newest segments deleted, and the gate lost: the stretch is missing, checkpoints say what was in it, and no sequence is used again', async () => {
+  it('the newest segments deleted, and the gate lost: the gap is reported, checkpoints confirm it, and no sequence is reused', async () => {
     const { o, ends } = await newLog();
     const newest = (await rowsOf('audit_checkpoints', o)).at(-1)?.sequence as number;
     await run('delete from audit_segments where org_id = ? and last_sequence > ?', o.id, ends[0]);
@@ -153,7 +153,7 @@ describe('audit verify: entries in the database', () => {
     expect(told.map(({ missing }) => missing)).toEqual([[{ from: ends[0] + 1, reason: 'gate_lost', to: verdict.missing[0].to }]]);
   });
 
-  it('entries cut off the log of the gate itself: a checkpoint is ahead of them, and then contradicts what takes their sequences', async () => {
+  it("entries deleted from the gate's log: a checkpoint is ahead of them, and later contradicts entries with their sequences", async () => {
     const { o } = await newLog();
     await append(o, 5);
     await checkpoint(o);
@@ -187,7 +187,7 @@ describe('audit log: canonical JSON, filters and views', () => {
     });
   });
 
-  it('entries of an earlier release stay verifiable beside new ones, in the gate and in D1', async () => {
+  it('entries of an earlier release stay verifiable together with new ones, in the gate and in D1', async () => {
     const o = await newOrg();
     // As release 0.4.0 wrote them: in the order of its fields, without a mark.
     await inCore(o, ({ storage, auditLog }) => {
@@ -223,7 +223,7 @@ describe('audit log: canonical JSON, filters and views', () => {
     expect(await verify(o)).toMatchObject({ ok: true, checked_from: 1 });
   });
 
-  it('a stream of many segments reads one at a time, and none before its receiver takes what came', async () => {
+  it('a stream of many segments reads one at a time, and only as the receiver consumes them', async () => {
     const o = await newOrg();
     for (let n = 0; n < 6; n++) {
       await append(o, 1000);

@@ -81,7 +81,7 @@ describe('compliance report: secrets', () => {
     }
   });
 
-  it('that expire within 30 days are expiring; what has expired, ended or been deleted is only counted', async () => {
+  it('that expire within 30 days are expiring; expired, revoked and deleted ones are only counted', async () => {
     const o = await oldOrg(60);
     await newSecret(o, { name: 'forever' });
     await newSecret(o, { name: 'sixty', ttlSeconds: 60 * 86_400 });
@@ -109,7 +109,7 @@ describe('compliance report: secrets', () => {
     expect((await of(o, 'secrets-naming')).status).toBe('fail');
   });
 
-  it('unread for 90 days are those that nobody read, by themselves, by name or in bulk', async () => {
+  it('unread for 90 days are those not read on their own, by name or in bulk', async () => {
     const o = await oldOrg();
     const ids = new Map<string, string>();
     for (const name of ['unread', 'by-id', 'by-name', 'app/bulk']) ids.set(name, (await newSecret(o, { name })).id);
@@ -134,7 +134,7 @@ describe('compliance report: secrets', () => {
     expect(evidence[1]?.facts.last_read_at).toBe(new Date(NOW - 200 * DAY).toISOString());
   });
 
-  it('unread are not complete where a gate has lost what it knew of reads', async () => {
+  it('unread are incomplete if a gate has lost its record of reads', async () => {
     const o = await oldOrg(200);
     await newSecret(o, { name: 'old' });
     await loseStorage(o);
@@ -154,7 +154,7 @@ describe('compliance report: secrets', () => {
 });
 
 describe('compliance report: credentials', () => {
-  it('are unused after 90 days without a request of their own or of what descends from them', async () => {
+  it('are unused after 90 days without a request of their own or of their descendants', async () => {
     const o = await oldOrg();
     await newKey(o, { name: 'idle' });
     const used = await newKey(o, { name: 'used' });
@@ -261,7 +261,7 @@ describe('compliance report: people and devices', () => {
     });
   });
 
-  it('devices that are assigned to nobody are named unless they are blocked', async () => {
+  it('devices without an assigned member are reported unless they are blocked', async () => {
     const o = await newOrg();
     expect((await of(o, 'devices-unassigned')).status).toBe('not_applicable');
     await newDevice(o, { member_id: await ownerId(o) });
@@ -319,7 +319,7 @@ describe('compliance report: approvals', () => {
     ['the member who is accountable', approvedBy('mem_b', 'mem_a')],
     ['whoever asked', approvedBy('mem_b', 'key_x')],
     ['a rejection', [...approvedBy('mem_b'), { member: 'mem_c', decision: 'reject' as const, at: NOW }]],
-  ])('fail where a request was used with %s', async (_, decisions) => {
+  ])('fail if a request was used with %s', async (_, decisions) => {
     const o = await newOrg();
     await newApproval(o, { status: 'used', decisions });
     expect((await of(o, 'approvals')).status).toBe('fail');
@@ -337,7 +337,7 @@ describe('compliance report: approvals', () => {
 });
 
 describe('compliance report: break-glass tokens', () => {
-  it('are told with their reason and what they did', async () => {
+  it('are reported with their reason and actions', async () => {
     const o = await newOrg();
     expect(await of(o, 'break-glass-use')).toEqual({ status: 'pass', of: [] });
     const secret = await newSecret(o);
@@ -375,7 +375,7 @@ describe('compliance report: break-glass tokens', () => {
     expect((await of(o, 'break-glass-use', `?from=${new Date(NOW - 5 * DAY).toISOString()}`)).of).toEqual([]);
   });
 
-  it('fail where a use has no issue in the log', async () => {
+  it('fail if a use has no issue in the log', async () => {
     const o = await newOrg();
     await inCore(o, ({ auditLog }) => {
       const actor = { kind: 'break_glass', id: 'bgt_forged', parent_id: null, name: null };
@@ -387,7 +387,7 @@ describe('compliance report: break-glass tokens', () => {
 });
 
 describe('compliance report: the audit log', () => {
-  it('refused administrative requests are counted by who asked and for what', async () => {
+  it('refused administrative requests are grouped by caller and action', async () => {
     const o = await newOrg();
     const key = await newKey(o, { name: 'curious', scopes: ['secrets:read'] });
     const ask = async (times: number) => {
@@ -404,7 +404,7 @@ describe('compliance report: the audit log', () => {
     expect(evidence[0]).toMatchObject({ id: key.id, facts: { action: 'member.list', requests: 10, actor_name: 'curious' } });
   });
 
-  it('a panic and a containment are told', async () => {
+  it('a panic and a containment are reported', async () => {
     const o = await newOrg();
     expect((await of(o, 'emergency-operations')).status).toBe('pass');
     const key = await newKey(o);

@@ -46,7 +46,7 @@ describe('compliance report: the response', () => {
     }
   });
 
-  it('leaves one audit entry, whatever it takes to make it', async () => {
+  it('leaves one audit entry, regardless of the calls it needs', async () => {
     const o = await newOrg();
     await newSecret(o);
     await newReport(o);
@@ -70,7 +70,7 @@ describe('compliance report: the response', () => {
 });
 
 describe('rate limit: compliance reports', () => {
-  it('are at most ten a minute for an organisation, whoever asks', async () => {
+  it('are at most ten a minute for an organisation, across callers', async () => {
     const o = await newOrg();
     const now = Date.now();
     faults.clock = now;
@@ -106,7 +106,7 @@ describe('compliance report: the period', () => {
     expect((await o.get(at(now - 401 * DAY, now))).json.error.details[0].path).toBe('from');
   });
 
-  it('of 400 days is accepted, also where only one end is given', async () => {
+  it('of 400 days is accepted, even if only one end is given', async () => {
     const o = await newOrg();
     const now = Date.now();
     faults.clock = now;
@@ -160,7 +160,7 @@ describe('permission: compliance report', () => {
     }
   });
 
-  it('is asked again for each part: a credential that ends meanwhile gets no report', async () => {
+  it('is authorised again for each part: a credential revoked in between gets no report', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['compliance:read'] });
     faults.rpc = (n) => {

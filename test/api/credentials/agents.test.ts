@@ -66,7 +66,7 @@ describe('agent: create, list, read, update and delete', () => {
     expect(codeOf(await o.patch(`/agent-credentials/${shown.id}`, { name: 'x' }))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('takes the limits of its creator where none are given', async () => {
+  it('takes the limits of its creator by default', async () => {
     const o = await newOrg();
     const key = await newKey(o, {
       scopes: ['tokens:write', 'secrets:read'],
@@ -152,7 +152,7 @@ describe('permission: an agent that reads a value', () => {
     'by name': (o) => o.get(`/secrets/by-name/${name}?environment=${environment}`),
   });
 
-  it('is denied without secrets:read by every read, and learns who can grant it what', async () => {
+  it('is denied without secrets:read by every read, and is told who can grant it what', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     const agent = await newAgent(o, { scopes: ['secrets:list', 'secrets:write', 'secrets:rotate'] });
@@ -214,8 +214,8 @@ describe('permission: an agent that reads a value', () => {
   });
 });
 
-describe('permission: what an agent sees', () => {
-  it('bulk reads, lists and their ETags hold only what it may read', async () => {
+describe('permission: what an agent can see', () => {
+  it('bulk reads, lists and their ETags contain only what it may read', async () => {
     const o = await newOrg();
     const [a, b] = [await newSecret(o, { name: 'a/1' }), await newSecret(o, { name: 'b/1' })];
     await newSecret(o, { name: 'a/staging', environment: 'staging' });
@@ -273,7 +273,7 @@ describe('permission: what an agent sees', () => {
 });
 
 describe('agent: update', () => {
-  it('tokens:write may narrow an agent; nobody may give more than they hold', async () => {
+  it('tokens:write can narrow an agent; no one can give more than they hold', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, {
       scopes: ['secrets:*'],

@@ -96,7 +96,7 @@ describe('break-glass: create', () => {
     expect((await o.get('/break-glass-tokens')).json.data).toEqual([]);
   });
 
-  it('revocation: tokens:write ends one at once', async () => {
+  it('revocation: tokens:write revokes one immediately', async () => {
     const o = await newOrg();
     const token = await newBreakGlass(o);
     const clerk = await newKey(o, { scopes: ['tokens:write'] });

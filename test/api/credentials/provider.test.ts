@@ -75,7 +75,7 @@ describe('provider issue', () => {
     expect((await read(o, 'db/password', 'staging')).json.value).toBe('b');
   });
 
-  it('takes over a secret that a person created, whatever its type, also an expired one', async () => {
+  it('takes over a secret that a person created, of any type, even an expired one', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const made = await newSecret(o, { name: 'db/password', type: 'password', tags: { team: 'core' }, ttlSeconds: 60 });
@@ -86,7 +86,7 @@ describe('provider issue', () => {
     expect((await read(o)).json).toMatchObject({ value: 'v1', type: 'password', tags: { team: 'core' }, status: 'active' });
   });
 
-  it('creates a secret where that of the name is deleted, and follows a renamed one', async () => {
+  it('creates a secret if the one with the name is deleted, and follows a renamed one', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const first = (await p.issue()).json;
@@ -145,7 +145,7 @@ describe('provider issue', () => {
     }
   });
 
-  it('concurrency: beside rotations, revocations, renames and deletions no version is missing and no integrity violation is reported', async () => {
+  it('concurrency: with rotations, revocations, renames and deletions, no version is missing and no integrity violation is reported', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.delay = 4;
@@ -176,7 +176,7 @@ describe('provider issue', () => {
 });
 
 describe('provider lifetime', () => {
-  it('expires to the second for every way of reading and for rotate; only issue starts anew', async () => {
+  it('expires to the second for every way of reading and for rotate; only issue starts again', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.clock = Math.ceil(Date.now() / 1000) * 1000;
@@ -445,7 +445,7 @@ describe('provider idempotency', () => {
 });
 
 describe('provider permission', () => {
-  it('provider tokens alone may use the three routes, and no other route', async () => {
+  it('only provider tokens can use the three routes, and they can use no other route', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const { secretId } = (await p.issue()).json;
@@ -491,7 +491,7 @@ describe('provider permission', () => {
     }
   });
 
-  it('is limited to environments and names; what is out of reach looks like what does not exist', async () => {
+  it('is limited to environments and names; secrets out of reach look non-existent', async () => {
     const o = await newOrg();
     const all = await newProvider(o);
     for (const environment of ['production', 'staging'])
@@ -520,7 +520,7 @@ describe('provider permission', () => {
     expect((await read(o, 'web/key')).json).toMatchObject({ version: 1, status: 'active' });
   });
 
-  it('revocation: a token that ended is refused at once, and its stored responses too', async () => {
+  it('revocation: a revoked token is refused immediately, including its stored responses', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     await p.issue({}, { 'Idempotency-Key': 'k' });
@@ -529,7 +529,7 @@ describe('provider permission', () => {
       expect(codeOf(await call())).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('tenant isolation: writes in the org of the token alone', async () => {
+  it('tenant isolation: writes only in the organisation of the token', async () => {
     const [o, other] = [await newOrg(), await newOrg()];
     const [p, q] = [await newProvider(o), await newProvider(other)];
     await p.issue({ value: 'mine' });

@@ -89,7 +89,7 @@ describe('device', () => {
     expect((await o.get(`/devices/${b.id}`)).json).toMatchObject({ status: 'blocked', member_id: member.id, blocked_at: null });
   });
 
-  it('takes public keys of P-256 and Ed25519 alone, keeps what it needs of them, and never changes them', async () => {
+  it('accepts only P-256 and Ed25519 public keys, keeps only their required members, and never changes them', async () => {
     const o = await newOrg();
     const [p256, ed25519, other] = [await newKeyPair(), await newKeyPair('EdDSA'), await newKeyPair()];
     const register = (public_key: unknown) => o.post('/devices', { ...ANN, public_key });
@@ -165,7 +165,7 @@ describe('device', () => {
 });
 
 describe('device: the count of live credentials', () => {
-  it('leaves out what ended with a device, and counts each once', async () => {
+  it('excludes credentials revoked with a device, and counts each once', async () => {
     const o = await newOrg();
     const { id: device_id, keys } = await newDevice(o);
     const live = () => inCore(o, (core) => countLive(core, o.id, Date.now()));
@@ -223,7 +223,7 @@ describe('device: a credential that is bound to it', () => {
       expect(codeOf(await o.post(path, { ...body, device_id })), path).toEqual([400, 'VALIDATION_FAILED']);
   });
 
-  it('creates only what is bound to the same device and ends with it, and grants nothing', async () => {
+  it('creates only credentials bound to the same device and revoked with it, and grants nothing', async () => {
     const o = await newOrg();
     const member = await newMember(o, 'viewer');
     const [{ id: device_id, keys }, other] = [await newDevice(o), await newDevice(o)];

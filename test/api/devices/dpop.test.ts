@@ -150,7 +150,7 @@ describe('DPoP: a bound token', () => {
       expect((await whoamiBy(token, await proof(keys, token, { claims: { htu } }))).status, htu).toBe(200);
   });
 
-  it('needs a proof for the URL under PUBLIC_URL; under the origin of the request where that is not set', async () => {
+  it('needs a proof for the URL under PUBLIC_URL, or under the origin of the request if it is not set', async () => {
     const { keys, token } = await newBound();
     const at = async (origin: string) => whoamiBy(token, await proof(keys, token, { claims: { htu: origin + WHOAMI } }));
     try {
@@ -201,7 +201,7 @@ describe('DPoP: a bound token', () => {
     expect(await inCore(o, ({ storage }) => storage.sql.exec('select count(*) n from proofs').one().n)).toBe(3);
   });
 
-  it('is refused with a proof by another key, also where its header names the registered one', async () => {
+  it('is refused with a proof by another key, even if its header names the registered one', async () => {
     const { o, keys, token } = await newBound();
     const thief = await newKeyPair();
     expectInvalid(await whoamiBy(token, await proof(thief, token)), 'jwk is not the key of the device');
@@ -239,7 +239,7 @@ describe('DPoP: a bound token', () => {
       expectInvalid(await whoamiBy(token, await proof(keys, token, { header: { jwk: jwk as never } })), 'jwk', JSON.stringify(jwk));
   });
 
-  it('is refused with what is not one well-formed proof', async () => {
+  it('is refused with anything but one well-formed proof', async () => {
     const { keys, token } = await newBound();
     const good = await proof(keys, token);
     const [head = '', claims = '', signature = ''] = good.split('.');
@@ -263,7 +263,7 @@ describe('DPoP: a bound token', () => {
     expect((await whoamiBy(token, one)).status).toBe(200);
   });
 
-  it('is refused by where it has the body and the path right, before anything else that is wrong', async () => {
+  it('is refused if body and path are correct, before any other error', async () => {
     const { o, token } = await newBound();
     expect(codeOf(await o.as(token).post('/nothing-of-this-api', {}))).toEqual([404, 'NOT_FOUND']);
     const narrow = await newSession((await newKey(o, { scopes: ['org:read'] })).o, { device_id: (await newDevice(o)).id });
@@ -289,7 +289,7 @@ describe('DPoP: a bound token', () => {
 });
 
 describe('DPoP: a token that is bound to no device', () => {
-  it('works under Bearer whatever the header DPoP says, and is refused under the scheme DPoP', async () => {
+  it('works under Bearer regardless of the DPoP header, and is refused under the DPoP scheme', async () => {
     const o = await newOrg();
     const keys = await newKeyPair();
     for (const header of ['nonsense', await proof(keys, o.token)]) expect((await whoamiBy(o.token, header)).status).toBe(200);
@@ -303,7 +303,7 @@ describe('DPoP: a token that is bound to no device', () => {
 describe('DPoP: credentials end with their device', () => {
   const use = async (keys: KeyPair, token: string) => codeOf(await whoamiBy(token, await proof(keys, token)));
 
-  it('when it is blocked or removed: at once, whatever the proof', async () => {
+  it('when it is blocked or removed: immediately, regardless of the proof', async () => {
     for (const end of [(o: Caller, id: string) => o.post(`/devices/${id}/block`), (o: Caller, id: string) => o.del(`/devices/${id}`)]) {
       const { o, device_id, keys, token } = await newBound();
       const agent = await newAgent(o, { device_id });
@@ -319,7 +319,7 @@ describe('DPoP: credentials end with their device', () => {
     }
   });
 
-  it('when its member is removed, and do not live again when the device is to be assigned to another', async () => {
+  it('when its member is removed, and is not valid again if the device is to be assigned to another', async () => {
     const { o, device_id, keys, token } = await newBound();
     const [ann, bob] = [await newMember(o), await newMember(o)];
     await o.post(`/devices/${device_id}/assign`, { member_id: ann.id });
@@ -348,7 +348,7 @@ describe('DPoP: credentials end with their device', () => {
     expect(await use(keys, token)).toEqual([200, undefined]);
   });
 
-  it('stays unassignable where a member is removed while the device is being assigned to them', async () => {
+  it('stays unassignable if a member is removed while the device is being assigned to them', async () => {
     const { o, device_id, keys, token } = await newBound();
     const ann = await newMember(o);
     const [removed, assigned] = await Promise.all([
@@ -398,7 +398,7 @@ describe('DPoP: credentials end with their device', () => {
 });
 
 describe('DPoP: a proof and its request', () => {
-  it('a proof serves a request whose reply from the gate was lost, and no second one', async () => {
+  it('a proof works for a repeat after a lost gate response, but not for a second request', async () => {
     const { o, keys, token } = await newBound();
     const path = `/api/v1/orgs/${o.id}/secrets`;
     for (const fate of ['before', 'after'] as const) {
@@ -416,7 +416,7 @@ describe('DPoP: a proof and its request', () => {
     expect((await whoamiBy(token, read)).status).toBe(200);
   });
 
-  it('a proof serves each call of the gate that one request needs', async () => {
+  it('a proof works for all gate calls of one request', async () => {
     const { o, keys } = await newBound();
     const { id: device_id, keys: own } = await newDevice(o);
     const { token } = await newAgent(o, { scopes: ['*'], device_id });
@@ -430,7 +430,7 @@ describe('DPoP: a proof and its request', () => {
     expect(keys.alg).toBe('ES256');
   });
 
-  it('an Idempotency-Key replays a response to whoever sends a new proof, and to nobody else', async () => {
+  it('an Idempotency-Key replays a response to a caller with a new proof, and to no one else', async () => {
     const { o, keys, token } = await newBound();
     const path = `/api/v1/orgs/${o.id}/secrets`;
     const create = async (dpop: string | null) =>

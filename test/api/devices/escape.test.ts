@@ -27,7 +27,7 @@ const steps = [
   'register and bind',
 ] as const;
 
-it('DPoP: what a bound credential gets by any calls works with its device alone, and ends with it', async () => {
+it('DPoP: anything that a bound credential creates works only with its device, and is revoked with it', async () => {
   const step = fc.record({ what: fc.constantFrom(...steps), by: fc.nat(20) });
   await fc.assert(
     fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 6, maxLength: 20 }), async (isAgent, taken) => {

@@ -76,7 +76,7 @@ describe('expiry of a secret', () => {
     ]);
   });
 
-  it('after a week of outage, each event is raised once, and no warning comes after the end', async () => {
+  it('after a week of outage, each event is raised once, and no warning comes after the expiry', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'over', ttlSeconds: seconds(8 * DAY) });
     await newSecret(o, { name: 'near', ttlSeconds: seconds(8 * DAY + 12 * HOUR) });
@@ -130,7 +130,7 @@ describe('expiry of a secret', () => {
     expect(await told(o)).toEqual([['SECRET_EXPIRED', 0, 'back']]);
   });
 
-  it('a change that is under way comes first', async () => {
+  it('a change in progress comes first', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'a', ttlSeconds: seconds(2 * DAY) });
     const held = holdNext('batch');
@@ -163,7 +163,7 @@ describe('expiry of a secret', () => {
     expect(await told(o)).toEqual([['SECRET_EXPIRING', 1, 'a']]);
   });
 
-  it('a run is bounded, and goes on at once', async () => {
+  it('a run is bounded, and continues immediately', async () => {
     const o = await newOrg();
     await inCore(o, ({ storage }) => {
       storage.transactionSync(() => {

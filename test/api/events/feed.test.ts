@@ -45,7 +45,7 @@ async function whole(o: Caller, limit = 100, query = '') {
 }
 
 describe('event feed', () => {
-  it('shows events oldest first, numbered without gaps, page by page, and goes on where a page ended', async () => {
+  it('shows events oldest first, numbered without gaps, page by page, and continues where a page ended', async () => {
     const o = await newOrg();
     const { id, name } = await newSecret(o);
     await o.post(`/secrets/${id}/rotate`, { value: 'second' });
@@ -114,8 +114,8 @@ describe('event feed', () => {
   });
 });
 
-describe('event feed: what a caller may know', () => {
-  it('with secrets:list alone, the kinds SECRET_* of the names that it reaches', async () => {
+describe('event feed: what a caller can see', () => {
+  it('with only secrets:list, the kinds SECRET_* for names within reach', async () => {
     const o = await newOrg();
     const lists = await newKey(o, { scopes: ['secrets:list'] });
     const mine = await newAgent(o, { scopes: ['secrets:read'], secrets: ['app/*'] });
@@ -142,7 +142,7 @@ describe('event feed: what a caller may know', () => {
     expect(await types(full.o)).toContain('CREDENTIAL_CREATED');
   });
 
-  it('of a renamed secret, only what concerns names that are all reached', async () => {
+  it('of a renamed secret, only events whose names are all within reach', async () => {
     const o = await newOrg();
     const mine = await newKey(o, { scopes: ['secrets:list'], secrets: ['public/*'] });
     const { id } = await newSecret(o, { name: 'public/a' });
@@ -155,7 +155,7 @@ describe('event feed: what a caller may know', () => {
     ]);
   });
 
-  it('of an environment, whatever another one is called later', async () => {
+  it('of an environment, regardless of a later reuse of its slug', async () => {
     const o = await newOrg();
     const [one] = [(await o.post('/environments', { name: 'Preview' })).json];
     const mine = await newKey(o, { scopes: ['secrets:list'], environments: [one.id] });
@@ -168,7 +168,7 @@ describe('event feed: what a caller may know', () => {
     expect((await feed(mine.o)).data.map(({ data }) => data.name)).not.toContain('of-the-second');
   });
 
-  it('by all that it holds together, and never of what does not say what it concerns', () => {
+  it('by all of its permissions together, and never events without a subject', () => {
     const view: View = {
       places: [
         { environments: ['env_1'], secrets: null },
@@ -223,7 +223,7 @@ describe('event feed: ranges in D1', () => {
     expect((await feed(o, '?after=3501')).data.map(({ sequence }) => sequence)).toEqual([3502]);
   });
 
-  it('keeps in the gate what D1 does not take, and moves it later', async () => {
+  it('keeps events in the gate that D1 rejects, and moves them later', async () => {
     const o = await newOrg();
     await raise(o, 2500);
     for (const end of ['unknown', 'refused'] as const) {
@@ -302,7 +302,7 @@ describe('event feed: ranges in D1', () => {
     expect((await feed(o, '?after=3000&limit=1')).data[0]?.sequence).toBe(3001);
   });
 
-  it('D1 cannot take away what the gate holds: a row that claims to be old is not believed', async () => {
+  it('D1 cannot remove events from the gate: a row that claims to be old is not believed', async () => {
     const o = await newOrg();
     await newSecret(o);
     await db.prepare("insert into event_segments values (?, 1, 999999, 0, 0, '')").bind(o.id).run();

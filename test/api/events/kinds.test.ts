@@ -205,7 +205,7 @@ const documented = new Map(
 );
 const actionOf = (what: string) => (/^[a-z_]+\.[a-z_]+/.exec(what) ?? [what])[0];
 
-describe('events: what raises them', () => {
+describe('events: their causes', () => {
   it('the page lists each kind once, with an example', () => {
     expect([...documented.keys()].sort()).toEqual(eventTypes.filter((type) => !ELSEWHERE.includes(type)).sort());
   });

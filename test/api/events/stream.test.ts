@@ -53,23 +53,23 @@ async function open(o: Caller, query = '', headers: Record<string, string> = {})
 }
 
 describe('event stream', () => {
-  it('with changes names the kinds of resources that change, and no more of them', async () => {
+  it('with changes names the kinds of resources that change, and nothing else', async () => {
     const o = await newOrg();
     const stream = await open(o, '?changes=true');
     await stream.listening();
     await o.post('/members', { email: 'mia@example.com', name: 'Mia', role: 'viewer' });
     const first = await stream.next();
     expect([first?.event, first?.id, first?.data]).toEqual(['CHANGED', undefined, { kinds: ['member'] }]);
-    // A change between two rounds is told of too.
+    // A change between two rounds is reported too.
     await o.post('/teams', { name: 'Core' });
     expect((await stream.next())?.data).toEqual({ kinds: ['team'] });
-    // Events come as they do without it.
+    // Events are sent as usual.
     await newSecret(o, { name: 'A' });
     expect((await stream.next())?.event).toBe('SECRET_CREATED');
     await stream.close();
   });
 
-  it('names no changes to who does not ask, or does not see all events', async () => {
+  it('is not sent to callers who did not ask for it or do not see all events', async () => {
     const o = await newOrg();
     const limited = await newKey(o, { scopes: ['events:read'], environments: ['production'] });
     const names = await newKey(o, { scopes: ['secrets:list'] });
@@ -88,7 +88,7 @@ describe('event stream', () => {
     }
   });
 
-  it('sends what happens from now on, as Server-Sent Events', async () => {
+  it('sends new events, as Server-Sent Events', async () => {
     const o = await newOrg();
     await newSecret(o);
     const stream = await open(o);
@@ -152,7 +152,7 @@ describe('event stream', () => {
     expect(codeOf(await key.o.get('/events'))[0]).toBe(401);
   });
 
-  it('of a browser session ends with the JWT that it began with', async () => {
+  it('of a browser session ends with the JWT that started it', async () => {
     const { o, browser } = await newSignedIn();
     const stream = await open(browser.o);
     expect(stream.response.status).toBe(200);
@@ -162,7 +162,7 @@ describe('event stream', () => {
     expect(await stream.next()).toBe(null);
   });
 
-  it('ends with the parent of its credential, and when an agent no longer holds the scope', async () => {
+  it('ends with the parent of its credential, and when an agent loses the scope', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -178,7 +178,7 @@ describe('event stream', () => {
     expect(await narrowed.next()).toBe(null);
   });
 
-  it('sees no event of a name that its caller has lost meanwhile', async () => {
+  it('sends no event for a name that its caller has lost in the meantime', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['secrets:list'], secrets: ['app/*', 'db/*'] });
     const stream = await open(agent.o);
@@ -190,7 +190,7 @@ describe('event stream', () => {
     await stream.close();
   });
 
-  it('over a WebSocket sends one JSON message an event, resumes by after, and ends with its credential', async () => {
+  it('over a WebSocket sends one JSON message per event, resumes by after, and ends with its credential', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const connect = (caller: Caller, query: string) =>

@@ -90,7 +90,7 @@ describe('import', () => {
     expect((await importing(o, { ...data, MORE: 'x' })).status).toBe(413);
   });
 
-  it('everything else about an item: null, empty, names that are mapped, and what fails alone', async () => {
+  it('items: null and empty values, mapped names, and failures of single items', async () => {
     const o = await newOrg();
     const data = '{"A":"a","B":null,"C":"","my key":"k","n":12345678901234567890,"__proto__":"p","a//b":"x"}';
     for (const given of [data, JSON.parse('{"marker":0}')]) {
@@ -113,7 +113,7 @@ describe('import', () => {
     expect(await valuesOf(o)).toEqual({});
   });
 
-  it('bytes that are no text are base64 with a tag, which goes when a text replaces them', async () => {
+  it('bytes that are not text are base64 with a tag, which is removed when a text replaces them', async () => {
     const o = await newOrg();
     const aws = (fields: object, onConflict = 'overwrite') =>
       importing(o, { Name: 'bin', ...fields }, { source: 'aws-secrets-manager', onConflict });
@@ -127,7 +127,7 @@ describe('import', () => {
     expect((await o.get('/secrets/by-name/bin')).json).toMatchObject({ value: '/wAC', version: 2, tags: { encoding: 'base64' } });
   });
 
-  it('round trip: what one organisation exports, another imports, and is equal', async () => {
+  it('round trip: an export of one organisation can be imported by another, and is equal', async () => {
     const [from, to] = [await newOrg(), await newOrg()];
     const values: Record<string, string> = Object.create(null);
     for (const [n, value] of [
@@ -170,7 +170,7 @@ describe('import', () => {
     expect((await importing(o, { OLD: 'x', REVOKED: 'z' })).json.skipped).toEqual(['OLD', 'REVOKED']);
   });
 
-  it('bodies: unknown fields, sources and ways are 400; data may be larger than other bodies, and is no way around their shape', async () => {
+  it('bodies: unknown fields, sources and modes are 400; data may be larger than other bodies, but does not bypass their shape', async () => {
     const o = await newOrg();
     for (const fields of [
       ...[
@@ -211,7 +211,7 @@ describe('import: permission', () => {
     expect(codeOf(await reader.o.post('/integrations/import', { nonsense: 1 }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
-  it('permission: what a member holds by role and by grant does not add up to an import: both scopes come from one permission set', async () => {
+  it('permission: role and grant of a member do not add up to an import: both scopes come from one permission set', async () => {
     // No role or grant of today has one scope in one place and the other elsewhere; permission sets could.
     const o = await newOrg();
     const place = { environments: null, secrets: null, expires_at: null };
@@ -247,7 +247,7 @@ describe('import: permission', () => {
       expect(codeOf(await importing(kind.o, { A: 'a' }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
   });
 
-  it('permission: items outside the name patterns fail, and are not told from names that are free', async () => {
+  it('permission: items outside the name patterns fail, indistinguishable from unused names', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'other/TAKEN', value: 'v' });
     const key = await newKey(o, { scopes: ['integrations:import', 'secrets:write'], secrets: ['app/*'] });
@@ -278,7 +278,7 @@ describe('import: permission', () => {
     ]);
   });
 
-  it('permission: that a value is equal is told to readers alone', async () => {
+  it('permission: only readers are told that a value is equal', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'same' });
     const writer = await newKey(o, { scopes: ['integrations:import', 'secrets:write'] });
@@ -381,7 +381,7 @@ describe('import: repeats, races and faults', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('concurrency: of two imports with fail at once, one writes everything and the other nothing', async () => {
+  it('concurrency: of two concurrent imports with fail, one writes everything and the other nothing', async () => {
     const o = await newOrg();
     faults.delay = 10;
     const answers = await Promise.all([
@@ -452,7 +452,7 @@ describe('import: repeats, races and faults', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('refusals: an unreadable export is refused in its turn, after what may not be done and what is not there', async () => {
+  it('refusals: an unreadable export is refused after the permission and existence checks', async () => {
     const o = await newOrg();
     expect(codeOf(await importing(o, '{', { environmentId: 'none' }))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await importing(o, '{', { unknown: 1 }))).toEqual([400, 'VALIDATION_FAILED']);
@@ -467,7 +467,7 @@ describe('import: repeats, races and faults', () => {
     expect(entry).toMatchObject({ status: 404 });
   });
 
-  it('limits: parameters of D1 stay below its limit, whatever the size of an import', async () => {
+  it('limits: parameters of D1 stay below its limit, regardless of the size of an import', async () => {
     const o = await newOrg();
     const data = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`${'LONG_NAME_'.repeat(8)}${n}`, 'v'.repeat(200)]));
     expect((await importing(o, data)).status).toBe(200);
@@ -503,7 +503,7 @@ describe('import: repeats, races and faults', () => {
   });
 
   it.each(['in the gate', 'in D1'])(
-    'contain: what a leaked credential imported and read in bulk is reported, with the log %s',
+    'contain: the imports and bulk reads of a leaked credential are reported, with the log %s',
     async (place) => {
       const o = await newOrg();
       const mine = await newSecret(o, { name: 'A', value: 'one' });

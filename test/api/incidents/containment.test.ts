@@ -27,7 +27,7 @@ interface Deed {
 }
 const setOf = (read: Deed[]) => read.map(({ secret_id, version }) => `${secret_id}.${version}`).sort();
 describe('contain', () => {
-  it('ends the credential, its descendants and what it created, and nothing else', async () => {
+  it('revokes the credential, its descendants and what it created, and nothing else', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -52,7 +52,7 @@ describe('contain', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('ends a session token alone, and not the key that minted it', async () => {
+  it('revokes only a session token, and not the key that minted it', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const [one, other] = [await newSession(key.o), await newSession(key.o)];
@@ -88,7 +88,7 @@ describe('contain', () => {
     expect((await contain(o, key.id)).json).toEqual(first.json);
   });
 
-  it('ends a browser session and what it created, and not what another session created', async () => {
+  it('revokes a browser session and what it created, and not what another session created', async () => {
     const o = await newOrg();
     const one = await newSignedInMember(o);
     const { id } = await newSecret(o);
@@ -112,7 +112,7 @@ describe('contain', () => {
     expect(await inGate(o, ({ core }) => core.rows.get('credential', outside.token.id)?.revoked_at)).toBe(null);
   });
 
-  it('of an ancestor spares the caller, unless the caller ends with it', async () => {
+  it('of an ancestor spares the caller, unless the caller is revoked together with it', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const made = await newKey(key.o);
@@ -138,7 +138,7 @@ describe('contain', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('permission: requires tokens:write alone, and names secrets only to callers who may list them', async () => {
+  it('permission: needs only tokens:write, and names secrets only to callers who may list them', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const { id, name } = await newSecret(o);
@@ -205,7 +205,7 @@ describe('exposure report', () => {
     ]);
   });
 
-  it('leaves out what had expired when a bulk read happened, and lists what expired later', async () => {
+  it('excludes secrets that had expired before a bulk read, and lists those that expired later', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const [brief, longer] = [await newSecret(o, { ttlSeconds: 60 }), await newSecret(o, { ttlSeconds: 60 })];
@@ -217,7 +217,7 @@ describe('exposure report', () => {
     expect(setOf((await contain(o, key.id)).json.read)).toEqual([`${longer.id}.1`]);
   });
 
-  it('leaves out what bulk reads withheld for approval, wherever the log is', async () => {
+  it('excludes secrets that bulk reads withheld for approval, wherever the log is', async () => {
     const { o } = await newOffice();
     const [held, open, early] = [
       await newSecret(o, { name: 'held/a' }),
@@ -309,7 +309,7 @@ describe('exposure report', () => {
     target: fc.nat(7),
     together: fc.boolean(),
   });
-  it('lists exactly what the responses contained, whatever changed since and wherever the log is', { timeout: 240_000 }, async () => {
+  it('lists exactly what the responses contained, regardless of later changes and where the log is', { timeout: 240_000 }, async () => {
     let bulk = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(op, { minLength: 10, maxLength: 60 }), fc.boolean(), async (ops, moved) => {
@@ -557,7 +557,7 @@ describe('contain: rotation of exposed values', () => {
     expect(await versionsOf(o, [read.id])).toEqual([1]);
   });
 
-  it('continues where it stopped, however often the call is interrupted', async () => {
+  it('continues where it stopped, however often the request is interrupted', async () => {
     const o = await newOrg();
     const { key, read, due, written } = await known(o);
     const again = () => contain(o, key.id, { rotate: 'generated' }, { 'Idempotency-Key': 'contain' });

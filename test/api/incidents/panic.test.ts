@@ -108,7 +108,7 @@ describe('panic', () => {
     expect([await alive(second.o), await alive(o)]).toEqual(['TOKEN_REVOKED', 'TOKEN_REVOKED']);
   });
 
-  it('keeps what a bootstrap recovery creates later, and counts no ended credential as live', async () => {
+  it('keeps what a bootstrap recovery creates later, and does not count ended credentials as live', async () => {
     const o = await newOrg();
     for (let i = 0; i < 3; i++) await newAgent(o);
     await panic(o, { api_keys: true });
@@ -309,7 +309,7 @@ describe('panic: while one is in progress', () => {
   });
 });
 
-it('panic: one that ends the API keys is atomic, whatever call fails', async () => {
+it('panic: one that revokes the API keys is atomic, whichever call fails', async () => {
   const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
   const cuts: Partial<typeof faults>[] = [
     ...[1, 2, 3].flatMap((n) => fates.map((fate) => ({ fail: (_: unknown, at: number) => (at === n ? fate : null) }))),

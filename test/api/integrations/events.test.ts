@@ -173,7 +173,7 @@ describe('notify: events', () => {
     expect(seen.map(({ body }) => JSON.parse(body).priority)).toEqual(['P1', 'P1']);
   });
 
-  it('notify: more events than one message stands for are several', async () => {
+  it('notify: more events than fit one message are several messages', async () => {
     const o = await newOrg();
     await connect(o, 'pagerduty');
     await raise(o, 'SECRET_ROTATED', ...Array.from({ length: MOST_TOGETHER + 1 }, (_, n) => `s${n}`));
@@ -242,7 +242,7 @@ describe('notify: retries', () => {
     expect(await attempts(o, [GATHERED_FOR])).toBe(2);
   });
 
-  it('notify: what a job took that was cut off is sent by the next one', async () => {
+  it('notify: what an interrupted job leased is sent by the next one', async () => {
     const o = await newOrg();
     const id = await connect(o, 'slack');
     await raise(o, 'SECRET_ROTATED', 'a');
@@ -277,8 +277,8 @@ describe('notify: retries', () => {
 /** The kinds of events of the messages, each with the host that it went to. */
 const kindsSent = (): string[] => seen.map(({ host, body }) => `${host} ${JSON.parse(body).event?.type ?? JSON.parse(body).payload.class}`);
 
-describe('notify: what owners must hear of', () => {
-  it('notify: the issue and use of a break-glass token go to every connection, whatever it subscribes to', async () => {
+describe('notify: events that owners must receive', () => {
+  it('notify: the issue and use of a break-glass token go to every connection, regardless of its subscription', async () => {
     const o = await newOrg();
     await connect(o, 'pagerduty', { events: ['SECRET_LEAKED'] });
     await connect(o, 'webhook', { events: ['DEVICE_BLOCKED'] });
@@ -308,7 +308,7 @@ describe('notify: what owners must hear of', () => {
     expect(sent).not.toContain('enrol#');
   });
 
-  it('notify: an e-mail about these goes to all owners too, one about anything else does not', async () => {
+  it('notify: an e-mail about these goes to all owners too, an e-mail about others does not', async () => {
     const o = await newOrg();
     await connect(o, 'email');
     const first = (await o.get('/members')).json.data[0].email as string;
@@ -325,7 +325,7 @@ describe('notify: what owners must hear of', () => {
     for (const one of seen) expect(problemsOf('email', one)).toEqual([]);
   });
 
-  it('notify: an e-mail to more owners than a message may have recipients goes to the first of them', async () => {
+  it('notify: an e-mail to more owners than allowed recipients goes to the first of them', async () => {
     const o = await newOrg();
     await connect(o, 'email');
     await Promise.all(Array.from({ length: 51 }, () => newMember(o, 'owner')));
@@ -335,7 +335,7 @@ describe('notify: what owners must hear of', () => {
     expect(problemsOf('email', seen[0] as Seen)).toEqual([]);
   });
 
-  it('notify: webhooks get them by subscription alone', async () => {
+  it('notify: webhooks get them only by subscription', async () => {
     const o = await newOrg();
     const { id } = await newWebhook(o, { events: ['SECRET_CREATED'] });
     await newBreakGlass(o);
@@ -368,7 +368,7 @@ describe('notify: recipients', () => {
     expect(left).toEqual([0, 0, 0]);
   });
 
-  it('notify: a message goes where the connection leads when it is sent, and to its own organisation alone', async () => {
+  it("notify: a message goes to the connection's current target, and only to its own organisation", async () => {
     const [o, other] = [await newOrg(), await newOrg()];
     const id = await connect(o, 'webhook');
     await connect(other, 'slack');
@@ -391,7 +391,7 @@ describe('notify: recipients', () => {
     expect(await inCore(o, ({ outbox, auditLog }) => [outbox.head(), auditLog.size()])).toEqual(before);
   });
 
-  it('notify: what was altered is not sent', async () => {
+  it('notify: altered data is not sent', async () => {
     const o = await newOrg();
     const id = await connect(o, 'slack');
     await raise(o, 'SECRET_ROTATED', 'a');

@@ -56,7 +56,7 @@ describe('generate: a file', () => {
     if (isValueless) expect(json.content).not.toContain(secret.value);
   });
 
-  it('holds the named secrets alone; a name that is no active secret within reach is 404 and named', async () => {
+  it('contains only the named secrets; a name that is not an active secret within reach is 404 and named', async () => {
     const o = await newOrg();
     for (const name of ['A', 'B', 'app/C']) await newSecret(o, { name, value: name });
     const revoked = await newSecret(o, { name: 'R', ttlSeconds: 60 });
@@ -237,7 +237,7 @@ describe('generate: permission', () => {
     expect((await answer).outcome).toMatchObject({ kind: 'refused', refusal: { code: 'TOKEN_REVOKED' } });
   });
 
-  it('a file of secrets that have changed meanwhile does not leave', async () => {
+  it('a file of secrets that have changed in the meantime is not sent', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     const { outcome } = await asked(o, {});
@@ -374,7 +374,7 @@ describe('audit: a generated file', () => {
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
-  it('names that are long together are told by what they lie within', async () => {
+  it('names that are too long together are recorded by a common prefix', async () => {
     const o = await newOrg();
     const names = Array.from({ length: 80 }, (_, i) => `app/${100 + i}${'n'.repeat(220)}`);
     for (let from = 0; from < 80; from += 20) await Promise.all(names.slice(from, from + 20).map((name) => newSecret(o, { name })));
@@ -400,7 +400,7 @@ describe('audit: a generated file', () => {
     expect(read.sort()).toEqual([`${a.id}.1`, `${c.id}.1`].sort());
   });
 
-  it('counts as the last read of its secrets, also after the gate began anew', async () => {
+  it('counts as the last read of its secrets, even after a gate restart', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A' });
     await make(o, { names: ['A'] });
@@ -416,7 +416,7 @@ describe('audit: a generated file', () => {
   });
 });
 
-it('idempotency: a file is made anew under the same key', async () => {
+it('idempotency: a file is generated again under the same key', async () => {
   const o = await newOrg();
   const { id } = await newSecret(o, { name: 'A', value: '1' });
   const headers = { 'Idempotency-Key': 'again' };

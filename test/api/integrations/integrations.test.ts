@@ -178,7 +178,7 @@ describe('integration: change of a config', () => {
     expect(seen[2]?.headers.has('x-svc-signature')).toBe(false);
   });
 
-  it('integration: nobody points stored credentials elsewhere', async () => {
+  it('integration: stored credentials cannot be sent to another address', async () => {
     const o = await newOrg();
     const { id } = await made(o, 'email');
     const before = (await o.get(`/integrations/${id}`)).json;
@@ -288,7 +288,7 @@ describe('notify: a message', () => {
     expect(seen).toEqual([]);
   });
 
-  it('notify: a refusal of the target is 502 with its status and time, and nothing of what it said', async () => {
+  it('notify: a refusal of the target is 502 with its status and time, and nothing of its text', async () => {
     const o = await newOrg();
     const body = { platform: 'slack', config: configs.slack };
     const answers: [number, Record<string, string>, number?][] = [
@@ -323,7 +323,7 @@ describe('notify: a message', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('notify: the audit log says what was sent where, and how it ended', async () => {
+  it('notify: the audit log says what was sent where, and the result', async () => {
     const o = await newOrg();
     const { id } = await made(o);
     await send(o, { integrationId: id });
@@ -470,7 +470,7 @@ describe('integration: platforms', () => {
 });
 
 describe('integration: secrecy', () => {
-  it('integration: no credential lies anywhere unencrypted, nor is any of them answered', async () => {
+  it('integration: no credential is stored unencrypted or returned', async () => {
     const logged: string[] = [];
     for (const level of ['log', 'warn', 'error', 'info'] as const)
       vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.map(String).join(' ')));
@@ -524,7 +524,7 @@ describe('integration: secrecy', () => {
     expect(decrypt(value, 'secret value', [o.id, id], sealed)).toBeNull();
   });
 
-  it('integration: what was altered is neither decrypted nor sent, and is reported', async () => {
+  it('integration: altered data is neither decrypted nor sent, and is reported', async () => {
     const o = await newOrg();
     const { id } = await made(o, 'slack');
     await inCore(o, ({ rows }) => {

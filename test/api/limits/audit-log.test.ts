@@ -73,7 +73,7 @@ async function sequences(o: Caller, query = '') {
 }
 
 describe('audit log: names in a path', () => {
-  it('are recorded only if they are well-formed, whatever their length', async () => {
+  it('are recorded only if they are well-formed, regardless of their length', async () => {
     const o = await newOrg();
     const low = await newKey(o, { scopes: ['secrets:list'] });
     const long = 'A'.repeat(15_000);
@@ -199,7 +199,7 @@ describe('audit log: while it is full', () => {
       auditLog.size = () => size + auditLog.head().sequence - real;
     });
 
-  it('requests are refused with 503, and what ends credentials works: revoke, contain, remove a member, panic, recover, adopt', async () => {
+  it('requests are refused with 503, except revoke, contain, remove a member, panic, recover and adopt', async () => {
     const o = await newOrg();
     const [revoked, contained] = [await newKey(o), await newKey(o)];
     const child = await newKey(contained.o);
@@ -220,7 +220,7 @@ describe('audit log: while it is full', () => {
     expect((await o.post('/panic', { reason: 'the log is full' })).status).toBe(200);
   });
 
-  it('refusals record nothing: callers without permission cannot use up what room is left', async () => {
+  it('refusals record nothing: callers without permission cannot use up the remaining space', async () => {
     const o = await newOrg();
     const low = await newKey(o, { scopes: ['secrets:list'] });
     const session = (await low.o.post('/access-tokens', { ttlSeconds: 600 })).json;
@@ -257,7 +257,7 @@ describe('audit log: archive, and a gate that lost its storage', () => {
     expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(1);
   });
 
-  it('after the gate lost its storage the log holds all up to the backup, and reports what may be lost', async () => {
+  it('after the gate lost its storage, the log contains everything up to the backup, and reports what may be lost', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'KEPT' });
     const { head } = (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).json;
@@ -279,7 +279,7 @@ describe('audit log: archive, and a gate that lost its storage', () => {
     expect((await verify(o)).missing).toHaveLength(2);
   });
 
-  it('permission: the bootstrap token alone may archive', async () => {
+  it('permission: only the bootstrap token can archive', async () => {
     const o = await newOrg();
     expect((await o.post('/audit-log/archive')).json.error.code).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
   });
@@ -314,7 +314,7 @@ describe('audit log: permission of a limited credential', () => {
     await check();
   });
 
-  it('sees the entries of its names alone', async () => {
+  it('sees only the entries of its names', async () => {
     const o = await newOrg();
     const limited = await newKey(o, { scopes: ['audit:read'], secrets: ['app/*'] });
     await newSecret(o, { name: 'app/db' });

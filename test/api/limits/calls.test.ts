@@ -114,7 +114,7 @@ describe('cost: calls of the gate and of D1', () => {
     }
   });
 
-  it('panic: one gate call and one batch, whatever the number of credentials', async () => {
+  it('panic: one gate call and one batch, regardless of the number of credentials', async () => {
     const o = await newOrg();
     await Promise.all(Array.from({ length: 30 }, () => newSession(o)));
     expect(await costOf(() => o.post('/panic', { reason: 'a rehearsal' }))).toEqual({ status: 200, gate: 1, d1: 1 });

@@ -535,7 +535,7 @@ describe('rate limit: a token that the gate has forgotten', () => {
     }
   });
 
-  it('is not looked up over the limit, whatever was answered before', async () => {
+  it('is not looked up over the limit, regardless of earlier responses', async () => {
     const { o, session } = await newForgottenSession();
     for (let n = 0; n < 60; n++) await session.o.get('/secrets');
     await inCore(o, ({ strangers }) => strangers.clear());

@@ -54,7 +54,7 @@ describe('idempotency: stored refusals', () => {
     expect((await storedBytes(o)) - before).toBeLessThan(100_000);
   });
 
-  it('a replay of a refusal is marked as a replay, whatever its status', async () => {
+  it('a replay of a refusal is marked as a replay, regardless of its status', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'TAKEN' });
     const { id } = await newSecret(o);
@@ -241,7 +241,7 @@ describe('purge: expired data', () => {
     expect(await isBuried()).toBe(false);
   });
 
-  it('what is stored about a credential beside its row: with the row', async () => {
+  it('data about a credential outside its row: is deleted with the row', async () => {
     const o = await newOrg();
     const { id } = await newAgent(o, { ttlSeconds: 60 });
     await inCore(o, ({ meta }) => meta.set(`due:${id}:sec_1`, '1'));

@@ -26,7 +26,7 @@ const aliveIn = (o: Caller) =>
   inCore(o, (core) => core.rows.after('credential', '', 1000).filter((row) => !isBrief(row.kind) && isAlive(core, o.id, row)).length);
 
 describe('usage', () => {
-  it('an organisation shows what its tables hold, a deleted secret until it is purged', async () => {
+  it('an organisation shows the contents of its tables, a deleted secret until it is purged', async () => {
     const o = await newOrg();
     expect(await usageOf(o)).toEqual({ secrets: 0, sealed_bytes: 0, credentials: 1, members: 1 });
     const [one, two] = [await newSecret(o), await newSecret(o, { value: 'x'.repeat(1000) })];
@@ -103,7 +103,7 @@ describe('quota', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('every new version counts what is kept, with one read more, and corrects a wrong count', async () => {
+  it('every new version counts the kept versions, with one more read, and corrects a wrong count', async () => {
     const o = await newOrg();
     const { token } = await newProvider(o);
     const provide = (verb: string, secretName: string, fields: object) =>
@@ -173,7 +173,7 @@ describe('quota', () => {
     expect((await rowOf(o, id)).version).toBe(1000);
   });
 
-  it('a count is discarded when a database was adopted meanwhile', async () => {
+  it('a count is discarded if a database was adopted in the meantime', async () => {
     const o = await newOrg();
     const { id } = await newLongSecret(o);
     const tables = ['secrets', 'secret_versions'];

@@ -125,7 +125,7 @@ describe('grant', () => {
   });
 });
 
-describe('permission: nobody grants more than they hold', () => {
+describe('permission: no one can grant more than they hold', () => {
   it('in scopes, environments, names, addresses or time', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
@@ -185,7 +185,7 @@ describe('permission: nobody grants more than they hold', () => {
 });
 
 describe('grant: made by a session token or an agent', () => {
-  it('ends with it, and never later', async () => {
+  it('is revoked together with it, and never later', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const reads = readerOf(o, secret);
@@ -207,7 +207,7 @@ describe('grant: made by a session token or an agent', () => {
     expect(await reads(id)).toBe(403);
   });
 
-  it('ends with its ancestors', async () => {
+  it('is revoked together with its ancestors', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const { id } = await newMember(o, 'viewer');

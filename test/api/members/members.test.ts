@@ -71,7 +71,7 @@ describe('member: email', () => {
 });
 
 describe('enrolment', () => {
-  it('a new one replaces it; owners alone may create that', async () => {
+  it('a new one replaces it; only owners can create one for an owner', async () => {
     const o = await newOrg();
     const { id, enrolment_url } = await newMember(o);
     const { status, json } = await o.post(`/members/${id}/enrolments`);
@@ -253,7 +253,7 @@ describe('permission: rank', () => {
     expect((await update(peer, { role: 'viewer' })).code).toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('a key with members:write, and a session of the strongest key, may change a viewer alone', async () => {
+  it('a key with members:write, and a session of the strongest key, can change only a viewer', async () => {
     const { o, owner, admin } = await people();
     const before = await whole(o);
     for (const { o: by } of [
@@ -332,7 +332,7 @@ describe('member: removal', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('ends their browser sessions at once', async () => {
+  it('ends their browser sessions immediately', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'developer');
     const passkey = await addPasskey(o, id);
@@ -457,7 +457,7 @@ describe('permission: the explanation for a member', () => {
     { maxLength: 3 },
   );
 
-  it('agrees with the response to their calls, whatever their role and grants', async () => {
+  it('agrees with the responses to their requests, for any role and grants', async () => {
     const o = await newOrg();
     const owner = await ownerId(o);
     const secrets = new Map<string, string>();
@@ -574,7 +574,7 @@ describe('integrity: rows of members in the database', () => {
 });
 
 describe('allowed addresses: of members', () => {
-  it('apply to members alone', async () => {
+  it('apply only to members', async () => {
     const o = await newOrg();
     const owner = await ownerId(o);
     expect((await o.get('')).json.allowed_addresses).toBe(null);

@@ -94,7 +94,7 @@ describe('team', () => {
 });
 
 describe('permission: members of a team with grants', () => {
-  it('are added only by callers who hold what it gives, wherever and as long as it gives it', async () => {
+  it('are added only by callers who hold everything it gives, everywhere and for as long', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const soon = new Date(Date.now() + 3_600_000).toISOString();
@@ -137,7 +137,7 @@ describe('permission: members of a team with grants', () => {
     }
   });
 
-  it('are not added by a caller with a parent, whatever they hold', async () => {
+  it('are not added by a caller with a parent, regardless of its permissions', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const brief = new Date(Date.now() + 60_000).toISOString();

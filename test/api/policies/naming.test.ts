@@ -71,7 +71,7 @@ describe('naming policy', () => {
     expect((await create(o, 'A2')).status).toBe(201);
   });
 
-  it('applies to its environments, types and names alone', async () => {
+  it('applies only to its environments, types and names', async () => {
     const o = await newOrg();
     await upper(o, { applies_to: { environments: ['production'], types: ['password'], names: ['app-*'] } });
     for (const [name, fields] of [
@@ -138,7 +138,7 @@ describe('naming policy', () => {
     expect(await events(o)).toHaveLength(1);
   });
 
-  it('race: of a policy and a hundred creates at once, none is made after the policy answered', async () => {
+  it("race: of a policy and a hundred concurrent creates, none is created after the policy's response", async () => {
     const o = await newOrg();
     const made = Array.from({ length: 30 }, (_, n) => create(o, `n${n}`));
     const policy = upper(o);

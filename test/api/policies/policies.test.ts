@@ -165,7 +165,7 @@ describe('permission: policies', () => {
       expect(codeOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
-  it('a credential that is limited to environments or names cannot change what binds the whole organisation', async () => {
+  it('a credential limited to environments or names cannot change policies of the whole organisation', async () => {
     const o = await newOrg();
     const { id } = await newPolicy(o, 'naming', NAMING);
     const limited = [

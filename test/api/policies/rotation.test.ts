@@ -99,7 +99,7 @@ describe('rotation policy: due secrets', () => {
     expect(await due(o)).toHaveLength(1);
   });
 
-  it('a value of an earlier release is as old as its last change, or as its secret where that changed metadata', async () => {
+  it('a value of an earlier release is as old as its last change, or as its secret if that changed metadata', async () => {
     const o = await newOrg();
     const [plain, amended] = [await newSecret(o, { name: 'plain' }), await newSecret(o, { name: 'amended' })];
     at(5 * DAY);
@@ -161,7 +161,7 @@ describe('rotation policy: due secrets', () => {
     expect(await entries(o, 'secret.rotation_due')).toHaveLength(3);
   });
 
-  it('passes over what the policy does not apply to, and secrets that are deleted, expired or revoked', async () => {
+  it('skips secrets outside the policy, and secrets that are deleted, expired or revoked', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', { max_age_days: 1 }, { enabled: false });
     await newPolicy(o, 'rotation', { max_age_days: 1 }, { applies_to: { environments: ['production'], names: ['app/*'] } });
@@ -174,7 +174,7 @@ describe('rotation policy: due secrets', () => {
     expect(await due(o)).toEqual(['app/x']);
   });
 
-  it('is searched for by itself: within the hour once a policy is made, then each hour, and not where nothing has a rule', async () => {
+  it('is scheduled automatically: within the hour after a policy is created, then each hour, and not without rules', async () => {
     const o = await newOrg();
     const next = () => inCore(o, ({ storage }) => storage.sql.exec("select at from due where task = 'rotation'").toArray()[0]?.at ?? null);
     await search(o);
@@ -195,7 +195,7 @@ describe('rotation policy: due secrets', () => {
     expect(await next()).toBe(START + 2 * HOUR);
   });
 
-  it('a search that is cut off between its pages goes on there, and tells each secret once', async () => {
+  it('a search interrupted between pages continues there, and reports each secret once', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', { max_age_days: 1 });
     for (let part = 0; part < 6; part++) await Promise.all(Array.from({ length: 100 }, () => newSecret(o)));
@@ -227,7 +227,7 @@ describe('rotation policy: due secrets', () => {
     expect(await due(o)).toHaveLength(1);
   });
 
-  it('forgets what it remembers of secrets that are gone, and of all where no rule is left', async () => {
+  it('forgets secrets that are gone, and all of them once no rule is left', async () => {
     const o = await newOrg();
     const [gone] = [await newSecret(o), await newSecret(o)];
     const { id } = await newPolicy(o, 'rotation', { max_age_days: 1 });
@@ -259,7 +259,7 @@ describe('rotation policy: auto_rotate', () => {
     expect(codeOf(await o.patch(`/secrets/${plain.id}`, { auto_rotate: 1 }))).toEqual([400, 'VALIDATION_FAILED']);
   });
 
-  it('replaces the value of a secret that opted in and was generated here; the rest is told to be due', async () => {
+  it('replaces the value of a secret that opted in and was generated here; the rest is reported as due', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', AUTO, { applies_to: { environments: ['production'] } });
     const mine = await newSecret(o, { name: 'mine', ...opted });
@@ -316,7 +316,7 @@ describe('rotation policy: auto_rotate', () => {
     expect(await due(o)).toEqual([]);
   });
 
-  it('runs by the queue alone, from the schedule to the new value', async () => {
+  it('runs only through the queue, from the schedule to the new value', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, opted);
     at(31 * DAY);
@@ -386,7 +386,7 @@ describe('rotation policy: auto_rotate', () => {
     }
   });
 
-  it('a value comes too late for a secret that has changed since it was told: rotated, amended, opted out, deleted, or no longer due', async () => {
+  it('a value is too late for a secret that has changed since: rotated, amended, opted out, deleted, or no longer due', async () => {
     const changes: [string, (o: Caller, id: string, policy: string) => Promise<unknown>][] = [
       ['rotated', (o, id) => o.post(`/secrets/${id}/rotate`)],
       ['another type', (o, id) => o.patch(`/secrets/${id}`, { type: 'ssh_key' })],
@@ -420,7 +420,7 @@ describe('rotation policy: auto_rotate', () => {
     }
   });
 
-  it('a refused rotation is told once a period, with the reason, and in the audit log', async () => {
+  it('a refused rotation is reported once per period, with the reason, and in the audit log', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', AUTO);
     const { id, name } = await newSecret(o, opted);
@@ -453,7 +453,7 @@ describe('rotation policy: auto_rotate', () => {
     expect(await versionOf(o, id)).toBe(2);
   });
 
-  it('a secret that gets no new value for six hours is told once, and rotated all the same once the job runs', async () => {
+  it('a secret without a new value for six hours is reported once, and still rotated once the job runs', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', AUTO);
     const { id } = await newSecret(o, opted);

@@ -4,8 +4,8 @@ import { send, useWorld } from '../../support/world';
 
 useWorld();
 
-describe('console: what is served', () => {
-  it('is one page at every address below /console, which cannot be framed and runs its own files alone', async () => {
+describe('console: files and headers', () => {
+  it('is one page at every address below /console, which cannot be framed and runs only its own files', async () => {
     for (const path of ['/console', '/console/', '/console/secrets/sec_1?tab=history', '/console/%00/../x']) {
       const page = await send('GET', path);
       expect([path, page.status, page.headers.get('content-type')]).toEqual([path, 200, 'text/html; charset=utf-8']);
@@ -18,7 +18,7 @@ describe('console: what is served', () => {
     }
   });
 
-  it('has files that may be kept for ever, and no others', async () => {
+  it('has files that may be cached for ever, and no others', async () => {
     const { text } = await send('GET', '/console');
     const names = [...text.matchAll(/\/console\/assets\/([\w.-]+)/g)].map(([, name]) => name as string);
     expect(names.length).toBeGreaterThan(1);

@@ -129,7 +129,7 @@ describe('authentication: a 401 says what is wrong with the header', () => {
   it('no Authorization header, or one without a bearer token', async () => {
     expect(refused(await get(null))).toContain('header is missing');
     for (const header of ['Basic YTpi', 'Bearer', 'Bearer two words', 'svc_live_abc', `Bearer ${'x'.repeat(1025)}`])
-      expect(refused(await get(header)), header).toContain('does not hold a bearer token');
+      expect(refused(await get(header)), header).toContain('does not contain a bearer token');
   });
 
   it('a mistyped, forged or forgotten token: the same message, which does not tell whether it ever existed', async () => {
@@ -152,9 +152,9 @@ describe('authentication: a 401 says what is wrong with the header', () => {
     expect([...said]).toEqual([expect.stringContaining('not a valid token of this deployment')]);
   });
 
-  it('the bootstrap token where it is not accepted: no hint whether a guess is right', async () => {
+  it('the bootstrap token where it is not accepted: no hint whether a guess is correct', async () => {
     const right = refused(await get(`Bearer ${BOOTSTRAP}`));
-    expect(right).toContain('bootstrap token is not accepted for this call');
+    expect(right).toContain('bootstrap token is not accepted for this request');
     expect(refused(await get(`Bearer ${BOOTSTRAP.slice(0, -1)}x`))).toBe(right);
     expect(refused(await get(`Bearer ${BOOTSTRAP.slice(0, -1)}x`, '/api/v1/orgs'))).toContain('neither the bootstrap token nor');
   });
@@ -182,7 +182,7 @@ describe('permission: a 403 has a subject', () => {
   it('the credential without the scope or the reach; names from a body appear only if they are well-formed', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['secrets:write'], environments: ['staging'], secrets: ['app/*'] });
-    expect(message(await key.o.get('/audit-log'))).toBe('This credential does not hold the scope audit:read, which this call needs.');
+    expect(message(await key.o.get('/audit-log'))).toBe('This credential does not hold the scope audit:read, which this request needs.');
     const create = (environment: string, name: string) => key.o.post('/secrets', { name, type: 'generic', value: 'v', environment });
     expect(message(await create('production', 'app/a'))).toBe('This credential may not access the environment production.');
     expect(message(await create('staging', 'web'))).toBe('This credential may not access a secret with the name web.');
@@ -250,7 +250,7 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     expect(message(other).replace('production', '…')).toBe(message(none).replace('nowhere', '…'));
   });
 
-  it('audit log: the entry holds the requested name alone', async () => {
+  it('audit log: the entry contains only the requested name', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', environment: 'staging' });
     await missing(read(o, 'A'));

@@ -81,8 +81,7 @@ describe('OpenAPI: the document', () => {
     expect(operations().length).toBe(routes.length);
     for (const route of routes) {
       const operation = document.paths[route.path]?.[route.method];
-      expect(operation, `${route.method} ${route.path}`).toBeDefined();
-      if (!operation) continue;
+      if (!operation) throw new Error(`${route.method} ${route.path} is not in the document`);
       expect(operation.summary).toBe(route.summary);
       expect(operation.tags).toEqual([route.tag]);
       expect(operation.description).toContain(accessOf(route));
@@ -111,8 +110,10 @@ describe('OpenAPI: the document', () => {
           const examples = media.examples
             ? Object.values(media.examples).map((each) => (follow(each.$ref) as { value: unknown }).value)
             : [media.example];
+          expect(examples.length, `${method} ${path} ${status} ${type}`).toBeGreaterThan(0);
           for (const example of examples) {
-            expect(example, `${method} ${path} ${status} ${type}`).toBeDefined();
+            // A JSON object or list, or the text of another type.
+            expect(typeof example, `${method} ${path} ${status} ${type}`).toBe(/[/+]json$/.test(type) ? 'object' : 'string');
             expect(faults(example, media.schema), `${method} ${path} ${status} ${type}`).toEqual([]);
           }
         }
@@ -138,7 +139,7 @@ describe('OpenAPI: the document', () => {
 
     const spelled = JSON.stringify(document);
     const refs = new Set([...spelled.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref as string));
-    for (const ref of refs) expect(follow(ref), ref).toBeDefined();
+    for (const ref of refs) expect(follow(ref), ref).toEqual(expect.any(Object));
     for (const kind of ['schemas', 'parameters', 'headers', 'examples'] as const) {
       for (const name of Object.keys(document.components[kind]))
         expect(refs, `${kind} ${name} is used`).toContain(`#/components/${kind}/${name}`);
@@ -177,7 +178,7 @@ describe('documentation: the pages', () => {
     return text;
   };
 
-  it('the reference loads files of this deployment alone, and has links without JavaScript', async () => {
+  it('the reference loads only files of this deployment, and has links without JavaScript', async () => {
     const response = await fetch('/docs');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');

@@ -56,7 +56,7 @@ describe('validation: the shape of a body', () => {
       expect(shapeOf(JSON.parse(body))).toEqual({ path, message: 'is not allowed as a field name' });
   });
 
-  it('takes a bounded number of steps, whatever was sent', () => {
+  it('takes a bounded number of steps, regardless of the request', () => {
     // Each value that is looked at is read once from its object.
     let reads = 0;
     const counted = (value: unknown): unknown =>

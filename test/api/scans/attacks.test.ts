@@ -88,7 +88,7 @@ describe('cost', () => {
     return { status, gate: faults.gate, d1: faults.d1 };
   };
 
-  it('a scan: two gate calls and no D1; a third where a stored value is found', async () => {
+  it('a scan: two gate calls and no D1; a third if a stored value is found', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: VALUE });
     expect(await gateCalls(() => o.post('/scans', { text: TEXT }))).toEqual({ status: 201, gate: 2, d1: 0 });

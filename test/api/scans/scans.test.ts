@@ -3,13 +3,15 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import { describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
+import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newLink, view } from '../../support/shares';
+import { newTerminal, signInTerminal } from '../../support/terminal';
 import { DAY } from '../../support/time';
 import sarifSchema from '../../support/vectors/sarif-2.1.0.json';
-import { type Caller, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
+import { type Caller, callerOf, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
 
@@ -78,7 +80,7 @@ describe('POST /scans', () => {
     expect((await scan(o, '')).findings).toEqual([]);
   });
 
-  it('stored value: is found wherever it stands, by the secret that has it', async () => {
+  it('stored value: is found anywhere in the text, with the secret that has it', async () => {
     const o = await newOrg();
     const value = 'correct horse battery';
     const { id } = await newSecret(o, { name: 'A', value });
@@ -145,7 +147,7 @@ describe('POST /scans', () => {
 });
 
 describe('tokens of this service', () => {
-  it('own token: says whether it is live, and which credential it is to whoever may read tokens', async () => {
+  it('own token: says whether it is live, and names the credential to callers who may read tokens', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['secrets:read'] });
     const dead = await newKey(o);
@@ -240,6 +242,60 @@ describe('tokens of this service', () => {
     expect((await scan(o, `join: ${enrolment_url}`)).findings).toMatchObject([{ rule: 'svc-token', live: true }]);
     faults.clock = Date.now() + 60 * DAY;
     expect((await scan(o, enrolment_url)).findings).toMatchObject([{ rule: 'svc-token', live: false }]);
+  });
+});
+
+describe('tokens of terminals', () => {
+  const signedIn = async () => {
+    const { o, browser } = await newSignedIn();
+    return { o, browser, terminal: await signInTerminal(browser) };
+  };
+
+  it('refresh token: is live until it has been used, and its member alone can end the session', async () => {
+    const { o, browser, terminal } = await signedIn();
+    const used = terminal.refreshToken;
+    await terminal.refresh();
+    const text = `old ${used}\nnew="${terminal.refreshToken}"\n${terminal.refreshToken.replace(/\.\d+\./, '.9.')}`;
+    const { findings } = await scan(o, text);
+    const [id] = /ses_\w{22}/.exec(used) ?? [];
+    const place = { rule: 'svc-token', path: null, preview: `svcr…(${used.length})`, credential_id: id };
+    expect(findings).toEqual([
+      { ...place, line: 1, column: 5, live: false },
+      { ...place, line: 2, column: 6, live: true },
+    ]);
+    expect((await scan(await newOrg(), text)).findings.map((found) => 'live' in found)).toEqual([false, false]);
+    const byKey = await scan(o, { text, revoke_live: true });
+    expect(byKey.findings.map(({ live, revoked }) => [live, revoked])).toEqual([
+      [false, undefined],
+      [true, false],
+    ]);
+    expect((await terminal.whoami()).status).toBe(200);
+    const byMember = await scan(callerOf(o.id, browser.token), { text, revoke_live: true });
+    expect(byMember.findings.map(({ live, revoked }) => [live, revoked])).toEqual([
+      [false, undefined],
+      [true, true],
+    ]);
+    expect((await terminal.whoami()).status).toBe(401);
+    expect(codeOf(await terminal.refresh())).toEqual([401, 'TOKEN_REVOKED']);
+    expect((await scan(o, text)).findings.map(({ live }) => live)).toEqual([false, false]);
+  });
+
+  it('refresh token: one that its own terminal finds is the caller’s', async () => {
+    const { terminal } = await signedIn();
+    const { findings } = await scan(terminal.o, { text: terminal.refreshToken, revoke_live: true });
+    expect(findings).toMatchObject([{ live: true, is_caller: true, revoked: true }]);
+    expect((await terminal.whoami()).status).toBe(401);
+  });
+
+  it('device code: is found and is nobody’s, and one without its tag is none', async () => {
+    const terminal = newTerminal();
+    await terminal.start();
+    const { device_code } = terminal.codes;
+    const text = `${device_code} ${device_code.replace(/.{4}$/, 'AAAA')} svcref_org_${'0'.repeat(22)}.ses_${'0'.repeat(22)}.1.${'A'.repeat(43)}`;
+    const { findings } = await scan(await newOrg(), { text, revoke_live: true });
+    expect(findings.filter(({ rule }) => rule === 'svc-token')).toEqual([
+      { rule: 'svc-token', path: null, line: 1, column: 1, preview: `svcd…(${device_code.length})` },
+    ]);
   });
 });
 
@@ -341,11 +397,44 @@ describe('SARIF', () => {
     expect(run.results).toMatchObject([
       {
         ...{ ruleId: 'aws-access-key-id', ruleIndex: 0, level: 'error' },
-        locations: [{ physicalLocation: { artifactLocation: { uri: 'dir%20a/b.txt' }, region: { startLine: 1, startColumn: 1 } } }],
+        locations: [
+          {
+            physicalLocation: {
+              artifactLocation: { uri: 'dir%20a/b.txt' },
+              region: { startLine: 1, startColumn: 1, endLine: 1, endColumn: 21 },
+            },
+          },
+        ],
       },
       { ruleId: 'stored-secret', properties: { secret_id: id, preview: '…(19)' } },
     ]);
     expect(answer.text).not.toContain(AWS);
     expect(answer.text).not.toContain('a-value-that-leaked');
+  });
+
+  it('format=sarif: a fingerprint stays when lines before it change, differs for each finding, and is not made of the value', async () => {
+    const o = await newOrg();
+    const other = ['AKIA', 'Y3M2XTF6BQ4LZWNF'].join('');
+    const marks = async (content: string, path = 'a.txt') => {
+      const { json } = await o.post('/scans?format=sarif', { files: [{ path, content }] });
+      return json.runs[0].results.map(
+        (result: { partialFingerprints: Record<string, string> }) => result.partialFingerprints['svcFinding/v1'],
+      );
+    };
+    const first = await marks(`${AWS}\n${AWS}\n`);
+    expect(new Set(first).size).toBe(2);
+    expect(await marks(`\n\nmore\n  ${AWS} ${AWS}`)).toEqual(first);
+    expect(await marks(`${other}\n${other}\n`)).toEqual(first);
+    expect(await marks(AWS, 'b.txt')).not.toEqual(first.slice(0, 1));
+  });
+
+  it('format=sarif: it has what GitHub code scanning requires, and says what was left out', async () => {
+    const o = await newOrg();
+    const { json } = await o.post('/scans?format=sarif', { text: AWS });
+    const [rule] = json.runs[0].tool.driver.rules;
+    for (const field of ['shortDescription', 'fullDescription', 'help']) expect(rule[field].text).toMatch(/^[A-Z].+/);
+    expect(json.runs[0].invocations[0].toolExecutionNotifications).toEqual([]);
+    const cut = await o.post('/scans?format=sarif', { text: `${AWS}\n`.repeat(1001) });
+    expect([cut.json.runs[0].invocations[0].toolExecutionNotifications.length, problemsOf(cut.json)]).toEqual([1, []]);
   });
 });

@@ -16,7 +16,7 @@ const put = async (o: Caller, name: string, environment = 'production') =>
 const namesOf = (data: { name: string }[]) => data.map(({ name }) => name);
 
 describe('list secrets: sort=name', () => {
-  it('lists an environment in the order of names, page by page, whatever is created or deleted meanwhile', async () => {
+  it('lists an environment in name order, page by page, regardless of concurrent creates and deletes', async () => {
     const o = await newOrg();
     const ids = new Map<string, string>();
     for (const name of ['b', 'd', 'a', 'c/1', 'e']) ids.set(name, await put(o, name));
@@ -51,7 +51,7 @@ describe('list secrets: sort=name', () => {
 });
 
 describe('list secrets: id', () => {
-  it('answers one secret without its value, a deleted one too, and is no read of it', async () => {
+  it('returns one secret without its value, even a deleted one, and does not count as a read', async () => {
     const o = await newOrg();
     const id = await put(o, 'a');
     await put(o, 'b');
@@ -62,7 +62,7 @@ describe('list secrets: id', () => {
     expect((await o.get(`/secrets?id=${id}`)).json.data).toMatchObject([{ id, status: 'deleted' }]);
   });
 
-  it('answers nothing about what the caller does not reach, of its own organisation or another', async () => {
+  it("returns nothing out of the caller's reach, in its own organisation or another", async () => {
     const [o, other] = [await newOrg(), await newOrg()];
     const id = await put(o, 'db');
     const limited = await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*'] });
@@ -89,7 +89,7 @@ describe('list secrets: delimiter', () => {
       expect((await o.get(refused)).status, refused).toBe(400);
   });
 
-  it('pages folders and secrets together, whatever is created or deleted meanwhile', async () => {
+  it('pages folders and secrets together, regardless of concurrent creates and deletes', async () => {
     const o = await newOrg();
     for (const name of ['a/1', 'b/1', 'c/1', 'x', 'y']) await put(o, name);
     const first = (await o.get(at('&limit=2'))).json;
@@ -104,7 +104,7 @@ describe('list secrets: delimiter', () => {
       expect((await o.get(`/secrets?environment=production${other}&cursor=${first.next_cursor}`)).status).toBe(400);
   });
 
-  it('shows a folder for a secret that matches alone, and not for a deleted one', async () => {
+  it('shows a folder only for a matching secret, and not for a deleted one', async () => {
     const o = await newOrg();
     await put(o, 'keys/1');
     await o.post('/secrets', { name: 'words/1', type: 'password', value: 'x', tags: { team: 'core' }, environment: 'production' });

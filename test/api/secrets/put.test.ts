@@ -45,7 +45,7 @@ describe('PUT by name', () => {
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"v2"']);
   });
 
-  it('concurrency: twenty at once make one secret, with consecutive versions and none lost', async () => {
+  it('concurrency: twenty concurrent requests create one secret, with consecutive versions and none lost', async () => {
     const o = await newOrg();
     faults.delay = 10;
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => o.call('PUT', '/secrets/by-name/HOT', { value: `value ${n}` })));

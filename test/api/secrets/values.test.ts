@@ -74,7 +74,7 @@ describe('bulk read: all values of an environment', () => {
     expect([A, Z]).toEqual(['9', '9']);
   });
 
-  it('audit log: the entry of each page says what was withheld, also if the set changed between two pages', async () => {
+  it('audit log: the entry of each page says what was withheld, even if the set changed between two pages', async () => {
     const { o } = await newOffice();
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
     const held = (await o.post('/secrets', { name: 'HELD', type: 'generic', value: '0' })).json.id;

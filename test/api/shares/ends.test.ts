@@ -145,7 +145,7 @@ describe('share link: every end gives the same response', () => {
   });
 });
 
-it('share link: what a member made ends with the member, and with the browser session that is contained', async () => {
+it('share link: links of a member are revoked with the member, and with a contained browser session', async () => {
   const { o } = await newSignedIn();
   const dev = await signIn(o, 'admin');
   const { id } = await newSecret(o);
@@ -219,7 +219,7 @@ it('attack: a forged key asks no gate', async () => {
 });
 
 describe('passphrase', () => {
-  it('a wrong one uses up no view, none is no attempt, and the right one shows the value', async () => {
+  it('a wrong one uses up no view, a missing one is not an attempt, and the correct one shows the value', async () => {
     const o = await newOrg();
     const secret = await newSecret(o, { value: 'behind it' });
     const link = await newLink(o, secret.id, { passphrase: 'e\u0301t\u00e9', max_views: 1 });
@@ -258,7 +258,7 @@ it('rate limit: refused views are limited by address, and a right one is not hel
   expect((await view(link, undefined, ip)).status).toBe(200);
 });
 
-it('rate limit: one key is asked about 200 times a minute at most, whatever id it comes with', async () => {
+it('rate limit: one key allows at most about 200 lookups a minute, across ids', async () => {
   const o = await newOrg();
   const link = await newLink(o, (await newSecret(o)).id, { max_views: 1 });
   await view(link);

@@ -30,7 +30,7 @@ describe('share by grant', () => {
     expect((await viewer.o.get(`/secrets/${secret.id}`)).status).toBe(403);
   });
 
-  it('gives no more than its maker holds, and ends with a session token that made it', async () => {
+  it('gives no more than its creator holds, and is revoked with the session token that created it', async () => {
     const o: Caller = await newOrg();
     const secret = await newSecret(o);
     const { id } = await newMember(o, 'viewer');
@@ -48,7 +48,7 @@ describe('share by grant', () => {
     expect((await o.get(`/grants/${made.json.id}`)).status).toBe(404);
   });
 
-  it('names what exists: a member, a team; nothing else', async () => {
+  it('requires an existing member or team; nothing else', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     expect((await o.post(`/secrets/${id}/share`, grant('team', await newTeam(o)))).status).toBe(201);
@@ -73,7 +73,7 @@ describe('share by grant, with an agent', () => {
     return { o, agent, inside, secret, other, share };
   }
 
-  it('gives it this secret beside its own, until it is revoked', async () => {
+  it('gives it this secret in addition to its own, until it is revoked', async () => {
     const { o, agent, inside, secret, other, share } = await newWorld();
     const reads = async () => Promise.all([inside, secret, other].map(async ({ id }) => (await agent.o.get(`/secrets/${id}`)).status));
     expect(await reads()).toEqual([200, 403, 403]);
@@ -95,7 +95,7 @@ describe('share by grant, with an agent', () => {
     expect(await reads()).toEqual([200, 403, 403]);
   });
 
-  it('ends with the agent, with its maker, and by time', async () => {
+  it('ends with the agent, with its creator, and by expiry', async () => {
     const { o, agent, secret, share } = await newWorld();
     const session = await newSession(o);
     expect((await share(session.o, agent.id)).status).toBe(201);
@@ -132,7 +132,7 @@ describe('share by grant, with an agent', () => {
     expect((await agent.o.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 60, max_views: 1 })).status).toBe(403);
   });
 
-  it('names an agent of this organisation, by this call alone', async () => {
+  it('to an agent of this organisation, only through this route', async () => {
     const { o, agent, share } = await newWorld();
     const theirs = await newAgent(await newOrg());
     for (const id of [theirs.id, o.keyId, 'agt_none']) expect(codeOf(await share(o, id)), id).toEqual([404, 'NOT_FOUND']);
@@ -172,7 +172,7 @@ describe('list of shares', () => {
     expect((await stranger.o.del(`/secrets/${secret.id}/shares/${links[0]?.id}`)).status).toBe(403);
   });
 
-  it('tenancy: a share is revoked by its own secret and its own organisation alone', async () => {
+  it('tenancy: a share can be revoked only through its own secret and organisation', async () => {
     const [o, theirs] = [await newOrg(), await newOrg()];
     const [secret, other] = [await newSecret(o), await newSecret(o)];
     const link = await newLink(o, secret.id);
@@ -235,7 +235,7 @@ describe('records', () => {
     expect(JSON.stringify(readers)).toContain(link.id);
   });
 
-  it('event: SECRET_SHARED says who got what, and neither address nor value', async () => {
+  it('event: SECRET_SHARED says who got what, but neither URL nor value', async () => {
     const o = await newOrg();
     const secret = await newSecret(o, { name: 'app/db' });
     const link = await newLink(o, secret.id);
@@ -250,7 +250,7 @@ describe('records', () => {
     expect(JSON.stringify(events)).not.toMatch(/svcshare_|http/);
   });
 
-  it('containment: the report names what was shared, and counts it and its views as read', async () => {
+  it('containment: the report names shares, and counts them and their views as reads', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const [secret, untouched] = [await newSecret(o, { name: 'a' }), await newSecret(o, { name: 'b' })];

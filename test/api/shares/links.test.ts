@@ -58,7 +58,7 @@ it('share link: shows the version that was shared, under the present name', asyn
   expect((await newLink(o, secret.id).then(view)).json.value).toBe('second');
 });
 
-it('share link: POST with an Idempotency-Key makes one link, and shows its address to who made it alone', async () => {
+it('share link: POST with an Idempotency-Key creates one link, and shows its URL only to its creator', async () => {
   const o = await newOrg();
   const secret = await newSecret(o);
   const body = { kind: 'link', expires_in: 60, max_views: 1 };

@@ -78,7 +78,7 @@ describe('reauthentication', () => {
     expect((await as.get(`/members/${o.owner}/passkeys`)).status).toBe(200);
   });
 
-  it('lasts five minutes from sign-in, enrolment and confirmation, for that session alone', async () => {
+  it('lasts five minutes from sign-in, enrolment and confirmation, only for that session', async () => {
     const { o, browser } = await newSignedIn();
     const rename = async (as: Browser) => (await as.o.patch(`/members/${o.owner}/passkeys/${own}`, { name: 'x' })).status;
     const [own] = await passkeysOf(o, o.owner);
@@ -224,7 +224,7 @@ describe('reauthentication: a stolen refresh cookie', () => {
 });
 
 describe('reauthentication: confirm', () => {
-  it('offers the passkeys of the member, with user verification, to a browser session of the member alone', async () => {
+  it('offers the passkeys of the member, with user verification, only to a browser session of the member', async () => {
     const { o, browser } = await newSignedIn();
     const options = await browser.confirmOptions();
     expect(options).toMatchObject({
@@ -241,7 +241,7 @@ describe('reauthentication: confirm', () => {
     expect(codeOf(await send('POST', '/api/v1/auth/confirm/options', { body: {} }))).toEqual([401, 'UNAUTHENTICATED']);
   });
 
-  it('is refused with the body of a refused login, whatever is wrong, and leaves an audit entry', async () => {
+  it('is refused with the body of a refused login for every reason, and leaves an audit entry', async () => {
     const { o, browser } = await newSignedIn();
     const twin = await another(browser);
     const { proof } = await keyring().deployment();

@@ -78,7 +78,7 @@ describe('JWT: signature', () => {
     expect(codeOf(await send('GET', `/api/v1/orgs/${stranger.o.id}/secrets`, { token: browser.token }))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('claims name the session alone: its gate knows permissions and end', async () => {
+  it('claims name only the session: its gate knows permissions and expiry', async () => {
     const { browser } = await newSignedIn();
     expect(Object.keys(decodeJwt(browser.token)).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'org', 'sid', 'sub']);
     expect(codeOf(await send('POST', '/api/v1/orgs', { token: browser.token, body: {} }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);

@@ -154,7 +154,7 @@ describe('enrolment', () => {
 });
 
 describe('login', () => {
-  it('options name nobody, and have one form for all', async () => {
+  it('options name no member, and have one form for all', async () => {
     const browser = newBrowser(await passkey());
     const [a, b] = [await browser.options(), await browser.options()];
     expect({ ...a, challenge: '' }).toEqual({ ...b, challenge: '' });
@@ -162,7 +162,7 @@ describe('login', () => {
     expect(a.challenge).not.toBe(b.challenge);
   });
 
-  it('is refused with one body, whatever is wrong, without a call of the gate', async () => {
+  it('is refused with one body for every reason, without a gate call', async () => {
     const { o, browser } = await newSignedIn();
     const stranger = await newSignedIn();
     const handle = fromBase64Url(browser.passkey.handle) as Uint8Array;
@@ -217,7 +217,7 @@ describe('login', () => {
     expect((await newBrowser(browser.passkey).auth('/login', { response })).status).toBe(401);
   });
 
-  it('checks a counter: one that stays or goes back is refused', async () => {
+  it('checks a counter: one that does not grow is refused', async () => {
     const { browser } = await newSignedIn({ counts: true });
     expect((await browser.login()).status).toBe(200);
     expect((await browser.login({ counter: 10 })).status).toBe(200);
@@ -248,7 +248,7 @@ describe('login', () => {
     expect(codeOf(await browser.whoami())).toEqual([403, 'ADDRESS_NOT_ALLOWED']);
   });
 
-  it('validation: accepts the shape of the contract alone', async () => {
+  it('validation: accepts only the shape of the contract', async () => {
     const { browser } = await newSignedIn();
     const response = await browser.passkey.get(await browser.options());
     for (const body of [{}, { response: 1 }, { response: { ...response, type: 'password' } }, { response, org_id: 'x' }])
@@ -399,7 +399,7 @@ describe('session', () => {
     expect(codeOf(await idle.refresh())).toEqual([401, 'TOKEN_EXPIRED']);
   });
 
-  it('sign-out ends it at once, by the cookie alone; a repeat gives the same response', async () => {
+  it('sign-out ends it immediately, only by the cookie; a repeat gives the same response', async () => {
     const { browser } = await newSignedIn();
     const other = await another(browser);
     const { cookie, token } = browser;
@@ -536,7 +536,7 @@ describe('passkey', () => {
     expect(codeOf(await ben.o.post(path, { response }))).toEqual([409, 'CONFLICT']);
   });
 
-  it('permission: members alone add their own, for options that were given to them', async () => {
+  it('permission: only members add their own, with options issued to them', async () => {
     const { o, browser } = await newSignedIn();
     const { id, url } = await invite(o, 'admin');
     const ben = newBrowser(await passkey());
@@ -584,7 +584,7 @@ describe('passkey', () => {
 
 describe('sign-in pages', () => {
   it.each(['/enrol', '/sign-in', '/approvals', '/device'])(
-    '%s runs the scripts of this deployment alone, and cannot be framed',
+    '%s runs only scripts of this deployment, and cannot be framed',
     async (path) => {
       const { status, text, headers } = await send('GET', path);
       expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);

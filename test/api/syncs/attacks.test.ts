@@ -68,7 +68,7 @@ it('sync: a connection that leads to a private address by now is not called', as
   expect(short(await statusOf(o, syncId))).toEqual(['ALPHA failed NOT_ATTEMPTED']);
 });
 
-it('sync: a lease is held by one consumer, and steps that were handed out are known to whoever comes after', async () => {
+it('sync: a lease is held by one consumer, and the next consumer knows which steps were handed out', async () => {
   const o = await newOrg();
   await inGate(o, (_gate, { storage }) => {
     const syncs = createSyncs(storage.sql);

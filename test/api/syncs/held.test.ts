@@ -38,7 +38,7 @@ describe('sync: approval policies', () => {
     expect(short(await synced(o, { names: ['FREE'] }))).toEqual(['FREE unchanged']);
   });
 
-  it('sync: a policy that comes between asking and sending holds what it covers', async () => {
+  it('sync: a policy created between request and sending holds its secrets', async () => {
     const { o } = await newOffice();
     for (const name of ['FREE', 'HELD']) await newSecret(o, { name, value: name });
     const { json } = await o.post('/integrations/sync', body);
@@ -48,7 +48,7 @@ describe('sync: approval policies', () => {
     expect(targets.heroku).toEqual({ FREE: 'FREE' });
   });
 
-  it('sync: a dry run is never held, and tells nothing about what is', async () => {
+  it('sync: a dry run is never held, and reveals nothing about held secrets', async () => {
     const { o } = await newOffice();
     await newSecret(o, { name: 'HELD', value: 'guess me' });
     await newApprovalPolicy(o, ['secret.read']);
@@ -59,7 +59,7 @@ describe('sync: approval policies', () => {
     }
   });
 
-  it('sync: what is automatic waits for nobody, and does not send what is held', async () => {
+  it('sync: automatic syncs do not wait for approval, and do not send held secrets', async () => {
     const { o } = await newOffice();
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
     await o.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'app', config: herokuConfig, auto: true });
@@ -73,7 +73,7 @@ describe('sync: approval policies', () => {
 describe('sync: audit', () => {
   const entries = async (o: Caller) => (await o.get('/audit-log?limit=100')).json.data as Record<string, unknown>[];
 
-  it('sync: asking and sending have an entry each, by whoever asked, without a value or a credential', async () => {
+  it('sync: request and sending have an entry each, attributed to the requester, without a value or a credential', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'ALPHA', value: 'the-value-of-alpha' });
     const key = await newKey(o, { scopes: ['integrations:sync', 'secrets:read'] });
@@ -113,8 +113,8 @@ describe('sync: audit', () => {
   });
 });
 
-describe('sync: what leaks', () => {
-  it('sync: no value and no credential is in D1, on the queue, in events, or in what is answered', async () => {
+describe('sync: secrecy', () => {
+  it('sync: no value and no credential is in D1, on the queue, in events, or in responses', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'ALPHA', value: 'a-value-that-is-looked-for' });
     targets.before = ({ method }) =>

@@ -78,7 +78,7 @@ it('sync: no config leads to an address that is not public, and nothing is calle
   expect((await o.get('/integrations/syncs')).json.data).toEqual([]);
 });
 
-it('sync: port 6443 is allowed for an API server of Kubernetes alone', async () => {
+it('sync: port 6443 is allowed only for a Kubernetes API server', async () => {
   const targets: Targets = useTargets();
   const o = await newOrg();
   const asked = async (url: string) => {

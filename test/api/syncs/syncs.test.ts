@@ -45,7 +45,7 @@ const eventsOf = async (o: Caller) =>
     }),
   );
 
-describe('sync: what is written', () => {
+describe('sync: writes', () => {
   it('sync: the secrets of an environment are written, and a repeat writes nothing', async () => {
     const { o } = await filled();
     const asked = await o.post('/integrations/sync', body);
@@ -82,7 +82,7 @@ describe('sync: what is written', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('sync: name by name, what is masked there is compared by the digest of what was written', async () => {
+  it('sync: name by name, masked values are compared by the digest of the last write', async () => {
     const { o, secrets } = await filled();
     await synced(o, circle);
     expect(short(await synced(o, circle))).toEqual(['ALPHA unchanged', 'BETA unchanged']);
@@ -92,7 +92,7 @@ describe('sync: what is written', () => {
     expect(targets.writes()).toHaveLength(3);
   });
 
-  it('sync: prune deletes what this service wrote from this environment, and nothing else', async () => {
+  it('sync: prune deletes names written by this service from this environment, and nothing else', async () => {
     const { o, secrets } = await filled();
     targets.heroku = { FOREIGN: 'theirs' };
     await synced(o);
@@ -107,7 +107,7 @@ describe('sync: what is written', () => {
     expect(targets.heroku).toEqual({ FOREIGN: 'theirs', ALPHA: 'value of ALPHA' });
   });
 
-  it('sync: prune stays within names, and within what was written to this very target', async () => {
+  it('sync: prune stays within names, and within earlier writes to exactly this target', async () => {
     const { o, secrets } = await filled('ALPHA', 'BETA', 'GAMMA');
     await synced(o);
     for (const name of ['BETA', 'GAMMA']) await o.del(`/secrets/${secrets.get(name)?.id}`);
@@ -129,7 +129,7 @@ describe('sync: what is written', () => {
     expect(sync.status).toBe('completed');
   });
 
-  it('sync: a name that the target does not take fails alone, and two that become one fail both', async () => {
+  it('sync: a name that the target does not accept fails on its own, and two that map to one name both fail', async () => {
     const { o } = await filled('GOOD', '__BAD', 'a-b', 'a.b', '1X');
     const sync = await synced(o);
     expect(short(sync)).toEqual([
@@ -145,7 +145,7 @@ describe('sync: what is written', () => {
 });
 
 describe('sync: dry runs', () => {
-  it('sync: a dry run says what would happen, and leaves no trace', async () => {
+  it('sync: a dry run reports what would happen, and leaves no trace', async () => {
     const { o, secrets } = await filled();
     const dry = await o.post('/integrations/sync', { ...body, dryRun: true });
     expect(dry.status).toBe(200);
@@ -220,7 +220,7 @@ describe('sync: who may', () => {
     expect(sync.status).toBe('partial');
   });
 
-  it('sync: whatever is asked wrongly is refused, and nothing is stored', async () => {
+  it('sync: every invalid request is refused, and nothing is stored', async () => {
     const { o } = await filled();
     for (const wrong of [
       {},
@@ -289,7 +289,7 @@ describe('sync: order, repeats and cancelling', () => {
     expect(codeOf(await o.post('/integrations/syncs/syn_01M9xQeKcX3vTz6nWJfQ4b/cancel'))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('sync: one that is cancelled in the middle finishes what it has begun', async () => {
+  it('sync: one that is cancelled midway finishes the names it has begun', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `NAME_${String(i).padStart(2, '0')}`);
     const { o } = await filled(...names);
     const { syncId } = (await o.post('/integrations/sync', { ...circle, environmentId: 'production' })).json;

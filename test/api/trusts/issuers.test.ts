@@ -65,7 +65,7 @@ describe('workload identity: keys of the issuer', () => {
     expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
     const unknown = Array.from({ length: 12 }, async (_, n) => exchange(o, trust, await issuer.sign({}, { kid: `unknown-${n}` })));
     for (const answer of await Promise.all(unknown)) expect(codeOf(answer)).toEqual(UNAUTHENTICATED);
-    expect(await reason()).toBe('no key of the issuer fits the token');
+    expect(await reason()).toBe('no key of the issuer matches the token');
     expect(asked.length).toBe(2);
     const now = Date.now();
     const at = (kid: string, ms: number) => kidsAt(issuer.url, kid, now + ms);
@@ -95,7 +95,7 @@ describe('workload identity: keys of the issuer', () => {
     expect(asked.length).toBe(4);
   });
 
-  it('that are known serve for a day while the issuer does not answer; what it no longer publishes is refused once it does', async () => {
+  it('that are cached are used for a day while the issuer does not respond; a key that is no longer published is refused once it does', async () => {
     const { issuer, stand, asked } = await publishing();
     const now = Date.now();
     expect(await kidsAt(issuer.url, issuer.kid, now)).toBe(issuer.kid);
@@ -149,25 +149,25 @@ describe('workload identity: a hostile issuer', () => {
     'names another issuer': [
       () => (url) =>
         discovery(url) ? Response.json({ issuer: 'https://evil.example.com', jwks_uri: 'https://evil.example.com/jwks' }) : undefined,
-      'it names another issuer',
+      'it names a different issuer',
     ],
     'names itself with a slash': [
       ({ issuer }) =>
         (url) =>
           discovery(url) ? Response.json({ issuer: `${issuer.url}/`, jwks_uri: `${issuer.url}/jwks` }) : undefined,
-      'it names another issuer',
+      'it names a different issuer',
     ],
     'names no address of its keys': [
       ({ issuer }) =>
         (url) =>
           discovery(url) ? Response.json({ issuer: issuer.url }) : undefined,
-      'it names no jwks_uri',
+      'it has no jwks_uri',
     ],
     'names an address of its keys that is no text': [
       ({ issuer }) =>
         (url) =>
           discovery(url) ? Response.json({ issuer: issuer.url, jwks_uri: ['x'] }) : undefined,
-      'it names no jwks_uri',
+      'it has no jwks_uri',
     ],
     'sends thousands of keys': [
       ({ issuer }) =>
@@ -193,31 +193,31 @@ describe('workload identity: a hostile issuer', () => {
     ],
     'sends nonsense among its keys': [
       () => (url) => (discovery(url) ? undefined : Response.json({ keys: [null, 1, 'x', [], {}, { kty: 'EC' }, { kid: 7 }] })),
-      'no key of the issuer fits the token',
+      'no key of the issuer matches the token',
     ],
     'sends its key among private members': [
       ({ issuer }) =>
         (url) =>
           discovery(url) ? undefined : Response.json({ keys: [{ ...issuer.jwk, d: 'x' }] }),
-      'no key of the issuer fits the token',
+      'no key of the issuer matches the token',
     ],
     'sends a symmetric key': [
       ({ issuer }) =>
         (url) =>
           discovery(url) ? undefined : Response.json({ keys: [{ kty: 'oct', k: 'c2VjcmV0', kid: issuer.kid }] }),
-      'no key of the issuer fits the token',
+      'no key of the issuer matches the token',
     ],
     'sends its key for encryption': [
       ({ issuer }) =>
         (url) =>
           discovery(url) ? undefined : Response.json({ keys: [{ ...issuer.jwk, use: 'enc' }] }),
-      'no key of the issuer fits the token',
+      'no key of the issuer matches the token',
     ],
     'sends the same kid twice': [
       ({ issuer }) =>
         (url) =>
           discovery(url) ? undefined : Response.json({ keys: [issuer.jwk, issuer.jwk] }),
-      'several keys fit the token',
+      'several keys match the token',
     ],
   };
 
@@ -263,7 +263,7 @@ describe('workload identity: a hostile issuer', () => {
     stand.answer = (_, signal) => new Promise((_done, fail) => signal.addEventListener('abort', () => fail(new Error('aborted'))));
     expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
     vi.restoreAllMocks();
-    expect([given, await reason()]).toEqual([[4000], 'the discovery document of the issuer cannot be read: no answer in time']);
+    expect([given, await reason()]).toEqual([[4000], 'the discovery document of the issuer cannot be read: no response in time']);
   });
 
   it('that publishes weak RSA keys gives nothing', async () => {

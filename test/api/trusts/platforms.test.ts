@@ -153,7 +153,7 @@ const trusts = Object.fromEntries(
 );
 
 describe('workload identity: the trusts of the guide', () => {
-  it('there is one for each platform, and the guide names where its token is documented', () => {
+  it('there is one for each platform, and the guide links to the documentation of its token', () => {
     expect(Object.keys(trusts)).toEqual(Object.keys(platforms));
     const text = guide.replaceAll('\n', ' ');
     for (const { source } of Object.values(platforms)) expect(text).toContain(source);

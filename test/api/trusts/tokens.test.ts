@@ -28,9 +28,11 @@ describe('workload identity: a token with one wrong claim', () => {
     'a list in a list of audiences': [() => ({ aud: [['http://localhost']] }), 'the audience does not match'],
     'no audience': [() => ({ aud: undefined }), 'the audience does not match'],
     'its time over': [() => ({ exp: seconds() - 31 }), 'the token has expired'],
+    'its time just over': [() => ({ exp: seconds() }), 'the token has expired'],
     'its time to come': [() => ({ nbf: seconds() + 60 }), 'the token is not valid yet'],
     'an issue to come': [() => ({ iat: seconds() + 60 }), 'the token is not valid yet'],
     'an issue of more than an hour ago': [() => ({ iat: seconds() - 3640, nbf: undefined }), 'the token was issued too long ago'],
+    'an issue of an hour and a second ago': [() => ({ iat: seconds() - 3601, nbf: undefined }), 'the token was issued too long ago'],
     'no end': [() => ({ exp: undefined }), 'a required claim is missing or malformed'],
     'an end that is text': [() => ({ exp: '9999999999' }), 'a required claim is missing or malformed'],
     'no time of issue': [() => ({ iat: undefined }), 'a required claim is missing or malformed'],
@@ -81,7 +83,7 @@ describe('workload identity: a token with one wrong claim', () => {
     expect(
       (await exchange(o, trust, await issuer.sign({ ...right, ref: 'refs/tags/v1.2', run: '42', aud: ['x', 'http://localhost'] }))).status,
     ).toBe(201);
-    expect((await exchange(o, trust, await issuer.sign({ ...right, iat: seconds() - 3590, exp: seconds() - 29 }))).status).toBe(201);
+    expect((await exchange(o, trust, await issuer.sign({ ...right, iat: seconds() - 3590, nbf: seconds() + 25 }))).status).toBe(201);
     const bodies = new Set<string>();
     for (const [what, [claims, reason]] of Object.entries(wrong)) {
       const answer = await exchange(o, trust, await issuer.sign({ ...right, ...claims() }));
@@ -158,7 +160,7 @@ describe('workload identity: a token with another signature', () => {
     };
   }
 
-  it.each(['RS256', 'PS256', 'ES256', 'EdDSA'])('is refused where the issuer signs with %s', async (alg) => {
+  it.each(['RS256', 'PS256', 'ES256', 'EdDSA'])('is refused if the issuer signs with %s', async (alg) => {
     const o = await newOrg();
     const issuer = await newIssuer({ alg });
     const trust = await newTrust(o, issuer);
@@ -167,7 +169,7 @@ describe('workload identity: a token with another signature', () => {
       expect([what, ...codeOf(await exchange(o, trust, token))]).toEqual([what, ...UNAUTHENTICATED]);
   });
 
-  it('is refused where the key is that of another issuer, also under its kid', async () => {
+  it('is refused if the key belongs to another issuer, even under its kid', async () => {
     const o = await newOrg();
     const [one, other] = [await newIssuer({ kid: 'same' }), await newIssuer({ kid: 'same' })];
     const trusts = [await newTrust(o, one), await newTrust(o, other)] as const;
@@ -176,7 +178,7 @@ describe('workload identity: a token with another signature', () => {
     expect(codeOf(await exchange(o, trusts[1], await one.sign()))).toEqual(UNAUTHENTICATED);
   });
 
-  it('is refused where several keys fit a token without a kid; a kid tells them apart', async () => {
+  it('is refused if several keys match a token without a kid; a kid distinguishes them', async () => {
     const o = await newOrg();
     const [one, other] = [await newIssuer({ url: 'https://several.example.com' }), await newIssuer()];
     const trust = await newTrust(o, one, { jwks: { keys: [one.jwk, other.jwk] } });
@@ -186,7 +188,7 @@ describe('workload identity: a token with another signature', () => {
     expect((await exchange(o, single, await one.sign({}, { kid: undefined }))).status).toBe(201);
   });
 
-  it('is refused with RS256 where the key is for PS256', async () => {
+  it('is refused with RS256 if the key is for PS256', async () => {
     const o = await newOrg();
     const issuer = await newIssuer({ alg: 'RS256' });
     const trust = await newTrust(o, issuer, { jwks: { keys: [{ ...issuer.jwk, alg: 'PS256' }] } });
@@ -195,7 +197,7 @@ describe('workload identity: a token with another signature', () => {
 });
 
 describe('workload identity: replay', () => {
-  it('a token serves ten times, also by its jti alone, for another trust, and after an eviction', async () => {
+  it('a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const [trust, other] = [await newTrust(o, issuer), await newTrust(o, issuer)];
@@ -213,7 +215,7 @@ describe('workload identity: replay', () => {
     expect(codeOf(await exchange(o, trust, token, address))).toEqual([429, 'RATE_LIMITED']);
   });
 
-  it('a token without a jti serves ten times, however its signature is spelled', async () => {
+  it('a token without a jti can be exchanged ten times, however its signature is encoded', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -274,7 +276,7 @@ describe('workload identity: replay', () => {
     expect(await inCore(o, ({ storage }) => storage.sql.exec('select * from exchanged').toArray().length)).toBe(1);
   });
 
-  it('what was exchanged is forgotten once no clock could accept it', async () => {
+  it('an exchange is forgotten once no clock could accept its token', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -303,7 +305,7 @@ describe('workload identity: rate limit', () => {
     expect((await exchange(o, trust, await issuer.sign(), address)).status).toBe(201);
   });
 
-  it('refused exchanges of one trust take nothing from what its workloads may do, and look alike past the limit of entries', async () => {
+  it('refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);

@@ -1,5 +1,6 @@
 // Workload identity: trusts, and what the session tokens that they give may do.
 import { describe, expect, it } from 'vitest';
+import type { CredentialRow } from '../../../src/db/schema';
 import { newSignedIn, signIn } from '../../support/browser';
 import { finding, newReport } from '../../support/compliance';
 import { newAgent, newKey, newSession } from '../../support/credentials';
@@ -19,11 +20,10 @@ describe('workload identity: trust', () => {
     const issuer = await newIssuer();
     const made = await o.post('/trusts', trustIn(issuer, { environments: ['production'], secrets: ['app/*'], ttlSeconds: 900 }));
     expect(made.status).toBe(201);
-    const { use: _, ...key } = issuer.jwk;
     expect(made.json).toEqual({
       ...{ id: expect.stringMatching(/^trs_[A-Za-z0-9]{22}$/), name: 'ci', issuer: issuer.url, audiences: ['http://localhost'] },
       ...{ claims: { sub: 'repo:acme/app:*' }, scopes: ['secrets:read'], environments: ['production'], secrets: ['app/*'] },
-      ...{ allowed_addresses: null, ttlSeconds: 900, jwks: { keys: [key] }, created_by: o.keyId, parent_id: null },
+      ...{ allowed_addresses: null, ttlSeconds: 900, jwks: issuer.jwks, created_by: o.keyId, parent_id: null },
       ...{ created_at: expect.any(String), updated_at: expect.any(String), expires_at: null },
       ...{ last_used_at: null, use_count: 0, last_used_place: null },
     });
@@ -46,7 +46,7 @@ describe('workload identity: trust', () => {
     expect((await o.get('/trusts')).json.data).toEqual([]);
   });
 
-  it('gives session tokens that hold what it holds, for as long as it says', async () => {
+  it('gives session tokens with its permissions, for its lifetime', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const seen = await newSecret(o, { name: 'app/DB', environment: 'production' });
@@ -96,7 +96,7 @@ describe('workload identity: validation of a trust', () => {
     '* alone': [() => ({ claims: { sub: '*' } }), 'claims.sub'],
     'wildcards alone': [() => ({ claims: { sub: '*?*' } }), 'claims.sub'],
     '* in a list': [() => ({ claims: { sub: ['repo:acme/app:x', '*'] } }), 'claims.sub'],
-    '* for another claim': [() => ({ claims: { sub: 'repo:acme/app:x', ref: '*' } }), 'claims.ref'],
+    '* for sub beside another name': [() => ({ claims: { sub: '*', repository: 'acme/app' } }), 'claims.sub'],
     '* for a repository': [() => ({ claims: { repository: '*' } }), 'claims.repository'],
     'an empty list': [() => ({ claims: { sub: [] } }), 'claims.sub'],
     'an empty glob': [() => ({ claims: { sub: '' } }), 'claims.sub'],
@@ -155,7 +155,7 @@ describe('workload identity: validation of a trust', () => {
     ],
   };
 
-  it('refuses what would accept more than a workload, and keys that are not public', async () => {
+  it('refuses claims that accept more than a workload, and keys that are not public', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const { id } = await newTrust(o, issuer);
@@ -188,6 +188,32 @@ describe('workload identity: validation of a trust', () => {
       expect((await o.post('/trusts', { name: 'x', issuer, claims, scopes: ['secrets:read'] })).status).toBe(201);
   });
 
+  it('an issuer of many accounts and claims that name none are refused, whichever of them changes', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const github = { issuer: 'https://token.actions.githubusercontent.com' };
+    const owned = await newTrust(o, issuer, github);
+    const other = await newTrust(o, issuer, { claims: { sub: 'repo:*' } });
+    for (const answer of [
+      await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:*' } }),
+      await o.patch(`/trusts/${other.id}`, github),
+    ]) {
+      expect(codeOf(answer)).toEqual([400, 'VALIDATION_FAILED']);
+      expect(answer.json.error.details[0].path).toBe('claims');
+    }
+    expect((await o.get(`/trusts/${owned.id}`)).json.claims).toEqual(owned.claims);
+    expect((await o.get(`/trusts/${other.id}`)).json.issuer).toBe(issuer.url);
+    expect((await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:acme/site:*' } })).status).toBe(200);
+  });
+
+  it('* for a claim beside the one that names the workload: the token must have that claim', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer, { claims: { sub: 'repo:acme/app:*', environment: '*' } });
+    expect((await exchange(o, trust, await issuer.sign({ environment: 'production' }))).status).toBe(201);
+    expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
+  });
+
   it('an organisation has 100 live trusts', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
@@ -205,14 +231,24 @@ describe('workload identity: validation of a trust', () => {
     expect((await o.post('/trusts', trustIn(issuer))).status).toBe(201);
   });
 
-  it('a trust has 1,000 live session tokens', async () => {
+  it('a trust has 1,000 live session tokens; a shorter lifetime makes room', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
-    const trust = await newTrust(o, issuer);
-    await inCore(o, ({ descendants }) => {
-      descendants.hasSessions = () => true;
+    const trust = await newTrust(o, issuer, { ttlSeconds: 7200 });
+    const { id } = await newWorkload(o, trust, await issuer.sign());
+    await inCore(o, ({ rows }) => {
+      const row = rows.get('credential', id) as CredentialRow;
+      for (let n = 0; n < 999; n++) {
+        const copy = `tok_${String(n).padStart(22, '0')}`;
+        rows.put('credential', { ...row, id: copy, token_hash: copy, created_at: row.created_at - 300_000 });
+      }
     });
-    expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual([409, 'LIMIT_REACHED']);
+    const answer = async () => codeOf(await exchange(o, trust, await issuer.sign()))[0];
+    expect(await answer()).toBe(409);
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 240 });
+    expect(await answer()).toBe(201);
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 7200 });
+    expect(await answer()).toBe(409);
   });
 });
 
@@ -242,7 +278,7 @@ describe('workload identity: permission', () => {
     ]);
   });
 
-  it('whoever makes a trust accept other tokens becomes its maker', async () => {
+  it('a caller that makes a trust accept other tokens becomes its creator', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const key = await newKey(o);
@@ -253,7 +289,7 @@ describe('workload identity: permission', () => {
     expect(json.revoked.map(({ id }: { id: string }) => id).sort()).toEqual([key.id, trust.id].sort());
   });
 
-  it('a trust that a session token or an agent makes ends with its maker, and they change none that does not', async () => {
+  it('a trust created by a session token or an agent is revoked with its creator, and they can change no other trust', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const lasting = await newTrust(o, issuer);
@@ -305,7 +341,7 @@ describe('workload identity: permission', () => {
 });
 
 describe('workload identity: a trust that changes', () => {
-  it('acts on its session tokens at once: what it no longer holds, and workloads that it no longer accepts', async () => {
+  it('applies to its session tokens immediately: removed permissions, and workloads it no longer accepts', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer, {
@@ -339,7 +375,30 @@ describe('workload identity: a trust that changes', () => {
     expect(codeOf(await whoami(app))).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('ends its session tokens and what they made once it is deleted', async () => {
+  it('that gives a shorter lifetime shortens its session tokens immediately', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer, { ttlSeconds: 7200, scopes: ['secrets:read', 'tokens:write', 'tokens:read'] });
+    const early = await newWorkload(o, trust, await issuer.sign());
+    const made = await early.o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] });
+    await inCore(o, (core) => {
+      core.now = () => Date.now() + 300_000;
+    });
+    const late = await newWorkload(o, trust, await issuer.sign());
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 240 });
+    expect(codeOf(await whoami(early))).toEqual([401, 'TOKEN_EXPIRED']);
+    expect(codeOf(await whoami(made.json))).toEqual([401, 'TOKEN_EXPIRED']);
+    const { data } = (await o.get('/access-tokens')).json;
+    const { expires_at } = (await whoami(late)).json;
+    expect(Date.parse(late.expiresAt) - Date.parse(expires_at)).toBe(7_200_000 - 240_000);
+    expect(data.map(({ id, expiresAt }: Record<string, string>) => [id, expiresAt])).toEqual([[late.id, expires_at]]);
+    expect((await o.get(`/credentials/${late.id}/graph`)).json.grants[0].expires_at).toBe(expires_at);
+    // A longer one is for session tokens to come.
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 86_400 });
+    expect((await whoami(late)).json.expires_at).toBe(late.expiresAt);
+  });
+
+  it('revokes its session tokens and what they created once it is deleted', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -350,7 +409,7 @@ describe('workload identity: a trust that changes', () => {
     expect((await o.get('/audit-log?action=auth.exchange&limit=1')).json.data[0].reason).toBe('the trust has ended');
   });
 
-  it('is judged as it stands when the session token is given', async () => {
+  it('is evaluated in its current state when the session token is issued', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -387,7 +446,7 @@ describe('workload identity: a trust that changes', () => {
     expect((await o.get('/access-tokens')).json.data.length).toBe(status === 201 ? 1 : 0);
   });
 
-  it('that accepts another claim meanwhile is looked at again', async () => {
+  it('that accepts another claim in the meantime is read again', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -424,7 +483,7 @@ describe('workload identity: a trust that changes', () => {
 });
 
 describe('workload identity: incident response', () => {
-  it('contain ends a trust with its session tokens, and tells what they did', async () => {
+  it('contain revokes a trust with its session tokens, and reports what they did', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const secret = await newSecret(o);
@@ -446,7 +505,7 @@ describe('workload identity: incident response', () => {
     expect((await o.post(`/credentials/${trust.id}/contain`)).json).toEqual(json);
   });
 
-  it('the graph of a trust shows its maker, its session tokens and what it reaches', async () => {
+  it('the graph of a trust shows its creator, its session tokens and its reach', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     await newSecret(o, { environment: 'staging' });

@@ -84,7 +84,7 @@ describe('webhooks: requests', () => {
     expect([namesTo(other.host), namesTo(all.host), namesTo(some.host)]).toEqual([[], ['after'], ['after']]);
   });
 
-  it('webhooks: each event is delivered, however many came at once', async () => {
+  it('webhooks: each event is delivered, regardless of concurrency', async () => {
     const o = await newOrg();
     const { host } = await newWebhook(o);
     // More than what leaves for D1 once there is room for a range.
@@ -126,7 +126,7 @@ describe('webhooks: requests', () => {
 });
 
 describe('webhooks: rotation', () => {
-  it('webhooks: of two rotations at once, each secret signs while it may', async () => {
+  it('webhooks: of two concurrent rotations, each secret signs during its overlap', async () => {
     const o = await newOrg();
     const { id } = await newWebhook(o);
     const rotated = await Promise.all([1, 2].map(() => o.post(`/webhooks/${id}/rotate-secret`)));
@@ -139,7 +139,7 @@ describe('webhooks: rotation', () => {
 });
 
 describe('webhooks: limits', () => {
-  it('webhooks: deliveries past what may wait at an endpoint are dead letters at once', async () => {
+  it('webhooks: deliveries beyond the backlog limit of an endpoint are dead letters immediately', async () => {
     const o = await newOrg();
     const { id } = await newWebhook(o);
     await inGate(o, ({ core }, { storage }) => {
@@ -271,7 +271,7 @@ describe('webhooks: retries', () => {
 });
 
 describe('webhooks: endpoints that fail', () => {
-  it('webhooks: 410 disables the endpoint at once, with an event', async () => {
+  it('webhooks: 410 disables the endpoint immediately, with an event', async () => {
     const o = await newOrg();
     const [gone, watcher] = [await newWebhook(o, { events: ['SECRET_CREATED'] }), await newWebhook(o, { events: ['WEBHOOK_DISABLED'] })];
     receivers[gone.host] = answers(410);
@@ -299,7 +299,7 @@ describe('webhooks: endpoints that fail', () => {
     expect(namesTo(gone.host).sort()).toEqual(['a', 'b', 'd']);
   });
 
-  it('webhooks: what waits when a webhook is disabled is a dead letter', async () => {
+  it('webhooks: deliveries pending when a webhook is disabled are dead letters', async () => {
     const o = await newOrg();
     const { id, host } = await newWebhook(o);
     receivers[host] = answers(500);
@@ -388,7 +388,7 @@ describe('webhooks: an endpoint that changes', () => {
     ['is disabled', { enabled: false }],
     ['subscribes to other kinds', { events: ['SECRET_DELETED'] }],
   ];
-  it.each(changes)('webhooks: what happened before a webhook %s is delivered or a dead letter', async (_what, change) => {
+  it.each(changes)('webhooks: an event from before a webhook %s is delivered or a dead letter', async (_what, change) => {
     const o = await newOrg();
     const { id, host } = await newWebhook(o);
     await raise(o, 'a');
@@ -404,7 +404,7 @@ describe('webhooks: an endpoint that changes', () => {
 });
 
 describe('webhooks: cut off anywhere', () => {
-  it('webhooks: a message that comes twice sends nothing twice', async () => {
+  it('webhooks: a duplicate message sends nothing twice', async () => {
     const o = await newOrg();
     const { host, id } = await newWebhook(o);
     await raise(o, 'a', 'b');

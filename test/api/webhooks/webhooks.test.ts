@@ -92,7 +92,7 @@ describe('webhooks: the resource', () => {
     ['https://acme.webhook.office.com/webhookb2/abc', 'https://acme.webhook.office.com'],
     ['https://prod-1.westeurope.logic.azure.com:8443/workflows/a?sig=abc', 'https://prod-1.westeurope.logic.azure.com:8443'],
     ['https://hooks.example.com/in?token=abc', 'https://hooks.example.com'],
-  ])('webhooks: %s is shown as its host alone, everywhere', async (url, shown) => {
+  ])('webhooks: %s is shown only as its host, everywhere', async (url, shown) => {
     const o = await newOrg();
     const created = await o.post('/webhooks', { url, events: '*' });
     const path = `/webhooks/${created.json.id}`;
@@ -112,7 +112,7 @@ describe('webhooks: the resource', () => {
     await evict(o);
   });
 
-  it('webhooks: a test event is sent at once and is in the log, whatever comes of it', async () => {
+  it('webhooks: a test event is sent immediately and is in the log, regardless of the result', async () => {
     const o = await newOrg();
     const { id, host } = await newWebhook(o, { events: ['DEVICE_BLOCKED'] });
     await o.patch(`/webhooks/${id}`, { enabled: false });
@@ -208,7 +208,7 @@ describe('webhooks: who may', () => {
     expect((await other.get('/webhooks')).json.data).toEqual([]);
   });
 
-  it('webhooks: nobody can ask for what the service does itself', async () => {
+  it('webhooks: callers cannot invoke operations of the service itself', async () => {
     const o = await newOrg();
     const { id } = await newWebhook(o);
     expect((await o.post(`/webhooks/${id}/deliver`)).status).toBe(404);
@@ -216,7 +216,7 @@ describe('webhooks: who may', () => {
   });
 });
 
-describe('webhooks: what is stored', () => {
+describe('webhooks: stored data', () => {
   const COLUMNS = ['url_sealed', 'secret_sealed', 'old_secret_sealed'] as const;
 
   it('webhooks: neither URL, secret nor payload is in D1, the queue or the logs', async () => {

@@ -59,7 +59,7 @@ describe.each(readers)('generate: %s %j', (format, options, read) => {
     }
   });
 
-  it('property: gives any value back beside any others, or refuses it', () => {
+  it('property: gives any value back together with any others, or refuses it', () => {
     fc.assert(
       fc.property(fc.array(anyValue, { maxLength: 8 }), (list) => {
         const secrets = Object.fromEntries(list.map((value, at) => [`V${at}`, value]));
@@ -108,7 +108,7 @@ describe('generate: values that a format refuses', () => {
     expect(refused.sort()).toEqual(LOST[format] ?? []);
   });
 
-  it('NUL is refused everywhere but in kubernetes, json and tfvars-json, and where the file holds no value', () => {
+  it('NUL is refused everywhere except in kubernetes, json and tfvars-json, and in files without values', () => {
     const taking = formatNames.filter((format) => !refusedBy(format, { A: '\0' }).length);
     expect(taking).toEqual(['kubernetes', 'external-secrets', 'compose-secrets', 'tfvars-json', 'json']);
     for (const dialect of ['node', 'compose', 'bash']) expect(refusedBy('dotenv', { A: '\0' }, { dialect })).toEqual(['A']);
@@ -139,14 +139,14 @@ describe('generate: names', () => {
     expect([refused.map(({ path }) => path), collisions]).toEqual([['1st'], []]);
   });
 
-  it('Kubernetes style replaces slashes alone, and takes 253 characters', () => {
+  it('Kubernetes style replaces only slashes, and accepts 253 characters', () => {
     const long = 'n'.repeat(253);
     const { keys, refused } = mapNames(['app/db.url-x', '1st', long, `${long}n`], kubernetesStyle);
     expect([...keys.values()].slice(0, 2)).toEqual(['app_db.url-x', '1st']);
     expect(refused.map(({ path }) => path)).toEqual([`${long}n`]);
   });
 
-  it('that become one are all told, and folding is up to the reader', () => {
+  it('that map to the same key are all reported, and case folding depends on the reader', () => {
     const { collisions } = mapNames(['a.b', 'a-b', 'a/b', 'c', 'C'], environmentStyle);
     expect(collisions.map(({ path }) => path)).toEqual(['a.b', 'a-b', 'a/b']);
     const folded = mapNames(['c', 'C', 'd'], verbatim, (key) => key.toUpperCase());
@@ -171,7 +171,7 @@ describe('generate: names', () => {
     expect(refusedBy(format, secrets, options)).toEqual([...names].sort());
   });
 
-  it('are kept as they are where the reader takes any, also those that JavaScript would reorder or lose', () => {
+  it('are unchanged if the reader accepts any, including those that JavaScript would reorder or lose', () => {
     const names = ['10', '2', '__proto__', 'a.b/c-d', 'constructor'];
     const secrets = Object.assign(Object.create(null), Object.fromEntries(names.map((name) => [name, `v${name}`])), { __proto__: null });
     Object.defineProperty(secrets, '__proto__', { value: 'v__proto__', enumerable: true });
@@ -217,7 +217,7 @@ describe('generate: content', () => {
     ]);
   });
 
-  it('kubernetes is an opaque Secret of data alone', () => {
+  it('kubernetes is an opaque Secret with only data', () => {
     expect(parse(fileOf('kubernetes', { 'a/b': 'é' }, { name: 'app.x', namespace: 'prod' }))).toEqual({
       ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'app.x', namespace: 'prod' }, type: 'Opaque', data: { a_b: 'w6k=' } },
     });
@@ -232,7 +232,7 @@ describe('generate: content', () => {
     expect(content).toBe("export A='it'\\''s $(id)'\nexport B=''\\'';id;'\\'''\n");
   });
 
-  it('ansible tags what could be a template, and not what the tag would make another type', () => {
+  it('ansible tags possible templates, but not values whose type the tag would change', () => {
     const content = fileOf('ansible', { A: '{{ 7*7 }}', B: 'no', C: '{', D: '1e3', E: 'text', F: '' });
     expect(content.split('\n').filter((line) => !line.includes('!unsafe'))).toEqual(['"B": "no"', '"D": "1e3"', '"F": ""', '']);
   });

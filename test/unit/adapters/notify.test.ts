@@ -116,7 +116,7 @@ describe('notify: severity', () => {
 });
 
 describe('notify: addresses', () => {
-  it('notify: each call goes to the address that the vendor documents', () => {
+  it('notify: each request goes to the address documented by the vendor', () => {
     const url = (platform: NotifyPlatform, config = configs[platform]) => sent(platform, {}, config).url;
     expect(url('telegram')).toBe('https://api.telegram.org/bot123456:needleTelegram0123456789/sendMessage');
     expect(url('pagerduty')).toBe('https://events.pagerduty.com/v2/enqueue');
@@ -127,14 +127,14 @@ describe('notify: addresses', () => {
     expect(url('discord')).toBe(`${configs.discord.webhookUrl}?wait=true`);
   });
 
-  it('notify: a base URL replaces scheme, host and port, and its path stands in front', () => {
+  it('notify: a base URL replaces scheme, host and port, and its path is put in front', () => {
     const target = 'https://hooks.slack.com:8443/services/T/B/x?a=b%20c&sig=1';
     expect(rebased(target, undefined)).toBe(target);
     expect(rebased(target, 'http://127.0.0.1:9000')).toBe('http://127.0.0.1:9000/services/T/B/x?a=b%20c&sig=1');
     expect(rebased(target, 'https://proxy.example.com/slack/')).toBe('https://proxy.example.com/slack/services/T/B/x?a=b%20c&sig=1');
   });
 
-  it('notify: a URL with a user name, a fragment or another scheme is no config', () => {
+  it('notify: a URL with a user name, a fragment or another scheme is not a valid config', () => {
     for (const webhookUrl of [
       ...['https://user@hooks.slack.com/x', 'https://u:p@hooks.slack.com/x', 'https://@hooks.slack.com/x', 'https://hooks.slack.com/#x'],
       ...['ftp://hooks.slack.com/', 'https:hooks.slack.com', 'https:///x', 'hooks.slack.com', 'https://a\\b', 'https://a b'],
@@ -149,7 +149,7 @@ describe('notify: addresses', () => {
 });
 
 describe('notify: webhook', () => {
-  it('notify: a message is signed where there is a secret, and not otherwise', () => {
+  it('notify: a message is signed only if there is a secret', () => {
     const { headers, body } = sent('webhook', { event });
     expect(headers['X-Svc-Signature']).toBe(hmacHex(utf8('needleSecret0123456789'), utf8(body)));
     expect(JSON.parse(body)).toEqual({
@@ -169,7 +169,7 @@ describe('notify: email', () => {
   const mail = (provider: string, from = 'Vault <vault@example.com>') =>
     sent('email', { text: 'a\r\nBcc: x@example.com\nb' }, { ...configs.email, provider, from, to: ['a@example.com', 'b@example.com'] });
 
-  it.each(['resend', 'postmark', 'sendgrid'])('notify: %s gets what it documents, and no header is injected', (provider) => {
+  it.each(['resend', 'postmark', 'sendgrid'])('notify: %s gets the documented request, and no header is injected', (provider) => {
     expect(problemsOf('email', seen(mail(provider)))).toEqual([]);
     expect(mail(provider).body).toContain('[info] Message from Secrets Vault Service: a Bcc: x@example.com b');
   });
@@ -208,7 +208,7 @@ describe('notify: answers', () => {
   const taken = (status: number) => ({ delivered: true, status, retry_after: null });
   const refused = (status: number, retry_after: number | null = null) => ({ delivered: false, status, retry_after });
 
-  it.each(notifyPlatforms)('notify: %s: any 2xx is a success whatever its body, and anything else is none', (platform) => {
+  it.each(notifyPlatforms)('notify: %s: any 2xx is a success regardless of its body, and anything else is not', (platform) => {
     for (const status of [200, 201, 202, 204, 299])
       for (const text of ['', 'ok', 'no JSON {', 'null', '[]', '{"errors":[]}', '{"ok":true}', '"x"'])
         expect(judge(platform, status, text)).toEqual(taken(status));
@@ -226,7 +226,7 @@ describe('notify: answers', () => {
     expect(judge('slack', 200, failed)).toEqual(taken(200));
   });
 
-  it('notify: the time that a target names is told in whole seconds, a day at most', () => {
+  it('notify: the retry time of a target is reported in whole seconds, at most a day', () => {
     expect(judge('slack', 429, '', { 'Retry-After': '7' })).toEqual(refused(429, 7));
     expect(judge('slack', 503, '', { 'Retry-After': 'Sun, 22 Nov 2026 10:00:30 GMT' })).toEqual(refused(503, 30));
     expect(judge('slack', 503, '', { 'Retry-After': 'Sun, 22 Nov 2026 09:00:00 GMT' })).toEqual(refused(503, 0));
@@ -257,7 +257,7 @@ describe('notify: cutting', () => {
     );
   });
 
-  it('notify: lines stay lines, and what is invisible goes', () => {
+  it('notify: line breaks stay, and invisible characters are removed', () => {
     expect(clean('a\r\nb\rc\u2028d\u0000e\u202ef\tg👩‍👩‍👧')).toBe('a\nb\nc\nde\u200bf\tg👩‍👩‍👧'.replace('\u200b', ''));
     expect(blockless('text\n# x\n- y\n12. z\n12 z')).toBe('text\n\u200b# x\n\u200b- y\n\u200b12. z\n12 z');
   });

@@ -4,7 +4,7 @@ import { open, seal } from 'tweetnacl-sealedbox-js';
 import { expect, it } from 'vitest';
 import { fromBase64, fromUtf8, utf8 } from '../../../src/crypto/bytes';
 
-it('sync: a sealed box opens with its key alone, and is another one each time', () => {
+it('sync: a sealed box opens only with its key, and differs each time', () => {
   const pair = nacl.box.keyPair.fromSecretKey(Uint8Array.from({ length: 32 }, (_, i) => i + 1));
   const message = utf8('made-up sécret');
   const [one, two] = [seal(message, pair.publicKey), seal(message, pair.publicKey)];

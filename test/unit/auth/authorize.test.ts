@@ -99,7 +99,7 @@ describe('permission: a caller may act', () => {
     }
   });
 
-  it('owner: an action for owners requires one, whatever the caller holds', () => {
+  it("owner: an action for owners requires one, regardless of the caller's permissions", () => {
     const owned = all.filter((action) => actions[action].owner);
     expect(owned.length).toBeGreaterThan(0);
     for (const action of owned)
@@ -110,7 +110,7 @@ describe('permission: a caller may act', () => {
       }
   });
 
-  it('terminal session: refuses what needs a browser or a confirmation, even to an owner, and nothing else', () => {
+  it('terminal session: refuses actions that need a browser or a confirmation, even to an owner, and nothing else', () => {
     const barred = all.filter((action) => actions[action].inBrowser || actions[action].fresh);
     expect(all.filter((action) => actions[action].inBrowser).sort()).toEqual([
       'approval.approve',
@@ -126,7 +126,7 @@ describe('permission: a caller may act', () => {
     }
   });
 
-  it('reauthentication: an action that requires it refuses a member without one, after kind and scope, and nobody else', () => {
+  it('reauthentication: an action that requires it refuses a member without one, after kind and scope, and no one else', () => {
     const fresh = all.filter((action) => actions[action].fresh);
     expect(fresh.sort()).toEqual([
       'approval.approve',
@@ -154,14 +154,14 @@ describe('permission: a caller may act', () => {
     expect(codeOf(member, 'secret.update')).toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('without a scope where the action concerns the caller alone, but not from elsewhere nor as another kind', () => {
+  it('without a scope if the action concerns only the caller, but not from elsewhere nor as another kind', () => {
     const bare = callerWith({}, { scopes: [] });
     expect(codeOf(bare, 'api_key.revoke', IP, true)).toBeNull();
     expect(codeOf({ ...bare, kind: 'provider' }, 'api_key.revoke', IP, true)).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
     expect(codeOf({ ...bare, addresses: [['10.0.0.0/8']] }, 'api_key.revoke', IP, true)).toBe('ADDRESS_NOT_ALLOWED');
   });
 
-  it('allowed addresses: only from where every ancestor may', () => {
+  it('allowed addresses: only where every ancestor is allowed', () => {
     const codeFrom = (...addresses: string[][]) => codeOf(callerWith({ addresses }), 'secret.read');
     expect(codeFrom()).toBeNull();
     expect(codeFrom(['203.0.113.0/24'])).toBeNull();
@@ -172,7 +172,7 @@ describe('permission: a caller may act', () => {
     expect(codeOf(callerWith({ addresses: [['0.0.0.0/0']] }), 'secret.read', 'unknown')).toBe('ADDRESS_NOT_ALLOWED');
   });
 
-  it('allowed addresses: of members apply to members, and not to what they create', () => {
+  it('allowed addresses: those of members apply to members, and not to what they create', () => {
     const member = callerWith({ kind: 'member', member_addresses: ['10.0.0.0/8'] });
     expect(codeOf(member, 'secret.read')).toBe('ADDRESS_NOT_ALLOWED');
     expect(codeOf(member, 'secret.read', '10.1.2.3')).toBeNull();
@@ -357,7 +357,7 @@ describe('permission: an update that only narrows', () => {
     expect(isNarrower(before, { ...before, ...fields })).toBe(expected);
   });
 
-  it('narrows what has no limits, whatever it changes', () => {
+  it('narrows what has no limits, with any change', () => {
     const all = wanted({ scopes: ['*'], environments: null, secrets: null, allowed_addresses: null, expires_at: null });
     expect(isNarrower(all, before)).toBe(true);
     expect(isNarrower(all, all)).toBe(true);
@@ -381,7 +381,7 @@ describe('permission: the intersection of two permission sets', () => {
     expect(both(one, one)).toEqual(holding(one));
   });
 
-  it('is nothing where they have nothing in common, which is not everything', () => {
+  it('is empty if they have nothing in common, which is not everything', () => {
     const nothing = both(
       { scopes: ['org:read'], environments: ['env_1'], secrets: ['a'] },
       { scopes: ['audit:read'], environments: ['env_2'], secrets: ['b'] },
@@ -390,7 +390,7 @@ describe('permission: the intersection of two permission sets', () => {
     expect(reaches(callerWith({}, { ...nothing, scopes: ['*'] }), ['org:read'], 'env_1', 'a')).toBe(false);
   });
 
-  it('keeps what a provider token may do if the other set has what that requires', () => {
+  it('keeps provider token scopes if the other set has the required scopes', () => {
     const scopes = ['issue', 'rotate', 'revoke'];
     expect(both({ scopes }, { scopes: ['*'] }).scopes).toEqual(scopes);
     expect(both({ scopes }, { scopes: ['secrets:write', 'secrets:delete'] }).scopes).toEqual(['issue', 'revoke']);
@@ -420,7 +420,7 @@ describe('permission: a caller without a parent', () => {
     for (const bound of [{ environments: ['env_1'] }, { secrets: ['*'] }]) expect(standsAlone(callerWith({}, bound))).toBe(false);
   });
 
-  it('is never nobody, who may do nothing', () => {
+  it('is never the caller without permissions', () => {
     for (const action of Object.keys(actions) as Action[])
       for (const kind of actions[action].kinds)
         if (actions[action].scopes.length || actions[action].owner)

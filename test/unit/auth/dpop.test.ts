@@ -67,7 +67,7 @@ describe('DPoP: htu', () => {
 });
 
 describe('DPoP: the header', () => {
-  it('is refused as not valid, whatever its text', async () => {
+  it('is refused as not valid, regardless of its text', async () => {
     const request = { method: 'GET', url: 'https://vault.example.com/x', token: 't' };
     const part = fc.oneof(
       fc.base64String(),

@@ -15,7 +15,7 @@ const area = (environments: string[] | null, names: string[] | null, row: Policy
   holds({ row, applies: () => false }, { operations: ['secret.read'], reach: { area: { environments, names } }, targets: [] });
 
 describe('approval policy: an area', () => {
-  it('meets it where environments and patterns can meet', () => {
+  it('meets it if environments and patterns can overlap', () => {
     const row = policy({ environments: ['env_1'], names: ['prod/*'] });
     expect(area(null, null, row)).toBe(true);
     expect(area(['env_1'], ['*db'], row)).toBe(true);
@@ -51,7 +51,7 @@ describe('approval policy: two patterns', () => {
 });
 
 describe('approval policy: a change of it', () => {
-  it('weakens it where it holds less, or asks others', () => {
+  it('weakens it if it holds less, or has other approvers', () => {
     const before = policy({ names: ['a', 'b'] });
     const changed = (fields: Partial<ApprovalConfig>, row: Partial<PolicyRow> = {}) =>
       policy({ names: ['a', 'b'], ...row, config: { ...config, ...fields } });

@@ -131,7 +131,7 @@ describe('name pattern: containment', () => {
         if (contains(outer, inner) !== narrow.isSubsetOf(wide)) throw new Error(`${outer} and ${inner}`);
   });
 
-  it('every pattern contains itself and is in the star; every name is in what matches it', () => {
+  it('every pattern contains itself and is contained in the star; every name is contained in the patterns that match it', () => {
     fc.assert(
       fc.property(pattern, name, (glob, text) => {
         expect(contains(glob, glob)).toBe(true);

@@ -10,7 +10,7 @@ import { DAY, HOUR, MINUTE } from '../../support/time';
 
 const name = fc.stringMatching(/^[a-z/_-]{1,12}$/);
 
-describe('policy: what it applies to', () => {
+describe('policy: its targets', () => {
   const target = { environment_id: 'env_1', type: 'password' as const, name: 'app/db' };
   it.each([
     [{}, true],
@@ -67,14 +67,14 @@ describe('naming policy: patterns', () => {
     (pattern) => expect(patternProblem(pattern)).not.toBeNull(),
   );
 
-  it('is searched for, and matches the whole name only where it is anchored', () => {
+  it('can match anywhere in a name, and the whole name only if anchored', () => {
     expect([isFound('DB', 'MY_DB_URL'), isFound('^DB', 'MY_DB_URL'), isFound('^MY_.*_URL$', 'MY_DB_URL'), isFound('', 'x')]).toEqual([
       ...[true, false, true, true],
     ]);
     expect([isFound('^app/[a-z]+$', 'app/x\nevil'), isFound('(?i)^DB$', 'db')]).toEqual([false, true]);
   });
 
-  it('agrees with the regular expressions of the platform, where both know a pattern', () => {
+  it("agrees with the platform's regular expressions, if both accept a pattern", () => {
     const part = fc.constantFrom('a', 'b', '.', '[ab]', '[^a]', 'a*', 'b+', 'a?', '(a|b)', '(ab)*', '^', '$', '\\w', 'a{1,3}');
     const pattern = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''));
     fc.assert(
@@ -91,7 +91,7 @@ describe('naming policy: patterns', () => {
     }
   });
 
-  it('states that do not fit into its memory are made anew, and the answer stays right', () => {
+  it('states that do not fit into its memory are rebuilt, and the result stays correct', () => {
     const pattern = '(a|b)*a(a|b){40}$';
     const text = (n: number) => Array.from({ length: 200 }, (_, at) => ((n * 7919 + at * at * 31) % 3 ? 'a' : 'b')).join('');
     for (let n = 0; n < 50; n++) expect(isFound(pattern, text(n))).toBe(text(n).at(-41) === 'a');
@@ -134,7 +134,7 @@ describe('rotation policy: when a value is due', () => {
   const every = (days: number): RotationRule => ({ every: days * DAY });
   const monthly: RotationRule = { cron: '0 3 1 * *' };
 
-  it('from the end of its period on, and anew with each further one', () => {
+  it('from the end of its period on, and again with each further one', () => {
     const at = (days: number) => dueSince([every(10)], start, start + days * DAY);
     expect([at(0), at(9.99), at(10), at(19.99), at(20), at(35)]).toEqual([
       null,

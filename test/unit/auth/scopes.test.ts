@@ -17,7 +17,7 @@ describe('scope: the scopes that exist', () => {
 });
 
 describe('scope: coverage', () => {
-  it('of every pair is by itself, by the star, and of an action by the star of its resource alone', () => {
+  it('of every pair is by itself, by the star, and of an action only by the star of its resource', () => {
     for (const held of allScopes)
       for (const wanted of allScopes) {
         const expected = held === wanted || held === '*' || (wanted !== '*' && held === `${wanted.split(':')[0]}:*`);
@@ -65,7 +65,7 @@ describe('role: scopes', () => {
   });
 });
 
-describe('provider token: what it may do', () => {
+describe('provider token: its scopes', () => {
   it('requires of its maker the scope by which the maker could do the same', () => {
     expect(providerScopes).toEqual({ issue: 'secrets:write', rotate: 'secrets:rotate', revoke: 'secrets:delete' });
     for (const scope of Object.keys(providerScopes)) expect(allScopes).not.toContain(scope);

@@ -91,7 +91,7 @@ describe('token: encoding', () => {
     for (const { token, hash } of all) expect(readToken(token)).toMatchObject({ org, hash });
   });
 
-  it('accepts org ids alone', () => {
+  it('accepts only org ids', () => {
     for (const id of ['', 'org_', 'org_1', newId('env'), `${newId('org')}0`]) expect(() => newToken('api_key', id, key)).toThrow();
   });
 

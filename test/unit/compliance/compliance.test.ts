@@ -106,7 +106,7 @@ const hostile = [
 ];
 
 describe('compliance report: HTML', () => {
-  it.each(hostile)('escapes %j wherever a text stands', async (text) => {
+  it.each(hostile)('escapes %j in every text', async (text) => {
     const page = await htmlOf(reportWith(text)).text();
     const plain = await htmlOf(reportWith('plain')).text();
     // Every text is text: the page has the same elements and attributes as one with plain texts.
@@ -175,7 +175,7 @@ describe('compliance report: bounds', () => {
     expect(findings.find(({ id }) => id === 'secrets-naming')).toMatchObject({ status: 'fail', count: 100_000 });
   });
 
-  it('break-glass tokens that are told apart are bounded, and the report says that there were more', () => {
+  it('break-glass tokens in a report are bounded, and the report says that there were more', () => {
     const checks = newActivityChecks({ from: 0, to: NOW });
     const entry = (n: number): Entry => ({
       ...{

@@ -63,7 +63,7 @@ describe('id: many', () => {
     time += 1e11;
   });
 
-  it('sort in the order of creation when the clock goes back', () => {
+  it('sort in creation order when the clock goes back', () => {
     time += 1000;
     expectSorted([0, -1, -5000, 1, 0, 2, -1].map((shift) => newId('ver', time + shift)));
     time += 2;

@@ -44,14 +44,14 @@ describe('egress: which targets are allowed', () => {
   });
 
   it.each(['http://127.0.0.1:8080/', 'http://localhost/', 'https://10.0.0.1/', 'http://[::1]:3000/x'])(
-    'egress: %s is allowed for development alone',
+    'egress: %s is allowed only for development',
     (target) => {
       expect(checkTarget(target, open)).toBeNull();
       expect(checkTarget(target, strict)).not.toBeNull();
     },
   );
 
-  it('egress: a port of a known service is allowed for the targets that have it alone', async () => {
+  it('egress: a port of a known service is allowed only for targets that use it', async () => {
     const apiServers = { ...strict, ports: [6443] };
     expect(checkTarget('https://cluster.example.com:6443/', strict)).toMatch(/^must have port /);
     expect(checkTarget('https://cluster.example.com:6443/', apiServers)).toBeNull();
@@ -70,7 +70,7 @@ describe('egress: which targets are allowed', () => {
     },
   );
 
-  it('egress: what is no address is not public', () => {
+  it('egress: an invalid address is not public', () => {
     for (const text of ['', 'hooks.example.com', '256.1.1.1', '::g']) expect(isPublicAddress(text)).toBe(false);
   });
 });
@@ -89,14 +89,14 @@ describe('egress: names', () => {
     expect(sent).toEqual([]);
   });
 
-  it('egress: nothing is sent where the name is not found or the resolver gives no answer', async () => {
+  it('egress: nothing is sent if the name is not found or the resolver does not respond', async () => {
     names['down.example.com'] = 'down';
     expect(await guardedFetch(strict, 'https://unknown.example.com/')).toMatchObject({ unreachable: 'name_not_found' });
     expect(await guardedFetch(strict, 'https://down.example.com/')).toMatchObject({ unreachable: 'connection_failed' });
     expect(sent).toEqual([]);
   });
 
-  it('egress: a name that leads to public addresses alone is asked', async () => {
+  it('egress: a name with only public addresses is fetched', async () => {
     names['public.example.com'] = { A: ['93.184.215.14'], AAAA: ['2606:4700::1111'] };
     expect(await guardedFetch(strict, 'https://public.example.com/x')).toMatchObject({ status: 200, text: 'fine' });
     expect(sent.map(({ url }) => url)).toEqual(['https://public.example.com/x']);
@@ -138,7 +138,7 @@ describe('egress: requests', () => {
     expect(await guardedFetch(open, 'http://127.0.0.1:9999/', { timeout: 20 })).toMatchObject({ unreachable: 'timeout' });
   });
 
-  it('egress: what the platform says of a failure is not passed on', async () => {
+  it("egress: the platform's error message is not passed on", async () => {
     answer = () => Promise.reject(new Error('connect to http://127.0.0.1:9999/token failed'));
     const got = await guardedFetch(open, 'http://127.0.0.1:9999/token');
     expect(got).toEqual({ unreachable: 'connection_failed', ms: expect.any(Number) });

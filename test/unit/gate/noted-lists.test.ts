@@ -9,7 +9,7 @@ const draft = (id: string, parent_id: string | null, lists: { patterns?: string[
 });
 const ids = (many: number, from = 0) => Array.from({ length: many }, (_, n) => `sec_${from + n}`);
 
-it('audit log: a list stands in full once in twelve hours for each caller, else as its digest', () => {
+it('audit log: a list is written in full at least every twelve hours per caller, otherwise as its digest', () => {
   const { noted } = createNotedLists();
   const withheld = ids(2);
   const first = noted(draft('a', null, { withheld, patterns: ['app/*'] }), 0);

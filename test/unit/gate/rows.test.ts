@@ -379,7 +379,7 @@ describe.each(rows)('integrity: the MAC of a row of kind %s', (kind, row, table)
     expect(macOf(key, kind, { ...row })).toBe(mac);
   });
 
-  it('changes with every column, whatever it changes to', () => {
+  it('changes with every column, whatever its new value', () => {
     for (const [column, value] of Object.entries(row)) {
       if (column === 'mac' || column.endsWith('_sealed')) continue;
       for (const other of others(value)) {
@@ -398,7 +398,7 @@ describe.each(rows)('integrity: the MAC of a row of kind %s', (kind, row, table)
     expect(macOf(key, kind, { ...row, more: null })).not.toBe(mac);
   });
 
-  it('is that of the first release while the columns that came later are null, and with no other column', () => {
+  it('is that of the first release while later columns are null, and with no other column', () => {
     const first = Object.fromEntries(Object.entries(row).filter(([column]) => !later[kind]?.includes(column)));
     const before = macOf(key, kind, first);
     for (const column of Object.keys(getTableColumns(table))) {
@@ -444,7 +444,7 @@ describe.each(rows)('integrity: the MAC of a row of kind %s', (kind, row, table)
   });
 });
 
-it('integrity: the MAC of a version covers what its ciphertext is bound to, and not the ciphertext, which authenticates itself', () => {
+it('integrity: the MAC of a version covers what its ciphertext is bound to, but not the ciphertext, which authenticates itself', () => {
   expect(macOf(key, 'version', { ...version, value_sealed: 'Ag==' })).toBe(macOf(key, 'version', version));
   expect(macOf(key, 'version', { ...version, seal_id: 'ver_2' })).not.toBe(macOf(key, 'version', version));
 });

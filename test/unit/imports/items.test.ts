@@ -39,7 +39,7 @@ describe('items of an import', () => {
     expect(nameOf(original, prefix)).toBe(name);
   });
 
-  it('names: whatever comes out is a name, and a name stays as it is', () => {
+  it('names: every result is a valid name, and a valid name stays unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom('', 'x', 'x/'), (original, prefix) => {
         const name = nameOf(original, prefix);
@@ -110,7 +110,7 @@ describe('items of an import', () => {
     );
   });
 
-  it('data in JSON is read from the bytes of the request, the last where it is there twice', () => {
+  it('JSON data is read from the bytes of the request, the last one if repeated', () => {
     const body = '{"source":"svc","data":{"a":"old"},"data":{"n":12345678901234567890}}';
     expect(taken(readExport('svc', {}, body, '', 0)).items[0]?.value).toBe('12345678901234567890');
     const deep = `{"data":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`;

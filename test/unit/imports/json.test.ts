@@ -39,7 +39,7 @@ describe('JSON of exports', () => {
     );
   });
 
-  it('import: agrees with JSON.parse on what is no JSON', () => {
+  it('import: agrees with JSON.parse on invalid JSON', () => {
     const pieces = [
       '{',
       '}',
@@ -90,7 +90,7 @@ describe('JSON of exports', () => {
     expect(new Node(parseJson(text)).get('__proto__')?.isObject).toBe(true);
   });
 
-  it('import: compact text is what JSON.stringify gives', () => {
+  it('import: compact text equals that of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);

@@ -115,7 +115,7 @@ describe('import sources', () => {
     expect(unreadable('aws-ssm', { Parameters: {} })).toMatch('$.Parameters is not an array');
   });
 
-  it('gcp-secret-manager: base64 of both kinds, checksums, and bytes that are no text', () => {
+  it('gcp-secret-manager: base64 of both kinds, checksums, and bytes that are not text', () => {
     const version = (secret: string, data: string, dataCrc32c?: unknown) => ({
       name: `projects/123/secrets/${secret}/versions/4`,
       payload: { data, ...(dataCrc32c !== undefined && { dataCrc32c }) },
@@ -139,7 +139,7 @@ describe('import sources', () => {
     expect(unreadable('gcp-secret-manager', { name: 'x', payload: {} })).toMatch('$.name does not name a secret');
   });
 
-  it('azure-key-vault: bundles, listings and pages; what cannot be taken along is named', () => {
+  it('azure-key-vault: bundles, listings and pages; items that cannot be imported are named', () => {
     const secret = (name: string, fields: object = {}) => ({
       ...{ value: `v-${name}`, id: `https://demo.vault.azure.net/secrets/${name}/0123456789abcdef`, attributes: { enabled: true } },
       ...fields,
@@ -194,7 +194,7 @@ describe('import sources', () => {
     expect(unreadable('infisical', { secrets: [{ value: 'x' }] })).toMatch('$.secrets[0] has no field key');
   });
 
-  it('1password: fields by item, section and label; empty ones are no items', () => {
+  it('1password: fields by item, section and label; empty ones are skipped', () => {
     const item = {
       ...{ id: 'itm', title: 'Demo/API', category: 'API_CREDENTIAL' },
       fields: [
@@ -292,13 +292,13 @@ describe('import sources', () => {
     expect(unreadable('conjur', { 'hunter2-key': 'v' })).toMatch('$[field 1] is not the id of a variable');
   });
 
-  it('dotenv: text alone, the last of several counts', () => {
+  it('dotenv: only text; of repeated names the last counts', () => {
     expect(shown(readText('dotenv', '\uFEFFexport A="a\\nb" # c\r\nB=\nA=last\nC=${A}\n'))).toEqual({
       values: { A: 'last', C: '${A}' },
       failed: ['B VALUE_EMPTY'],
     });
     expect(refusalOf(() => readExport('dotenv', { A: 'a' }, '', '', NOW))).toMatch('IMPORT_UNREADABLE');
-    expect(refusalOf(() => readText('dotenv', 'hunter2 and more'))).toMatch('holds no assignment');
+    expect(refusalOf(() => readText('dotenv', 'hunter2 and more'))).toMatch('has no assignment');
     expect(shown(readText('dotenv', '# only a comment\n'))).toEqual({ values: {}, failed: [] });
   });
 
@@ -318,7 +318,7 @@ describe('import sources', () => {
     }
   });
 
-  it('import: what is no export of any source is refused without being quoted', () => {
+  it('import: data that is not an export of any source is refused without being quoted', () => {
     for (const { source, accepts } of sources) {
       const wrong =
         accepts === 'text'

@@ -76,20 +76,20 @@ describe('structure', () => {
       expect(rules(miss), miss).toEqual([]);
   });
 
-  it('service account: is found beside its private key', () => {
+  it('service account: is found together with its private key', () => {
     const account = { type: 'service_account', private_key: `${key('PRIVATE KEY', der)}\n` };
     expect(rules(JSON.stringify(account, null, 2))).toEqual(['gcp-service-account', 'private-key']);
     expect(rules(JSON.stringify({ type: 'service_account', project_id: 'p' }))).toEqual([]);
     expect(rules(JSON.stringify({ ...account, type: 'authorized_user' }))).toEqual(['private-key']);
   });
 
-  it('line break in JSON: what follows it is found', () => {
+  it('line break in JSON: a credential after it is found', () => {
     const id = ['AKIA', 'Y3M2XTF6BQ4LZWNE'].join('');
     expect(rules(JSON.stringify(`a\n${id}`))).toEqual(['aws-access-key-id']);
     expect(rules(`n${id}`)).toEqual([]);
   });
 
-  it('guess: is left out beside another finding', () => {
+  it('guess: is dropped next to another finding', () => {
     expect(rules(`token = "${['sk_live_', 'a8Kd02LmQz71PwXn49VbTr63'].join('')}"`)).toEqual(['stripe-secret-key']);
     expect(rules(`token = "${RANDOM}"`)).toEqual(['assigned-secret']);
   });
@@ -116,7 +116,7 @@ describe('positions', () => {
 describe('candidates for stored values', () => {
   const values = (text: string) => new Set(candidatesOf(text).flatMap((list) => list.map(({ value }) => value)));
 
-  it('are found in whatever way a value stands in a text', () => {
+  it('are found in every notation of a value in a text', () => {
     const value = 'p4ss=wörd:/x';
     for (const text of [
       ...[
@@ -152,7 +152,7 @@ describe('candidates for stored values', () => {
         { path: 'a', content: words },
         { path: 'b', content: `SECRET=${'the value of a secret'}` },
       ],
-      new Uint8Array(32),
+      { tag: new Uint8Array(32), proof: new Uint8Array(32) },
     );
     expect([candidates.size, truncated]).toEqual([MOST_CANDIDATES, true]);
     expect(candidates.get('the value of a secret')).toEqual([{ file: 1, at: 7 }]);
@@ -163,7 +163,7 @@ describe('hostile texts', () => {
   const MiB = 1_048_576;
   const fill = (text: string, length = MiB) => text.repeat(Math.ceil(length / text.length)).slice(0, length);
 
-  it('take linear time: 1 MiB of whatever is tried most often', () => {
+  it('take linear time: 1 MiB of the most frequently tried text', () => {
     const texts = [
       ...['A', '-eyJ', '.eyJ', 'eyJhbGciOiJIUzI1NiJ9.', 'eyJhbGciOiJhbGciOiJ9.e30.', `eyJ${'A'.repeat(4000)}.`],
       ...['-----', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', '"service_account"', '"private_key"', '"service_account""private_key"'],
@@ -184,7 +184,10 @@ describe('hostile texts', () => {
       ...[`svc_live_${'0'.repeat(66)} `, 'Authorization: Basic QWxhZGRpbjpvcGVuc2VzYW1l ', '1234567890:AA'],
     ];
     for (const text of texts) {
-      const { found, candidates } = scanFiles([{ path: null, content: fill(text) }], new Uint8Array(32));
+      const { found, candidates } = scanFiles([{ path: null, content: fill(text) }], {
+        tag: new Uint8Array(32),
+        proof: new Uint8Array(32),
+      });
       expect(found.length).toBeLessThanOrEqual(MOST_FINDINGS);
       expect(candidates.size).toBeLessThanOrEqual(MOST_CANDIDATES);
     }

@@ -8,7 +8,7 @@ import { newOrg, useWorld } from '../../support/world';
 useWorld();
 
 describe('leaks', () => {
-  it('a place is new once a day, for each secret by itself', async () => {
+  it('a place is new once a day, per secret', async () => {
     await inCore(await newOrg(), ({ storage: { sql } }) => {
       const leaks = createLeaks(sql);
       expect(leaks.note('sec_1', ['a', 'b'], 1000)).toBe(2);

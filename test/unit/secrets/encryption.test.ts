@@ -48,7 +48,7 @@ describe('decryption: a delivered value', () => {
     }
   });
 
-  it('is refused where its text was altered after it was checked', async () => {
+  it('is refused if its text was altered after it was checked', async () => {
     const secret = delivered(ours, 'org_a');
     const other = delivered(ours, 'org_a', 'another value');
     await decryptValue(ours, 'org_a', asText(secret));

@@ -32,7 +32,7 @@ it.skipIf(!octokits)('sync: github-actions and Octokit see the same secrets', as
   expect(access.map(({ id }: { id: number }) => id)).toEqual([7, 8]);
 });
 
-it.skipIf(!octokits)('sync: github-actions updates what Octokit and libsodium wrote, and the other way round', async () => {
+it.skipIf(!octokits)('sync: github-actions updates secrets written by Octokit and libsodium, and vice versa', async () => {
   const { fake, octokit } = await started();
   await sodium.ready;
   const { data } = await octokit.rest.actions.getRepoPublicKey(repository);

@@ -1,4 +1,4 @@
-// svc agent: credentials of AI agents.
+// svc agent: credentials for AI agents.
 import { count, type Group, member } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { BOUNDS, type Bounds, columns, scopesOf, showToken } from '../credentials.ts';
@@ -6,7 +6,7 @@ import { usage } from '../errors.ts';
 import { pages } from '../secrets.ts';
 import { clean } from '../text.ts';
 
-const RATE = { '--rate-limit <n>': { description: 'requests a minute', parse: count } };
+const RATE = { '--rate-limit <n>': { description: 'requests per minute', parse: count } };
 
 const group: Group = {
   commands: {
@@ -27,13 +27,15 @@ const group: Group = {
     }),
     create: member<CommonOptions & Bounds & { rateLimit?: number }>('Create an agent credential', {
       needs: 'vault',
-      args: { '<name>': 'what it is for' },
+      args: { '<name>': 'a name that says what it is for' },
       options: { ...BOUNDS, ...RATE },
       examples: {
         "agent create triage --scopes secrets:read --environments staging --secrets 'app/*' --ttl 1d":
           'Create a credential that reads app/* in staging for a day',
       },
-      notes: ['It ends after 30 days, or with your own credential, unless --ttl is shorter. The token is alone on stdout.'],
+      notes: [
+        'It expires after 30 days unless --ttl is shorter, and never outlives your own credential. Only the token is written to stdout.',
+      ],
       async run(context, { args: [name = ''], options }) {
         const { vault, org_id } = await context.vault();
         const { environments, secrets, ttl, addresses, rateLimit } = options;
@@ -53,17 +55,16 @@ const group: Group = {
         return 0;
       },
     }),
-    update: member<CommonOptions & Bounds & { rateLimit?: number }>('Change what an agent may do', {
+    update: member<CommonOptions & Bounds & { rateLimit?: number }>('Change the permissions of an agent', {
       needs: 'vault',
-      args: { '<id>': 'its id, agt_…' },
+      args: { '<id>': 'id of the agent credential, agt_…' },
       options: { ...BOUNDS, ...RATE },
-      examples: { 'agent update agt_0HrZKtC4bqXw2vJm8yNd1L --secrets app/config': 'Narrow an agent to one name' },
-      notes: ['It takes effect with the next request of the agent.'],
+      examples: { 'agent update agt_0HrZKtC4bqXw2vJm8yNd1L --secrets app/config': 'Restrict an agent to one secret' },
+      notes: ['The change applies from the next request of the agent.'],
       async run(context, { args: [id = ''], options }) {
         const { scopes, environments, secrets, ttl, addresses, rateLimit } = options;
         const body = { scopes, environments, secrets, ttlSeconds: ttl, allowed_addresses: addresses, rate_limit: rateLimit };
-        if (Object.values(body).every((value) => value === undefined))
-          throw usage('Nothing is to be changed.', 'See svc agent update --help');
+        if (Object.values(body).every((value) => value === undefined)) throw usage('No change was given.', 'See svc agent update --help');
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.PATCH('/orgs/{org_id}/agent-credentials/{id}', { params: { path: { org_id, id } }, body });
         context.out.result(data, () => context.out.success(`Changed ${id}.`));
@@ -73,10 +74,10 @@ const group: Group = {
     revoke: member('Revoke an agent credential', {
       needs: 'vault',
       confirms: true,
-      args: { '<id>': 'its id, agt_…' },
-      examples: { 'agent revoke agt_0HrZKtC4bqXw2vJm8yNd1L': 'End an agent credential' },
+      args: { '<id>': 'id of the agent credential, agt_…' },
+      examples: { 'agent revoke agt_0HrZKtC4bqXw2vJm8yNd1L': 'Revoke an agent credential' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`The agent credential ${clean(id)} ends for good, and what it created with it.`);
+        await context.confirmDestruction(`This permanently revokes the agent credential ${clean(id)} and the credentials that it created.`);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/agent-credentials/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, revoked: true }, () => context.out.success(`Revoked ${id}.`));

@@ -1,4 +1,4 @@
-// svc approval: requests that wait for other people. A terminal decides nothing: that is done in a browser, with a passkey.
+// svc approval: requests that need the approval of other members. Decisions are made in a browser, with a passkey, never in a terminal.
 import { duration, type Group, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { time } from '../credentials.ts';
@@ -24,15 +24,15 @@ const show = (context: Context, data: Approval) =>
       summary: data.summary,
       approvals: `${data.approvals.length} of ${data.required}`,
       ends: time(data.expires_at),
-      'decided at': `${context.origin}/approvals`,
+      'decided at': `${context.origin}/console/approvals/${data.id}`,
     }),
   );
 
 const group: Group = {
   commands: {
-    list: member('List requests', {
+    list: member('List approval requests', {
       needs: 'vault',
-      examples: { 'approval list': 'See what waits for a decision' },
+      examples: { 'approval list': 'See which requests await a decision' },
       async run(context) {
         const { vault, org_id } = await context.vault();
         const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
@@ -49,29 +49,31 @@ const group: Group = {
             approvals: (row) => `${row.approvals.length} of ${row.required}`,
             created: (row) => time(row.created_at),
           },
-          'There are no requests.',
+          'There are no approval requests.',
         );
         return 0;
       },
     }),
-    show: member('Show a request', {
+    show: member('Show an approval request', {
       needs: 'vault',
-      args: { '<id>': 'its id, apr_…' },
+      args: { '<id>': 'id of the request, apr_…' },
       examples: { 'approval show apr_0HrZKtC4bqXw2vJm8yNd1L': 'See who has approved' },
       async run(context, { args: [id = ''] }) {
         show(context, await read(context, id));
         return 0;
       },
     }),
-    wait: member<CommonOptions & { timeout?: number }>('Wait for the decision', {
+    wait: member<CommonOptions & { timeout?: number }>('Wait for a decision', {
       needs: 'vault',
-      args: { '<id>': 'its id, apr_…' },
-      options: { '--timeout <duration>': { description: 'give up after this; never by default', parse: duration } },
+      args: { '<id>': 'id of the request, apr_…' },
+      options: { '--timeout <duration>': { description: 'stop waiting after this time; default: never', parse: duration } },
       examples: {
         'approval wait apr_0HrZKtC4bqXw2vJm8yNd1L && svc get DATABASE_URL --approval apr_0HrZKtC4bqXw2vJm8yNd1L':
-          'Read a value once that is approved',
+          'Read a value once the request is approved',
       },
-      notes: ['The exit code is 0 once it is approved, 4 if it was rejected or cancelled, and 8 if the time is over.'],
+      notes: [
+        'The exit code is 0 if the request is approved, 4 if it is rejected or cancelled, and 8 if it is still pending at the timeout.',
+      ],
       async run(context, { args: [id = ''], options }) {
         const until = Date.now() + (options.timeout ?? Number.POSITIVE_INFINITY) * 1000;
         for (;;) {
@@ -84,14 +86,14 @@ const group: Group = {
           if (data.status !== 'pending')
             throw new CliError(`The request is ${data.status}.`, { exit: 'refused', code: 'APPROVAL_NOT_GIVEN', approval: id });
           if (Date.now() >= until)
-            throw new CliError('Nobody has decided yet.', { exit: 'approval', code: 'APPROVAL_PENDING', approval: id });
+            throw new CliError('The request is still pending.', { exit: 'approval', code: 'APPROVAL_PENDING', approval: id });
         }
       },
     }),
-    cancel: member('Withdraw a request', {
+    cancel: member('Cancel an approval request', {
       needs: 'vault',
-      args: { '<id>': 'its id, apr_…' },
-      examples: { 'approval cancel apr_0HrZKtC4bqXw2vJm8yNd1L': 'Withdraw what you asked for' },
+      args: { '<id>': 'id of the request, apr_…' },
+      examples: { 'approval cancel apr_0HrZKtC4bqXw2vJm8yNd1L': 'Cancel your own request' },
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', { params: { path: { org_id, id } } });

@@ -1,4 +1,4 @@
-// svc audit: entries of the audit log, and new ones as they come.
+// svc audit: lists entries of the audit log, and follows new ones.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { components } from '@secrets-vault/client';
 import { command, count, moment } from '../command.ts';
@@ -20,29 +20,29 @@ interface Options extends CommonOptions {
 
 type Entry = components['schemas']['AuditEntry'];
 
-/** How often new entries are asked for. */
+/** The polling interval for new entries, in ms. */
 const EVERY = 2_000;
 
 export default command<Options>({
   needs: 'vault',
   options: {
-    '--actor <id>': 'entries of this credential or member',
-    '--action <action>': 'such as secret.read',
-    '--resource <id>': 'such as sec_…',
-    '--outcome <outcome>': { description: 'how it ended', choices: ['success', 'denied', 'failed'] },
-    '--from <time>': { description: 'since this time, or so long ago, such as 2h', parse: moment },
-    '--to <time>': { description: 'until this time', parse: moment },
-    '-n, --limit <n>': { description: 'at most so many; 50 by default', parse: count },
-    '-f, --follow': 'show new entries as they come',
+    '--actor <id>': 'entries by this credential or member',
+    '--action <action>': 'entries with this action, such as secret.read',
+    '--resource <id>': 'entries about this resource, such as sec_…',
+    '--outcome <outcome>': { description: 'entries with this outcome', choices: ['success', 'denied', 'failed'] },
+    '--from <time>': { description: 'entries since this time; 2h means two hours ago', parse: moment },
+    '--to <time>': { description: 'entries until this time; 2h means two hours ago', parse: moment },
+    '-n, --limit <n>': { description: 'maximum number of entries; default: 50', parse: count },
+    '-f, --follow': 'show new entries as they are written',
   },
   examples: {
     'audit --action secret.read --from 1d': 'See who read secrets since yesterday',
-    'audit --outcome denied --follow': 'Watch what is refused',
+    'audit --outcome denied --follow': 'Watch denied requests',
   },
   notes: ['With --follow and --json, each line is one entry.'],
   async run(context, { options }) {
     const { limit = 50, follow, ...filters } = options;
-    if (follow && options.to) throw usage('--follow has no end: leave out --to.');
+    if (follow && options.to) throw usage('--follow and --to cannot be combined.');
     const newest = await entries(context, filters, limit);
     if (!follow) {
       context.out.list(newest, columns, 'There are no entries.');
@@ -72,7 +72,7 @@ async function entries(context: Context, { actor, action, resource, outcome, fro
   });
 }
 
-/** Prints entries, oldest first, until it is interrupted. The entries that it makes itself by asking are left out. */
+/** Prints entries, oldest first, until interrupted. Leaves out the entries that its own polling creates. */
 async function followFrom(context: Context, filters: Options, first: Entry[]): Promise<number> {
   const { vault } = await context.vault();
   const { data: self } = await vault.api.GET('/whoami');

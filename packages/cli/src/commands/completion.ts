@@ -1,4 +1,4 @@
-// svc completion: a script for the shell, made from the tree of commands. It asks nothing of the vault.
+// svc completion: prints a completion script generated from the command tree. It sends no request to the vault.
 import { command } from '../command.ts';
 import { commonOptions } from '../common.ts';
 import { usage } from '../errors.ts';
@@ -8,7 +8,7 @@ import { COMMANDS } from './index.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** What may follow the words of a command. */
+/** The words that may follow a command. */
 interface Branch {
   path: string[];
   words: string[];
@@ -24,7 +24,7 @@ export default command({
     'completion fish > ~/.config/fish/completions/svc.fish': 'For fish',
   },
   async run(context, { args: [shell = ''] }) {
-    if (!SHELLS.includes(shell as Shell)) throw usage(`A shell is one of ${SHELLS.join(', ')}.`);
+    if (!SHELLS.includes(shell as Shell)) throw usage(`The shell must be one of ${SHELLS.join(', ')}.`);
     const script = SCRIPTS[shell as Shell](await branches());
     context.out.result({ shell, script }, () => context.out.raw(script));
     return 0;
@@ -58,7 +58,7 @@ async function branches(): Promise<Branch[]> {
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The words so far and the next one, where they lead to a branch. */
+/** The pattern of the words so far and the next one that lead to a branch. */
 const seen = (path: string[]) => quoted(path.length === 1 ? ` ${path[0]}` : path.join(' '));
 
 const SCRIPTS: Record<Shell, (branches: Branch[]) => string> = {
@@ -125,6 +125,6 @@ ${branches.flatMap(({ path, words, about }) => words.map((word) => `complete -c 
 `,
 };
 
-/** How fish spells a word that may follow. */
+/** A completion word in the syntax of fish. */
 const wordOf = (word: string) =>
   word.startsWith('--') ? `-l ${word.slice(2)}` : word.startsWith('-') ? `-s ${word.slice(1)}` : `-a ${word}`;

@@ -1,4 +1,4 @@
-// svc copy: secrets from one environment to another. Invariant: what exists there stays as it is, unless --overwrite says otherwise.
+// svc copy: copies secrets from one environment to another. Invariant: existing secrets are unchanged unless --overwrite is given.
 import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
@@ -14,27 +14,28 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'vault',
   confirms: true,
-  args: { '[names...]': 'the names of the secrets; or --prefix' },
+  args: { '[names...]': 'names of the secrets; or use --prefix' },
   options: {
-    '--from <slug>': 'the environment that has them',
-    '--to <slug>': 'the environment that gets them',
-    '-p, --prefix <text>': 'all names that begin with this; "" for every name',
-    '--overwrite': 'give secrets that exist a new version',
+    '--from <slug>': 'environment to copy from',
+    '--to <slug>': 'environment to copy to',
+    '-p, --prefix <text>': 'copy all names that begin with this; "" for every name',
+    '--overwrite': 'give existing secrets a new version',
   },
   examples: {
-    'copy DATABASE_URL SMTP_PASSWORD --from staging --to production': 'Copy two secrets, unless they exist there',
-    'copy --prefix billing/ --from staging --to production --overwrite': 'Copy all that begin with billing/',
+    'copy DATABASE_URL SMTP_PASSWORD --from staging --to production': 'Copy two secrets, skipping those that exist',
+    'copy --prefix billing/ --from staging --to production --overwrite': 'Copy all secrets whose names begin with billing/',
   },
-  notes: ['Type, description and tags are copied too. The history stays where it is.'],
+  notes: ['Type, description and tags are copied too. Earlier versions are not.'],
   async run(context, { rest: names, options }) {
     const { from, to, prefix, overwrite } = options;
-    if (!from || !to) throw usage('Name both environments.', 'svc copy NAME --from ENV --to ENV');
+    if (!from || !to) throw usage('Both --from and --to are required.', 'svc copy NAME --from ENV --to ENV');
     if (from === to) throw usage('--from and --to are the same environment.');
-    if (names.length > 0 === (prefix !== undefined)) throw usage('Give names, or --prefix.');
+    if (names.length > 0 === (prefix !== undefined)) throw usage('Pass either names or --prefix.');
     const sources = await chosen(context, from, names, prefix);
     const existing = await existingIn(context, to, sources);
     const replaced = overwrite ? sources.filter(({ name }) => existing.has(name)) : [];
-    if (replaced.length > 0) await context.confirmDestruction(`${replaced.map(({ name }) => name).join(', ')} in ${to} get new values.`);
+    if (replaced.length > 0)
+      await context.confirmDestruction(`${replaced.map(({ name }) => name).join(', ')} in ${to} will get new values.`);
     const rows: { name: string; outcome: 'created' | 'updated' | 'skipped' }[] = [];
     for (const secret of sources) {
       const isThere = existing.has(secret.name);
@@ -43,7 +44,7 @@ export default command<Options>({
     }
     context.out.list(
       rows,
-      { name: (row) => row.name, outcome: (row) => (row.outcome === 'skipped' ? 'skipped: it exists' : row.outcome) },
+      { name: (row) => row.name, outcome: (row) => (row.outcome === 'skipped' ? 'skipped: already exists' : row.outcome) },
       'There is nothing to copy.',
     );
     return 0;
@@ -61,7 +62,7 @@ async function chosen(context: Context, from: string, names: string[], prefix: s
       throw new CliError(`There is no secret ${name} in ${from}.`, {
         exit: 'notFound',
         code: 'NOT_FOUND',
-        next: `See what there is: svc list --env ${from}`,
+        next: `List the secrets there: svc list --env ${from}`,
       });
     found.push(row);
   }
@@ -91,7 +92,7 @@ async function copyOne(
   });
   await vault.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
     params: { path: { org_id, name }, query: { environment: to } },
-    // Somebody else may have made it meanwhile.
+    // Another client may have created it in the meantime.
     headers: isNew ? { 'If-None-Match': '*' } : {},
     body: { value: data.value, type, description, tags },
   });

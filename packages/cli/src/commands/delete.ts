@@ -1,4 +1,4 @@
-// svc delete: secrets that can be restored for seven days, or not at all.
+// svc delete: deletes secrets. They can be restored for seven days, or not at all with --permanent.
 import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { findSecret } from '../secrets.ts';
@@ -10,11 +10,11 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'environment',
   confirms: true,
-  args: { '<names...>': 'the names of the secrets' },
-  options: { '--permanent': 'destroy every version now; nothing can be restored' },
+  args: { '<names...>': 'names of the secrets' },
+  options: { '--permanent': 'destroy every version immediately; cannot be undone' },
   examples: {
-    'delete OLD_KEY': 'Delete a secret; svc restore brings it back within 7 days',
-    'delete OLD_KEY --permanent --yes': 'Destroy every version at once, without a question',
+    'delete OLD_KEY': 'Delete a secret; svc restore can restore it within 7 days',
+    'delete OLD_KEY --permanent --yes': 'Destroy every version immediately, without confirmation',
   },
   async run(context, { rest: names, options }) {
     const { vault, org_id } = await context.vault();
@@ -23,8 +23,8 @@ export default command<Options>({
     const listed = found.map(({ name, environment, version }) => `${name} in ${environment} (version ${version})`).join(', ');
     await context.confirmDestruction(
       options.permanent
-        ? `Every version of ${listed} is destroyed. Nothing can be restored.`
-        : `${listed} cannot be read any more. svc restore brings it back within 7 days.`,
+        ? `This destroys every version of ${listed}. It cannot be undone.`
+        : `This deletes ${listed}. svc restore can undo it within 7 days.`,
     );
     const permanent = options.permanent ? ('true' as const) : undefined;
     for (const { id, name, environment } of found) {

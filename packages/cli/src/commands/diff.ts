@@ -1,4 +1,4 @@
-// svc diff: what differs between two environments. Invariant: values are compared here and never shown.
+// svc diff: shows how two environments differ. Invariant: values are compared locally and never shown.
 import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { EXIT_CODES } from '../errors.ts';
@@ -16,16 +16,16 @@ interface Row {
 
 export default command<Options>({
   needs: 'vault',
-  args: { '<left>': 'an environment', '<right>': 'the environment that it is compared with' },
+  args: { '<left>': 'an environment', '<right>': 'the environment to compare it with' },
   options: {
     '-p, --prefix <text>': 'only names that begin with this',
-    '--exit-code': `end with ${EXIT_CODES.findings[0]} if something differs`,
+    '--exit-code': `exit with ${EXIT_CODES.findings[0]} if there are differences`,
   },
   examples: {
-    'diff staging production': 'See which secrets production lacks, and which differ',
-    'diff staging production --exit-code': 'Fail a job if something differs',
+    'diff staging production': 'See which secrets are missing from production, and which differ',
+    'diff staging production --exit-code': 'Fail a job if there are differences',
   },
-  notes: ['Names are shown, values never. You need to be allowed to read both environments.'],
+  notes: ['Only names are shown, never values. You need permission to read both environments.'],
   async run(context, { args: [left = '', right = ''], options }) {
     const [from, to] = [await valuesOf(context, left, options.prefix), await valuesOf(context, right, options.prefix)];
     const rows: Row[] = [];
@@ -35,7 +35,7 @@ export default command<Options>({
       else if (from.get(name) !== to.get(name)) rows.push({ name, difference: 'different' });
     }
     const words = { missing: `only in ${left}`, extra: `only in ${right}`, different: 'different values' };
-    context.out.list(rows, { name: (row) => row.name, difference: (row) => words[row.difference] }, `${left} and ${right} are equal.`, {
+    context.out.list(rows, { name: (row) => row.name, difference: (row) => words[row.difference] }, `${left} and ${right} are identical.`, {
       left,
       right,
     });
@@ -48,6 +48,6 @@ async function valuesOf(context: Context, environment: string, prefix: string | 
   const params = { path: { org_id, environment }, query: { prefix } };
   const { data } = await vault.api.GET('/orgs/{org_id}/environments/{environment}/values', { params });
   for (const name of data.withheld ?? [])
-    context.out.warn(`${clean(name)} in ${clean(environment)} is not compared: reading it needs an approval.`);
+    context.out.warn(`${clean(name)} in ${clean(environment)} was not compared: reading it requires approval.`);
   return new Map(Object.entries(data.values));
 }

@@ -1,4 +1,4 @@
-// svc doctor: what is set up, what is wrong, and what to do. Invariant: it changes nothing, and shows no credential.
+// svc doctor: checks the set-up, and says how to fix each problem. Invariant: it changes nothing, and shows no credential.
 import { command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { asCliError, EXIT_CODES } from '../errors.ts';
@@ -11,7 +11,7 @@ interface Check {
   next?: string;
 }
 
-/** A clock that is off by more makes tokens of CI platforms, and proofs of devices, invalid. */
+/** The clock skew above which CI platform tokens and device proofs become invalid, in ms. */
 const MOST_SKEW = 60_000;
 
 export default command({
@@ -43,9 +43,9 @@ const program = (): Check => ({ name: 'program', ok: true, what: `svc ${VERSION}
 
 function configuration(context: Context): Check {
   const { url, organisation } = { url: context.setting('url'), organisation: context.setting('org') };
-  if (!url) return { name: 'configuration', ok: false, what: 'no vault is chosen', next: 'svc login --url https://vault.example.com' };
+  if (!url) return { name: 'configuration', ok: false, what: 'no vault address is set', next: 'svc login --url https://vault.example.com' };
   const of = (setting: { value: string; source: string } | undefined) =>
-    setting ? `${setting.value} (${setting.source})` : 'that of the credential';
+    setting ? `${setting.value} (${setting.source})` : 'from the credential';
   return {
     name: 'configuration',
     ok: true,
@@ -54,13 +54,17 @@ function configuration(context: Context): Check {
 }
 
 function project(context: Context): Check {
-  return { name: 'project', ok: true, what: context.project?.file ?? 'no .svc.json here or above' };
+  return { name: 'project', ok: true, what: context.project?.file ?? 'no .svc.json in this directory or a parent directory' };
 }
 
 async function keychain(context: Context): Promise<Check> {
   const there = await context.host.keychain();
   const off = context.host.env.SVC_KEYCHAIN === 'off' ? ' (SVC_KEYCHAIN is off)' : '';
-  return { name: 'keychain', ok: true, what: there ? 'that of the system' : `none${off}: credentials are in files that only you can read` };
+  return {
+    name: 'keychain',
+    ok: true,
+    what: there ? 'the system keychain' : `none${off}: credentials are in files that only you can read`,
+  };
 }
 
 async function connection(context: Context): Promise<Check[]> {
@@ -72,19 +76,21 @@ async function connection(context: Context): Promise<Check[]> {
   const took = Date.now() - asked;
   if (!response)
     return [
-      { name: 'connection', ok: false, what: `${url} cannot be reached`, next: 'Check the address, the network, proxies and certificates' },
+      { name: 'connection', ok: false, what: `${url} cannot be reached`, next: 'Check the address, network, proxies and certificates' },
     ];
   if (!response.ok)
-    return [{ name: 'connection', ok: false, what: `${url} answers with status ${response.status}`, next: 'Ask whoever runs the vault' }];
+    return [
+      { name: 'connection', ok: false, what: `${url} responds with status ${response.status}`, next: 'Ask the operator of the vault' },
+    ];
   const served = Date.parse(response.headers.get('Date') ?? '');
   const skew = Math.abs(served - (asked + took / 2));
-  const checks: Check[] = [{ name: 'connection', ok: true, what: `${url} answers, in ${took} ms` }];
+  const checks: Check[] = [{ name: 'connection', ok: true, what: `${url} responded in ${took} ms` }];
   if (!Number.isNaN(served))
     checks.push({
       name: 'clock',
       ok: skew < MOST_SKEW,
       what: `off by ${Math.round(skew / 1000)} s`,
-      next: 'Set the clock of this machine',
+      next: 'Correct the clock of this machine',
     });
   return checks;
 }
@@ -92,13 +98,13 @@ async function connection(context: Context): Promise<Check[]> {
 async function credential(context: Context): Promise<Check> {
   const identity = context.identity();
   if (!identity) return { name: 'credential', ok: false, what: 'you are not signed in', next: 'svc login' };
-  const from = { variable: 'SVC_TOKEN', ci: 'the OIDC token of this job', stored: 'stored' }[identity.kind];
+  const from = { variable: 'SVC_TOKEN', ci: 'OIDC token of this job', stored: 'stored' }[identity.kind];
   const { vault } = await context.vault();
   const { data } = await vault.api.GET('/whoami');
   return {
     name: 'credential',
     ok: true,
-    what: `${from}${identity.kind === 'stored' ? `, ${identity.place}` : ''}: ${data.kind} ${data.id}, ends ${data.expires_at ?? 'never'}`,
+    what: `${from}${identity.kind === 'stored' ? `, ${identity.place}` : ''}: ${data.kind} ${data.id}, expires: ${data.expires_at ?? 'never'}`,
   };
 }
 

@@ -1,5 +1,5 @@
-// svc export: a file for another tool, made by the vault. Invariant: a file that is written can be read by nobody else, and replaces none
-// without being told to.
+// svc export: writes secrets in the format of another tool. Invariant: only the current user can read the file, and an existing file is
+// replaced only with --force.
 import fs from 'node:fs';
 import path from 'node:path';
 import { command, list } from '../command.ts';
@@ -37,16 +37,16 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'environment',
   options: {
-    '--format <format>': { description: 'the form of the file; dotenv by default', choices: FORMATS },
-    '--only <names>': { description: 'only these secrets, separated by commas', parse: list },
-    '--output <file>': 'write a file that only you can read',
-    '--force': 'replace the file',
+    '--format <format>': { description: 'format of the file, dotenv by default', choices: FORMATS },
+    '--only <names>': { description: 'export only these secrets, separated by commas', parse: list },
+    '--output <file>': 'write to a file that only you can read',
+    '--force': 'replace an existing file',
   },
   examples: {
     'export --format dotenv --output .env': 'Write a .env file',
-    'export --format kubernetes --env staging | kubectl apply -f -': 'Make a Secret of Kubernetes',
+    'export --format kubernetes --env staging | kubectl apply -f -': 'Create a Kubernetes Secret',
   },
-  notes: ['Values stand in the file as text. svc run needs no file.'],
+  notes: ['The file contains values in plain text. svc run passes secrets to a program without a file.'],
   async run(context, { options }) {
     const { vault, org_id } = await context.vault();
     const { data } = await vault.api.POST('/orgs/{org_id}/integrations/generate', {
@@ -62,7 +62,7 @@ export default command<Options>({
     }
     const file = path.resolve(context.host.cwd, options.output);
     if (!options.force && fs.existsSync(file))
-      throw new CliError(`${clean(options.output)} is there already.`, {
+      throw new CliError(`${clean(options.output)} already exists.`, {
         exit: 'conflict',
         code: 'FILE_EXISTS',
         next: 'Replace it with --force',

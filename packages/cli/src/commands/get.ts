@@ -1,4 +1,4 @@
-// svc get: one value, byte for byte. Invariant: nothing but the value is on stdout, and a terminal gets nothing that it would act on.
+// svc get: prints one value, byte for byte. Invariant: stdout holds only the value, and a terminal never gets control characters.
 import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { secretNamed } from '../secrets.ts';
@@ -10,14 +10,14 @@ interface Options extends CommonOptions {
 
 export default command<Options>({
   needs: 'environment',
-  args: { '<name>': 'the name of the secret' },
-  options: { '--version <n>': { description: 'an earlier version', parse: count } },
+  args: { '<name>': 'name of the secret' },
+  options: { '--version <n>': { description: 'read an earlier version', parse: count } },
   examples: {
     'get DATABASE_URL': 'Print a value',
     'get TLS_KEY --env production > key.pem': 'Write it to a file, byte for byte',
     'get billing/STRIPE_KEY --version 2': 'Print an earlier version',
   },
-  notes: ['A terminal gets the value and a line break. A file or pipe gets the value alone.'],
+  notes: ['A terminal gets the value and a line break. A file or pipe gets only the value.'],
   async run(context, { args: [name = ''], options }) {
     const { vault, org_id } = await context.vault();
     const environment = context.setting('environment')?.value;
@@ -30,7 +30,7 @@ export default command<Options>({
       if (!context.out.isTerminal) return context.out.raw(value);
       // safety: cli-terminal-value
       context.out.line(cleanLines(value));
-      if (!isPlain(value)) context.out.warn('Control characters are shown as \\u{…}. A pipe gets the value itself.');
+      if (!isPlain(value)) context.out.warn('Control characters are shown as \\u{…}. A file or pipe gets the exact value.');
     });
     return 0;
   },

@@ -1,4 +1,4 @@
-// svc history: the versions of a secret, without their values.
+// svc history: lists the versions of a secret, without their values.
 import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { findSecret, pages } from '../secrets.ts';
@@ -10,8 +10,8 @@ interface Options extends CommonOptions {
 
 export default command<Options>({
   needs: 'environment',
-  args: { '<name>': 'the name of the secret' },
-  options: { '-n, --limit <n>': { description: 'at most so many', parse: count } },
+  args: { '<name>': 'name of the secret' },
+  options: { '-n, --limit <n>': { description: 'maximum number of versions', parse: count } },
   examples: { 'history DATABASE_URL': 'See who changed a secret, and when' },
   async run(context, { args: [name = ''], options }) {
     const { vault, org_id } = await context.vault();

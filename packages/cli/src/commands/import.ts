@@ -1,4 +1,4 @@
-// svc import: secrets from the export of another tool. The vault reads the export; what it is of is found out here.
+// svc import: imports secrets from the export of another tool. The vault parses the export; its format is detected here.
 import fs from 'node:fs';
 import path from 'node:path';
 import { command } from '../command.ts';
@@ -18,26 +18,26 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'environment',
   confirms: true,
-  args: { '<file>': 'the export; - for stdin' },
+  args: { '<file>': 'the exported file; - for stdin' },
   options: {
-    '--source <tool>': { description: 'the tool that made it, if svc cannot tell', choices: SOURCES },
-    '--dry-run': 'show what would happen, and write nothing',
-    '--on-conflict <what>': { description: 'what happens to secrets that exist: fail by default', choices: ['skip', 'overwrite', 'fail'] },
-    '-p, --prefix <text>': 'put this before each name, such as billing/',
+    '--source <tool>': { description: 'tool that wrote the file, if svc cannot detect it', choices: SOURCES },
+    '--dry-run': 'show the outcome without writing anything',
+    '--on-conflict <what>': { description: 'what to do with secrets that exist, fail by default', choices: ['skip', 'overwrite', 'fail'] },
+    '-p, --prefix <text>': 'add this before each name, such as billing/',
   },
   examples: {
-    'import .env --dry-run': 'See what an import would do',
+    'import .env --dry-run': 'Preview an import',
     'import .env --env development': 'Import a .env file',
-    'import export.json --source vault --on-conflict skip': 'Import what HashiCorp Vault exported, except names that exist',
+    'import export.json --source vault --on-conflict skip': 'Import an export of HashiCorp Vault, skipping secrets that exist',
   },
-  notes: ['After an import, delete the file: svc does not.'],
+  notes: ['svc does not delete the file. Delete it after the import.'],
   async run(context, { args: [file = ''], options }) {
     const text = file === '-' ? await readStdin(context.host, 'The export') : readExport(context, file);
     const source = options.source ?? detected(file, text);
     const environment = await context.environment();
     const onConflict = options.onConflict ?? 'fail';
     if (onConflict === 'overwrite' && !options.dryRun) {
-      const what = `Secrets in ${environment} that exist get the values of the import.`;
+      const what = `Secrets that exist in ${environment} will get the imported values.`;
       if (isProduction(environment)) await context.confirmDestruction(what);
     }
     const { vault, org_id } = await context.vault();
@@ -55,7 +55,7 @@ function readExport(context: Context, file: string): string {
   const at = path.resolve(context.host.cwd, file);
   let bytes: Buffer;
   try {
-    if (!fs.statSync(at).isFile()) throw usage(`${clean(file)} is no file.`);
+    if (!fs.statSync(at).isFile()) throw usage(`${clean(file)} is not a file.`);
     bytes = fs.readFileSync(at);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code) throw usage(`${clean(file)} cannot be read.`, 'Check its name and permissions');
@@ -64,18 +64,20 @@ function readExport(context: Context, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw usage(`${clean(file)} is no UTF-8 text.`);
+    throw usage(`${clean(file)} is not UTF-8 text.`);
   }
 }
 
-/** What the export is of. Where that is not clear, nothing is guessed: values could become names. */
+/** The tool that wrote the export. An ambiguous file is refused: with the wrong parser, values could become names. */
 function detected(file: string, text: string): ImportSource {
   const found = sourcesOf(file, text);
   const [only] = found;
   if (only && found.length === 1) return only;
   throw usage(
-    found.length === 0 ? `svc cannot tell which tool made ${clean(file)}.` : `${clean(file)} can be of several tools: ${found.join(', ')}.`,
-    `Name it with --source: ${SOURCES.join(', ')}`,
+    found.length === 0
+      ? `svc cannot detect which tool wrote ${clean(file)}.`
+      : `${clean(file)} matches several tools: ${found.join(', ')}.`,
+    `Choose one with --source: ${SOURCES.join(', ')}`,
   );
 }
 

@@ -1,4 +1,4 @@
-// svc init: writes .svc.json, which chooses vault, organisation and environment for a directory. It holds no credential.
+// svc init: writes .svc.json, which sets the vault, organisation and environment of a directory. It contains no credential.
 import fs from 'node:fs';
 import path from 'node:path';
 import { command } from '../command.ts';
@@ -13,9 +13,9 @@ interface Options extends CommonOptions {
 
 export default command<Options>({
   needs: 'environment',
-  options: { '--force': 'replace the file' },
-  examples: { init: 'Choose for this directory and those below', 'init --env staging': 'Choose an environment without a question' },
-  notes: ['The file can be committed: it holds the address of the vault, the organisation and the environment, and no credential.'],
+  options: { '--force': 'replace an existing file' },
+  examples: { init: 'Configure this directory and its subdirectories', 'init --env staging': 'Set the environment without a prompt' },
+  notes: ['You can commit the file: it contains the vault address, the organisation and the environment, but no credential.'],
   async run(context, { options }) {
     const file = path.join(context.host.cwd, PROJECT_FILE);
     if (options.force) context.ignoreProject();
@@ -30,26 +30,26 @@ export default command<Options>({
       fs.writeFileSync(file, `${JSON.stringify(settings, null, 2)}\n`, { flag: options.force ? 'w' : 'wx' });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      throw new CliError(`${PROJECT_FILE} is there already.`, {
+      throw new CliError(`${PROJECT_FILE} already exists.`, {
         exit: 'conflict',
         code: 'FILE_EXISTS',
-        next: 'Replace it: svc init --force',
+        next: 'Replace it with svc init --force',
       });
     }
     context.out.result({ file, ...settings }, () =>
-      context.out.success(`${PROJECT_FILE} chooses ${environment} of ${org_id}. You can commit it.`),
+      context.out.success(`Wrote ${PROJECT_FILE}: environment ${environment} of ${org_id}. You can commit it.`),
     );
     return 0;
   },
 });
 
-/** The environment that --env names, or that a person chooses. */
+/** The environment given by --env, or chosen at a prompt. */
 async function chosen(context: Context, slugs: string[]): Promise<string> {
   const set = context.setting('environment');
   if (set?.source === 'flag' || !canAsk(context.host)) {
     const slug = set?.value ?? (await context.environment());
     if (slugs.includes(slug) || slug.startsWith('env_')) return slug;
-    throw new CliError(`There is no environment ${slug}.`, { exit: 'notFound', code: 'NOT_FOUND', next: `There are ${slugs.join(', ')}` });
+    throw new CliError(`There is no environment ${slug}.`, { exit: 'notFound', code: 'NOT_FOUND', next: `Use one of ${slugs.join(', ')}` });
   }
   return choose(context.host, 'Environment:', slugs, set?.value);
 }

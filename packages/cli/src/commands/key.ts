@@ -9,7 +9,7 @@ const group: Group = {
   commands: {
     list: member<CommonOptions & { limit?: number }>('List API keys', {
       needs: 'vault',
-      options: { '-n, --limit <n>': { description: 'at most so many', parse: count } },
+      options: { '-n, --limit <n>': { description: 'maximum number of keys', parse: count } },
       examples: { 'key list': 'List API keys' },
       async run(context, { options }) {
         const { vault, org_id } = await context.vault();
@@ -23,10 +23,10 @@ const group: Group = {
     }),
     create: member<CommonOptions & Bounds>('Create an API key', {
       needs: 'vault',
-      args: { '<name>': 'what it is for' },
+      args: { '<name>': 'a name that says what it is for' },
       options: BOUNDS,
-      examples: { "key create 'web server' --scopes secrets:read --environments production": 'Create a key that reads production' },
-      notes: ['The token is alone on stdout: pipe it to where it belongs.'],
+      examples: { "key create 'web server' --scopes secrets:read --environments production": 'Create a key that can read production' },
+      notes: ['Only the token is written to stdout, so you can pipe it to its destination.'],
       async run(context, { args: [name = ''], options }) {
         const { vault, org_id } = await context.vault();
         const { environments, secrets, ttl, addresses } = options;
@@ -39,31 +39,36 @@ const group: Group = {
         return 0;
       },
     }),
-    rotate: member<CommonOptions & { overlap?: number }>('Replace an API key by a successor', {
+    rotate: member<CommonOptions & { overlap?: number }>('Replace an API key with a new one', {
       needs: 'vault',
       confirms: true,
-      args: { '<id>': 'its id, key_…' },
-      options: { '--overlap <duration>': { description: 'how long the old key works: up to 1d, not at all by default', parse: duration } },
-      examples: { 'key rotate key_0HrZKtC4bqXw2vJm8yNd1L --overlap 1h': 'Replace a key; both work for an hour' },
+      args: { '<id>': 'id of the API key, key_…' },
+      options: {
+        '--overlap <duration>': {
+          description: 'how long the old key stays valid, up to 1d; default: it is revoked immediately',
+          parse: duration,
+        },
+      },
+      examples: { 'key rotate key_0HrZKtC4bqXw2vJm8yNd1L --overlap 1h': 'Replace a key; both are valid for an hour' },
       async run(context, { args: [id = ''], options }) {
-        const when = options.overlap ? `after ${options.overlap} s` : 'at once';
-        await context.confirmDestruction(`The API key ${clean(id)} ends ${when}, and its session tokens with it.`);
+        const when = options.overlap ? `after ${options.overlap} s` : 'immediately';
+        await context.confirmDestruction(`The API key ${clean(id)} and its session tokens expire ${when}.`);
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/api-keys/{id}/rotate', {
           params: { path: { org_id, id } },
           body: { overlap_seconds: options.overlap },
         });
-        showToken(context, data, 'Created the successor');
+        showToken(context, data, 'Created the new key');
         return 0;
       },
     }),
     revoke: member('Revoke an API key', {
       needs: 'vault',
       confirms: true,
-      args: { '<id>': 'its id, key_…' },
-      examples: { 'key revoke key_0HrZKtC4bqXw2vJm8yNd1L': 'End a key and its session tokens' },
+      args: { '<id>': 'id of the API key, key_…' },
+      examples: { 'key revoke key_0HrZKtC4bqXw2vJm8yNd1L': 'Revoke a key and its session tokens' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`The API key ${clean(id)} ends for good, and its session tokens with it.`);
+        await context.confirmDestruction(`This permanently revokes the API key ${clean(id)} and its session tokens.`);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/api-keys/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, revoked: true }, () => context.out.success(`Revoked ${id}.`));

@@ -1,4 +1,4 @@
-// svc list: names and metadata, never a value.
+// svc list: lists names and metadata, never values.
 import { secretTypes } from '@secrets-vault/client';
 import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
@@ -16,16 +16,16 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'environment',
   options: {
-    '-p, --prefix <text>': 'names that begin with this',
-    '--type <type>': { description: 'secrets of this type', choices: secretTypes },
-    '--tag <key[:value]>': 'secrets with this tag',
-    '--status <status>': { description: 'secrets in this state', choices: ['active', 'expired', 'revoked', 'deleted'] },
-    '-n, --limit <n>': { description: 'at most so many', parse: count },
+    '-p, --prefix <text>': 'only names that begin with this',
+    '--type <type>': { description: 'only secrets of this type', choices: secretTypes },
+    '--tag <key[:value]>': 'only secrets with this tag',
+    '--status <status>': { description: 'only secrets with this status', choices: ['active', 'expired', 'revoked', 'deleted'] },
+    '-n, --limit <n>': { description: 'maximum number of secrets', parse: count },
   },
   examples: {
     list: 'List the secrets of the environment',
-    'list --prefix billing/ --json': 'The same for names that begin with billing/, for programs',
-    'list --status deleted': 'See what svc restore can bring back',
+    'list --prefix billing/ --json': 'List names that begin with billing/ as JSON',
+    'list --status deleted': 'List the secrets that svc restore can restore',
   },
   async run(context, { options }) {
     const { vault } = await context.vault();
@@ -41,7 +41,7 @@ export default command<Options>({
         updated: (row) => relative(row.updated_at, Date.now()),
         description: (row) => row.description,
       },
-      'There are no secrets here.',
+      'There are no secrets.',
     );
     return 0;
   },

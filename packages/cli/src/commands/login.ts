@@ -1,5 +1,5 @@
-// svc login: by a browser, by an API key from stdin, or by the OIDC token of a CI job. Invariant: what is stored has been accepted by the
-// vault, and belongs to its origin.
+// svc login: in a browser, with an API key from stdin, or with the OIDC token of a CI job. Invariant: a stored credential was accepted by the
+// vault and is bound to its origin.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { command } from '../command.ts';
 import { readProfiles, writeProfile } from '../config.ts';
@@ -41,16 +41,16 @@ interface Caller {
 export default command<Options>({
   needs: 'vault',
   options: {
-    '--key-stdin': 'read an API key or another token from stdin, and store it',
-    '--no-browser': 'print the address only',
+    '--key-stdin': 'read an API key or another token from stdin and store it',
+    '--no-browser': 'print the address instead of opening a browser',
   },
   examples: {
-    'login --url https://vault.example.com': 'Sign in by a browser',
-    'login --url https://vault.example.com --key-stdin < key.txt': 'Store an API key for a machine',
+    'login --url https://vault.example.com': 'Sign in with a browser',
+    'login --url https://vault.example.com --key-stdin < key.txt': 'Store an API key on a machine without a browser',
   },
   notes: [
-    "The credential is stored in the keychain of the system, or in a file that only you can read where there is none. It belongs to the vault's address and to the profile, and is never sent to another address.",
-    'In CI there is no need to sign in: set SVC_URL, SVC_ORG_ID and SVC_TRUST_ID, and each command exchanges the OIDC token of the job. SVC_TOKEN is used as it is.',
+    "The credential is stored in the system keychain or, without one, in a file that only you can read. It is bound to the profile and to the vault's address, and is never sent to another address.",
+    'In CI you do not need svc login: set SVC_URL, SVC_ORG_ID and SVC_TRUST_ID, and each command exchanges the OIDC token of the job. A token in SVC_TOKEN is used directly.',
   ],
   async run(context, { options }) {
     if (!options.keyStdin && context.host.env.SVC_TRUST_ID) return asJob(context);
@@ -66,31 +66,31 @@ export default command<Options>({
       { url, org_id: caller.org_id, kind: caller.kind, id: caller.id, name: caller.name, profile: context.profile, stored_in: place },
       () => {
         context.out.success(`Signed in to ${url} as ${who}.`);
-        context.out.note(`The credential is stored in ${where}.`);
+        context.out.note(`Stored the credential in ${where}.`);
       },
     );
     return EXIT_CODES.ok[0];
   },
 });
 
-/** A CI job signs in with each command: there is nothing to store. */
+/** A CI job signs in with each command, so nothing is stored. */
 async function asJob(context: Context): Promise<number> {
   const { vault, org_id } = await context.vault();
   const { data } = await vault.api.GET('/whoami');
   context.out.result(
     { url: context.origin, org_id, kind: data.kind, id: data.id, name: data.name, profile: context.profile, stored_in: null },
-    () => context.out.success(`The OIDC token of this job is accepted. Nothing is stored: each command exchanges it.`),
+    () => context.out.success(`The vault accepts the OIDC token of this job. Each command exchanges it; nothing is stored.`),
   );
   return EXIT_CODES.ok[0];
 }
 
-/** The vault that is meant. One that only the repository names is confirmed first. */
+/** The address of the vault. An address that only the repository names needs confirmation. */
 async function chooseVault(context: Context): Promise<string> {
   const { SVC_TOKEN } = context.host.env;
-  if (SVC_TOKEN) context.out.warn('SVC_TOKEN is set, and goes before what is stored.');
+  if (SVC_TOKEN) context.out.warn('SVC_TOKEN is set and takes precedence over the stored credential.');
   const found = context.setting('url');
   if (!found) {
-    if (!canAsk(context.host)) throw usage('No vault is chosen.', 'Name it: svc login --url https://vault.example.com');
+    if (!canAsk(context.host)) throw usage('No vault address is set.', 'Run svc login --url https://vault.example.com');
     context.options.url = await ask(context.host, 'Address of the vault:', 'https://');
     return context.origin;
   }
@@ -98,8 +98,9 @@ async function chooseVault(context: Context): Promise<string> {
   if (found.source !== 'project' || isKnown) return found.value;
   const file = clean(context.project?.file ?? '');
   // safety: cli-login-project
-  if (!canAsk(context.host)) throw usage(`Only ${file} names ${found.value}.`, `Name the vault yourself: svc login --url ${found.value}`);
-  if (!(await askYesNo(context.host, `${file} names the vault ${found.value}. Sign in there?`)))
+  if (!canAsk(context.host))
+    throw usage(`The address ${found.value} comes from ${file} and is not confirmed.`, `To trust it, run svc login --url ${found.value}`);
+  if (!(await askYesNo(context.host, `${file} sets the vault to ${found.value}. Sign in there?`)))
     throw new CliError('Not signed in.', { exit: 'failure', code: 'DECLINED' });
   return found.value;
 }
@@ -108,15 +109,18 @@ async function keyFromStdin(context: Context): Promise<Credential> {
   const text = context.host.stdin.isTTY ? await askSecret(context.host, 'API key:') : await readStdin(context.host, 'The key');
   const token = text.trim();
   if (!/^svc[a-z_]{1,8}_[A-Za-z0-9]{20,400}$/.test(token))
-    throw usage('stdin holds no token of a vault.', 'An API key begins with svc_live_');
+    throw usage('stdin does not contain a vault token.', 'An API key begins with svc_live_');
   return { kind: 'token', token };
 }
 
-/** RFC 8628: the code is shown here and confirmed in a browser. */
+/** RFC 8628: shows a code here, to be confirmed in a browser. */
 async function throughBrowser(context: Context, url: string, mayOpen: boolean): Promise<Credential> {
   const { host, out } = context;
   if (host.env.CI && !canAsk(host))
-    throw usage('Nobody can confirm a code here.', 'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL, or pass a key: svc login --key-stdin');
+    throw usage(
+      'Browser sign-in is not available in CI.',
+      'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL, or pass a key: svc login --key-stdin',
+    );
   const started = await call<DeviceStart>(host, url, '/auth/device', { body: { client_name: clientName(host.env) } });
   const address = ofOrigin(started.verification_uri_complete, url);
   out.note(`Open ${ofOrigin(started.verification_uri, url)} and confirm the code ${clean(started.user_code)}`);
@@ -135,21 +139,25 @@ async function poll({ host }: Context, url: string, { device_code, expires_in, i
       const code = error instanceof CliError ? error.problem.code : undefined;
       if (code === 'SLOW_DOWN') pause += 5;
       else if (code === 'ACCESS_DENIED') throw new CliError('The code was refused in the browser.', { exit: 'refused', code });
-      // What passes by itself does not end the login.
+      // A temporary failure does not end the login.
       else if (code !== 'AUTHORIZATION_PENDING' && !(error instanceof CliError && error.problem.exit === 'unreachable')) throw error;
     }
   }
-  throw new CliError('Nobody confirmed the code in time.', { exit: 'signedOut', code: 'CODE_EXPIRED', next: 'Try again: svc login' });
+  throw new CliError('The code expired before it was confirmed.', {
+    exit: 'signedOut',
+    code: 'CODE_EXPIRED',
+    next: 'Try again: svc login',
+  });
 }
 
-/** An address of the vault itself: another one is not opened. */
+/** The confirmation page, if it is an http or https address: nothing else is opened. */
 function ofOrigin(address: string, url: string): string {
   // safety: cli-login-page
   if (!URL.canParse(address) || !['http:', 'https:'].includes(new URL(address).protocol))
-    throw new CliError('The vault names no address to confirm the code at.', {
+    throw new CliError('The vault did not return a valid address for confirming the code.', {
       exit: 'failure',
       code: 'UNEXPECTED_RESPONSE',
-      next: `Check that ${url} is a vault`,
+      next: `Check that ${url} is the address of a vault`,
     });
   return new URL(address).href;
 }
@@ -159,7 +167,7 @@ const clientName = (env: NodeJS.ProcessEnv) =>
 
 const tokenOf = (credential: Credential) => (credential.kind === 'token' ? credential.token : credential.session.token);
 
-/** The organisation's default environment, where the credential may know it. */
+/** The organisation's default environment, if the credential may read it. */
 async function defaultEnvironment({ host }: Context, url: string, credential: Credential, org: string): Promise<string | undefined> {
   try {
     const { default_environment } = await call<{ default_environment: string }>(host, url, `/orgs/${org}`, { token: tokenOf(credential) });

@@ -1,4 +1,4 @@
-// svc logout: ends a terminal session at the vault, and forgets the credential here.
+// svc logout: ends the terminal session in the vault and removes the stored credential.
 import { command } from '../command.ts';
 import { readProfiles, writeProfile } from '../config.ts';
 import type { Context } from '../context.ts';
@@ -6,8 +6,8 @@ import { CliError } from '../errors.ts';
 
 export default command({
   needs: 'vault',
-  examples: { logout: 'Sign out of the vault of the profile', 'logout --profile work': 'Sign out of another profile' },
-  notes: ['A session that svc login made by a browser ends at the vault too. An API key stays valid: revoke it with svc key revoke.'],
+  examples: { logout: 'Sign out of the current vault', 'logout --profile work': 'Sign out of another profile' },
+  notes: ['If you signed in with a browser, the session also ends in the vault. An API key stays valid: revoke it with svc key revoke.'],
   async run(context) {
     const url = context.origin;
     const ended = await endSession(context, url);
@@ -16,19 +16,19 @@ export default command({
     if (!was) throw new CliError(`You are not signed in to ${url}.`, { exit: 'signedOut', code: 'NOT_SIGNED_IN' });
     context.out.result({ url, profile: context.profile, session_ended: ended }, () => {
       context.out.success(`Signed out of ${url}.`);
-      if (!ended) context.out.note('The credential was forgotten here. The vault still accepts it.');
+      if (!ended) context.out.note('The stored credential was removed, but the vault still accepts it.');
     });
     return 0;
   },
 });
 
-/** Ends the session of a terminal login. Whether the vault did; what is stored is forgotten in any case. */
+/** Ends the session of a terminal login. Returns whether the vault ended it; the caller removes the stored credential in either case. */
 async function endSession(context: Context, url: string): Promise<boolean> {
   try {
     const stored = await context.store.load(url, context.profile);
     if (stored?.kind !== 'terminal') return false;
     const { vault } = await context.vault();
-    await vault.api.GET('/whoami'); // renews the token, if need be
+    await vault.api.GET('/whoami'); // renews the token if necessary
     const current = await context.store.load(url, context.profile);
     const id = current?.kind === 'terminal' ? sessionOf(current.session.token) : undefined;
     if (id === undefined) return false;
@@ -39,7 +39,7 @@ async function endSession(context: Context, url: string): Promise<boolean> {
   }
 }
 
-/** The id of the session that a token is of: it says so itself. */
+/** The session id that a token carries in its `sid` claim. */
 function sessionOf(token: string): string | undefined {
   const { sid } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid?: unknown };
   return typeof sid === 'string' ? sid : undefined;

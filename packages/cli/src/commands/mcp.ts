@@ -15,27 +15,27 @@ export default command<Options>({
   needs: 'environment',
   options: {
     '--allow-host <host>': {
-      description: 'a host that http_request may call: api.stripe.com, *.example.com, localhost:3000; may be repeated',
+      description: 'allow http_request to call this host: api.stripe.com, *.example.com, localhost:3000; may be repeated',
       parse: allowedHost,
       repeat: true,
     },
     '--bind <name=host>': {
-      description: 'let a secret go to this host alone, and allow the host; may be repeated',
+      description: 'send this secret only to this host, and allow the host; may be repeated',
       parse: binding,
       repeat: true,
     },
-    '--allow-command <program>': { description: 'let run_command run this program alone; may be repeated', repeat: true },
-    '--allow-read': 'let the agent read values in plain text',
+    '--allow-command <program>': { description: 'let run_command run only this program; may be repeated', repeat: true },
+    '--allow-read': 'let the agent read values as plain text',
   },
   examples: {
-    'mcp --env staging': 'Serve the secrets of staging that the agent credential reaches',
+    'mcp --env staging': 'Serve the secrets of staging that the agent credential can use',
     'mcp --env staging --allow-host api.stripe.com --bind STRIPE_KEY=api.stripe.com':
-      'Also let it call Stripe, with a key that goes nowhere else',
-    'mcp --env staging --allow-command npm --allow-command psql': 'Let it run these programs, and no other',
+      'Also let it call Stripe, with a key that is sent nowhere else',
+    'mcp --env staging --allow-command npm --allow-command psql': 'Let it run only these programs',
   },
   notes: [
-    'An MCP client starts it and speaks with it over stdin and stdout. It takes an agent credential, from SVC_TOKEN or the profile, and refuses API keys and sessions of members.',
-    'Values are masked in outputs, also where they are encoded in usual ways. A program that is given a value can still send it elsewhere: limit the credential, the hosts and the programs, and hold what matters by an approval policy.',
+    'An MCP client starts the server and communicates with it over stdin and stdout. It requires an agent credential, from SVC_TOKEN or the profile, and refuses API keys and member sessions.',
+    'Values are masked in outputs, including common encodings of them. A program that receives a value can still send it elsewhere: restrict the credential, the hosts and the programs, and protect important secrets with an approval policy.',
   ],
   async run(context, { options }) {
     const { agentOf, introduction } = await import('../mcp/start.ts');

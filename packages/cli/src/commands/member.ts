@@ -1,4 +1,4 @@
-// svc member: people of the organisation.
+// svc member: members of the organisation.
 import { type Group, member } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { time } from '../credentials.ts';
@@ -8,7 +8,7 @@ import { clean } from '../text.ts';
 
 const ROLES = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 type Role = (typeof ROLES)[number];
-const ROLE = { '--role <role>': { description: 'what they may do', choices: ROLES } };
+const ROLE = { '--role <role>': { description: 'role of the member', choices: ROLES } };
 
 const group: Group = {
   commands: {
@@ -33,14 +33,16 @@ const group: Group = {
         return 0;
       },
     }),
-    invite: member<CommonOptions & { role?: Role; name?: string }>('Invite somebody', {
+    invite: member<CommonOptions & { role?: Role; name?: string }>('Invite a member', {
       needs: 'vault',
-      args: { '<email>': 'their address' },
+      args: { '<email>': 'their e-mail address' },
       options: { '--name <name>': 'their name', ...ROLE },
       examples: { 'member invite bea@example.com --name Bea --role viewer': 'Invite a viewer' },
-      notes: ['The enrolment link is alone on stdout. It works once, within 24 hours. Give it to that person yourself.'],
+      notes: [
+        'Only the enrolment link is written to stdout. It works once, within 24 hours. The vault does not send it: give it to the person yourself.',
+      ],
       async run(context, { args: [email = ''], options }) {
-        if (!options.role || !options.name) throw usage('--name and --role are needed.');
+        if (!options.role || !options.name) throw usage('--name and --role are required.');
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/members', {
           params: { path: { org_id } },
@@ -48,25 +50,25 @@ const group: Group = {
           body: { email, name: options.name, role: options.role },
         });
         context.out.result(data, () => {
-          context.out.success(`Invited ${data.name} as ${data.role} (${data.id}). The link is shown only this once:`);
+          context.out.success(`Invited ${data.name} as ${data.role} (${data.id}). This link is shown only once:`);
           context.out.line(data.enrolment_url ?? '');
         });
         return 0;
       },
     }),
-    role: member<CommonOptions>('Give a member another role', {
+    role: member<CommonOptions>('Change the role of a member', {
       needs: 'vault',
       args: { '<id>': 'their id, mem_…', '<role>': ROLES.join(', ') },
       examples: { 'member role mem_0HrZKtC4bqXw2vJm8yNd1L developer': 'Make a member a developer' },
       async run(context, { args: [id = '', role = ''] }) {
-        if (!ROLES.includes(role as Role)) throw usage(`A role is one of ${ROLES.join(', ')}.`);
+        if (!ROLES.includes(role as Role)) throw usage(`The role must be one of ${ROLES.join(', ')}.`);
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.PATCH('/orgs/{org_id}/members/{id}', {
           params: { path: { org_id, id } },
           headers: context.approved(),
           body: { role: role as Role },
         });
-        context.out.result(data, () => context.out.success(`${data.name} has the role ${data.role}.`));
+        context.out.result(data, () => context.out.success(`${data.name} now has the role ${data.role}.`));
         return 0;
       },
     }),
@@ -75,7 +77,8 @@ const group: Group = {
       args: { '<id>': 'their id, mem_…', '<scope>': 'such as secrets:read' },
       options: { '--environment <slug>': 'in this environment', '--secret <name>': 'for this name' },
       examples: {
-        'member access mem_0HrZKtC4bqXw2vJm8yNd1L secrets:read --environment production --secret DATABASE_URL': 'See whether, and why',
+        'member access mem_0HrZKtC4bqXw2vJm8yNd1L secrets:read --environment production --secret DATABASE_URL':
+          'See whether a member can read a secret, and why',
       },
       async run(context, { args: [id = '', action = ''], options: { environment, secret } }) {
         const { vault, org_id } = await context.vault();
@@ -92,13 +95,17 @@ const group: Group = {
       needs: 'vault',
       confirms: true,
       args: { '<id>': 'their id, mem_…' },
-      options: { '--revoke-credentials': 'end the credentials that they made, too' },
-      examples: { 'member remove mem_0HrZKtC4bqXw2vJm8yNd1L --revoke-credentials': 'Remove a member and end what they made' },
+      options: { '--revoke-credentials': 'also revoke the credentials that they created' },
+      examples: {
+        'member remove mem_0HrZKtC4bqXw2vJm8yNd1L --revoke-credentials': 'Remove a member and revoke the credentials that they created',
+      },
       async run(context, { args: [id = ''], options }) {
         const { vault, org_id } = await context.vault();
         const { data: known } = await vault.api.GET('/orgs/{org_id}/members/{id}', { params: { path: { org_id, id } } });
-        const also = options.revokeCredentials ? 'The credentials that they made end too.' : 'The credentials that they made live on.';
-        await context.confirmDestruction(`${known.name} (${known.email}) is removed, and their sessions end. ${also}`);
+        const also = options.revokeCredentials
+          ? 'The credentials that they created are revoked.'
+          : 'The credentials that they created stay valid.';
+        await context.confirmDestruction(`This removes ${known.name} (${known.email}) and ends their sessions. ${also}`);
         const query = { revoke_credentials: options.revokeCredentials ? ('true' as const) : undefined };
         const { data } = await vault.api.DELETE('/orgs/{org_id}/members/{id}', {
           params: { path: { org_id, id }, query },
@@ -110,7 +117,7 @@ const group: Group = {
             ['kind', 'id', 'name'],
             data.credentials.map((row) => [row.kind, row.id, row.name]),
           );
-          if (data.remaining) context.out.warn(`${data.remaining} credentials are left: repeat the command.`);
+          if (data.remaining) context.out.warn(`${data.remaining} credentials are not revoked yet. Run the command again.`);
         });
         return 0;
       },

@@ -1,5 +1,5 @@
-// svc org: organisations of a deployment, with its bootstrap token. Invariants: the token is no argument, is stored nowhere, and goes only to
-// an address that the person named, or to this machine; the first API key, which the vault shows once, is stored or printed, never lost.
+// svc org: organisations of a deployment, with its bootstrap token. Invariants: the token is never an argument, is never stored, and is sent
+// only to an address that the user gave, or to this machine; the first API key, which the vault shows once, is stored or printed, never lost.
 import { randomUUID } from 'node:crypto';
 import { BOOTSTRAP_NOTE, BOOTSTRAP_OPTIONS, bootstrapOf, DEV_VARS } from '../bootstrap.ts';
 import { type Group, member } from '../command.ts';
@@ -33,22 +33,23 @@ interface Founded {
 
 const group: Group = {
   commands: {
-    create: member<Create>('Create an organisation, and keep its first API key', {
+    create: member<Create>('Create an organisation and store its first API key', {
       needs: 'nothing',
       confirms: true,
-      args: { '<name>': 'what it is called' },
+      args: { '<name>': 'name of the organisation' },
       options: {
-        '--email <address>': 'the e-mail address of its owner',
-        '--name <name>': 'the name of its owner; taken from the address by default',
-        '--print-key': 'print the API key, and store nothing',
+        '--email <address>': 'e-mail address of the owner',
+        '--name <name>': 'name of the owner; default: the part of the address before the @',
+        '--print-key': 'print the API key instead of storing it',
         ...BOOTSTRAP_OPTIONS,
       },
       examples: {
-        'org create Acme --email you@example.com': `In a clone: the token is in ${DEV_VARS}`,
-        'org create Acme --email you@example.com --url https://vault.example.com': 'Type the token at a prompt',
+        'org create Acme --email you@example.com': `In a clone, with the token in ${DEV_VARS}`,
+        'org create Acme --email you@example.com --url https://vault.example.com':
+          'On another deployment, with the token typed at a prompt',
       },
       notes: [
-        'The API key can do everything. It is stored like a credential of svc login, so that the next commands work. The enrolment link is for the owner: it works once, and sets up a passkey.',
+        'The API key has every permission. It is stored like a credential from svc login, so you can run other commands right away. The enrolment link is for the owner: it works once, and sets up a passkey.',
         BOOTSTRAP_NOTE,
       ],
       run: (context, { args: [name = ''], options }) => create(context, name, options),
@@ -56,7 +57,7 @@ const group: Group = {
     list: member<Bootstrap>('List the organisations of a deployment', {
       needs: 'nothing',
       options: BOOTSTRAP_OPTIONS,
-      examples: { 'org list': `In a clone: the token is in ${DEV_VARS}` },
+      examples: { 'org list': `In a clone, with the token in ${DEV_VARS}` },
       notes: [BOOTSTRAP_NOTE],
       async run(context, { options }) {
         const { url, token } = await bootstrapOf(context, options.bootstrapFile);
@@ -78,13 +79,13 @@ const group: Group = {
 
 async function create(context: Context, name: string, options: Create): Promise<number> {
   const { email } = options;
-  if (!email) throw usage('--email is missing.', 'Give the e-mail address of the owner: --email you@example.com');
+  if (!email) throw usage('--email is required.', 'Pass the e-mail address of the owner: --email you@example.com');
   const { url, token } = await bootstrapOf(context, options.bootstrapFile);
-  // The key of another organisation may be nowhere else.
+  // The stored key of another organisation may be the only copy.
   // safety: cli-org-overwrite
   if (!options.printKey && context.store.place(url, context.profile))
     await context.confirmDestruction(
-      `The profile ${context.profile} has a credential for ${url}, which is replaced. Keep it with --profile NAME.`,
+      `This replaces the credential for ${url} in the profile ${context.profile}. To keep it, use another profile: --profile NAME.`,
     );
   const founded = await found(context, url, token, { name, owner: { email, name: options.name ?? email.replace(/@.*/s, '') } });
   const stored = options.printKey ? undefined : await keep(context, url, founded);
@@ -92,7 +93,7 @@ async function create(context: Context, name: string, options: Create): Promise<
   return 0;
 }
 
-/** One organisation, also where an answer is lost: the call is repeated under one Idempotency-Key. */
+/** Creates exactly one organisation, even if a response is lost: the request is retried with the same Idempotency-Key. */
 async function found(context: Context, url: string, token: string, body: object): Promise<Founded> {
   const idempotencyKey = randomUUID();
   for (let attempt = 1; ; attempt++) {
@@ -103,25 +104,25 @@ async function found(context: Context, url: string, token: string, body: object)
       const isUnclear = exit === 'unreachable' && status !== 429;
       if (!isUnclear) throw error;
       if (attempt < 3) continue;
-      const next = 'Start the vault, and see whether the organisation is there before you try again: svc org list';
+      const next = 'Check that the vault is running and whether the organisation exists before you try again: svc org list';
       throw new CliError(asCliError(error).message, { exit, code, status, next });
     }
   }
 }
 
-/** Stores the API key. Where that fails, it is printed in place of being lost. */
+/** Stores the API key. If that fails, the key is printed, so that it is not lost. */
 async function keep(context: Context, url: string, { org, api_key }: Founded): Promise<'keychain' | 'file' | undefined> {
   try {
     const place = await context.store.save(url, context.profile, { kind: 'token', token: api_key.token });
     writeProfile(context.configDir, context.profile, { url, org: org.id, environment: org.default_environment });
     return place;
   } catch (error) {
-    context.out.warn(`The API key could not be stored: ${(error as Error).message} It is printed instead.`);
+    context.out.warn(`The API key could not be stored: ${(error as Error).message} It is printed below instead.`);
     return undefined;
   }
 }
 
-/** The enrolment link is alone on stdout, or the API key where it is not stored. */
+/** Writes only the enrolment link to stdout, or only the API key if it is not stored. */
 function report({ out, profile }: Context, url: string, { org, owner, api_key }: Founded, stored: string | undefined): void {
   const { enrolment_url } = owner;
   const key = stored ? {} : { token: api_key.token };
@@ -136,13 +137,13 @@ function report({ out, profile }: Context, url: string, { org, owner, api_key }:
   out.result(result, () => {
     out.success(`Created the organisation ${clean(org.name)} (${org.id}) at ${url}.`);
     if (stored) {
-      out.note(`Its first API key, which can do everything, is stored in the ${stored} of the profile ${profile}.`);
-      out.note(`For ${clean(owner.email)}: open this link once in a browser to set up a passkey.`);
+      out.note(`Stored its first API key, which has every permission, in the ${stored} of the profile ${profile}.`);
+      out.note(`For ${clean(owner.email)}: open this link in a browser to set up a passkey. It works once.`);
       out.line(clean(enrolment_url));
       return;
     }
-    out.note(`For ${clean(owner.email)}: open this link once in a browser to set up a passkey.\n${enrolment_url}`);
-    out.note('Its first API key can do everything, and is shown only this once:');
+    out.note(`For ${clean(owner.email)}: open this link in a browser to set up a passkey. It works once.\n${enrolment_url}`);
+    out.note('Its first API key has every permission. It is shown only once:');
     out.line(api_key.token);
   });
 }

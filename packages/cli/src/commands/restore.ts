@@ -1,11 +1,11 @@
-// svc restore: brings a deleted secret back.
+// svc restore: restores a deleted secret.
 import { command } from '../command.ts';
 import { findSecret } from '../secrets.ts';
 
 export default command({
   needs: 'environment',
-  args: { '<name>': 'the name of the deleted secret' },
-  examples: { 'restore OLD_KEY': 'Bring a secret back within 7 days after svc delete' },
+  args: { '<name>': 'name of the deleted secret' },
+  examples: { 'restore OLD_KEY': 'Restore a secret within 7 days of svc delete' },
   async run(context, { args: [name = ''] }) {
     const { vault, org_id } = await context.vault();
     const { id } = await findSecret(context, name, 'deleted');

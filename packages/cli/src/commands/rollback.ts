@@ -1,19 +1,19 @@
-// svc rollback: gives a secret the value of an earlier version.
+// svc rollback: restores the value of an earlier version.
 import { command, count } from '../command.ts';
 import { findSecret } from '../secrets.ts';
 
 export default command({
   needs: 'environment',
   confirms: true,
-  args: { '<name>': 'the name of the secret', '<version>': 'the version whose value it gets' },
-  examples: { 'rollback DATABASE_URL 3': 'Make a new version with the value of version 3' },
-  notes: ['A rollback is a new version. The history stays.'],
+  args: { '<name>': 'name of the secret', '<version>': 'version whose value to restore' },
+  examples: { 'rollback DATABASE_URL 3': 'Create a new version with the value of version 3' },
+  notes: ['A rollback creates a new version and keeps the history.'],
   async run(context, { args: [name = '', version = ''] }) {
     const wanted = count(version, 'VERSION');
     const { vault, org_id } = await context.vault();
     const found = await findSecret(context, name);
     await context.confirmProduction(
-      `${name} in ${found.environment} goes from version ${found.version} back to the value of version ${wanted}.`,
+      `This replaces version ${found.version} of ${name} in ${found.environment} with the value of version ${wanted}.`,
       found.environment,
     );
     const { data } = await vault.api.POST('/orgs/{org_id}/secrets/{id}/rollback', {
@@ -22,7 +22,7 @@ export default command({
       body: { version: wanted },
     });
     context.out.result(data, () =>
-      context.out.success(`${data.name} in ${data.environment} has the value of version ${wanted} again, as version ${data.version}.`),
+      context.out.success(`${data.name} in ${data.environment} now has the value of version ${wanted}, as version ${data.version}.`),
     );
     return 0;
   },

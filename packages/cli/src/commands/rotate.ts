@@ -1,4 +1,4 @@
-// svc rotate: a new version of a secret that exists, from a prompt, stdin or the vault's generator.
+// svc rotate: a new version of an existing secret, from a prompt, stdin or the vault's generator.
 import { command } from '../command.ts';
 import { findSecret } from '../secrets.ts';
 import {
@@ -15,13 +15,13 @@ import {
 export default command<ValueOptions>({
   needs: 'environment',
   confirms: true,
-  args: { '<name>': 'the name of the secret', ...VALUE_ARGUMENT },
+  args: { '<name>': 'name of the secret', ...VALUE_ARGUMENT },
   options: VALUE_OPTIONS,
   examples: {
     'rotate ADMIN_PASSWORD --generate': 'Let the vault generate a new value',
-    'rotate STRIPE_KEY < new-key.txt': 'Give it the value that its issuer made',
+    'rotate STRIPE_KEY < new-key.txt': 'Set the value that the issuer gave you',
   },
-  notes: [VALUE_NOTE, 'Unlike svc set, it never creates a secret, and always makes a version, also with an equal value.'],
+  notes: [VALUE_NOTE, 'Unlike svc set, it never creates a secret, and always creates a version, even if the value is the same.'],
   async run(context, { args: [name = ''], rest, options }) {
     checkValueOptions(options, rest);
     const { vault, org_id } = await context.vault();

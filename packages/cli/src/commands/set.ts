@@ -1,4 +1,4 @@
-// svc set: creates a secret or gives it a new value. Invariant: the value comes from a prompt, from stdin or from the vault's generator,
+// svc set: creates a secret or changes its value. Invariant: the value comes from a prompt, from stdin or from the vault's generator,
 // never from an argument.
 import { secretTypes } from '@secrets-vault/client';
 import { command, duration, tag } from '../command.ts';
@@ -30,19 +30,19 @@ const GENERATED: SecretInfo['type'][] = ['password', 'webhook_secret', 'ssh_key'
 export default command<Options>({
   needs: 'environment',
   confirms: true,
-  args: { '<name>': 'the name of the secret', ...VALUE_ARGUMENT },
+  args: { '<name>': 'name of the secret', ...VALUE_ARGUMENT },
   options: {
-    '--type <type>': { description: 'its type; generic for a new secret', choices: secretTypes },
-    '--description <text>': 'what it is for; not encrypted',
-    '--tag <key=value>': { description: 'a tag; may be given several times', parse: (text, flag) => [tag(text, flag)], repeat: true },
-    '--ttl <duration>': { description: 'its lifetime, such as 12h or 30d', parse: duration },
-    '--create': 'fail if it exists',
+    '--type <type>': { description: 'type of the secret, generic by default', choices: secretTypes },
+    '--description <text>': 'purpose of the secret; not encrypted',
+    '--tag <key=value>': { description: 'tag; may be repeated', parse: tag, repeat: true },
+    '--ttl <duration>': { description: 'lifetime, such as 12h or 30d', parse: duration },
+    '--create': 'fail if the secret exists',
     ...VALUE_OPTIONS,
   },
   examples: {
     'set DATABASE_URL': 'Type the value at a prompt',
-    'set TLS_KEY --type private_key < key.pem': 'Take it from a file',
-    'set ADMIN_PASSWORD --generate --length 32': 'Let the vault generate it',
+    'set TLS_KEY --type private_key < key.pem': 'Read the value from a file',
+    'set ADMIN_PASSWORD --generate --length 32': 'Let the vault generate the value',
   },
   notes: [VALUE_NOTE],
   async run(context, { args: [given = ''], rest, options }) {
@@ -65,7 +65,7 @@ export default command<Options>({
   },
 });
 
-/** The secret where a person is asked before it changes. */
+/** The existing secret, if the change needs confirmation. */
 async function existingInProduction(context: Context, name: string): Promise<SecretInfo | undefined> {
   if (context.options.yes || !canAsk(context.host)) return undefined;
   const environment = await context.environment().catch(() => undefined);
@@ -75,7 +75,7 @@ async function existingInProduction(context: Context, name: string): Promise<Sec
 
 const tagsOf = ({ tag }: Options) => tag && Object.fromEntries(tag);
 
-/** A value that the vault makes: for a new secret, or for the one that has the name. */
+/** Lets the vault generate the value, for a new secret or an existing one of this name. */
 async function generated(context: Context, name: string, options: Options): Promise<number> {
   const { vault, org_id } = await context.vault();
   const existing = await lookUpSecret(context, name);
@@ -83,7 +83,7 @@ async function generated(context: Context, name: string, options: Options): Prom
   const generate = { length, charset };
   const headers = context.approved();
   if (!existing) {
-    if (!GENERATED.includes(type)) throw usage(`The vault generates values of the types ${GENERATED.join(', ')}.`);
+    if (!GENERATED.includes(type)) throw usage(`The vault generates values only for the types ${GENERATED.join(', ')}.`);
     const environment = context.setting('environment')?.value;
     const body = { name, type, generate, description, tags: tagsOf(options), ttlSeconds: ttl, environment };
     const { data } = await vault.api.POST('/orgs/{org_id}/secrets', { params: { path: { org_id } }, headers, body });
@@ -91,7 +91,7 @@ async function generated(context: Context, name: string, options: Options): Prom
     return 0;
   }
   if (options.create)
-    throw new CliError(`${name} exists already.`, { exit: 'conflict', code: 'SECRET_NAME_TAKEN', next: 'Leave out --create to rotate it' });
+    throw new CliError(`${name} already exists.`, { exit: 'conflict', code: 'SECRET_NAME_TAKEN', next: 'Omit --create to rotate it' });
   await context.confirmProduction(replaces(existing), existing.environment);
   const { data } = await vault.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
     params: { path: { org_id, id: existing.id } },

@@ -1,4 +1,4 @@
-// svc share: a link that shows one secret to somebody without an account. Invariant: a passphrase comes from a prompt or stdin.
+// svc share: creates a link that shows one secret to a person without an account. Invariant: a passphrase comes from a prompt or stdin.
 import { command, count, duration } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { usage } from '../errors.ts';
@@ -17,20 +17,20 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'environment',
   confirms: true,
-  args: { '<name>': 'the name of the secret' },
+  args: { '<name>': 'name of the secret' },
   options: {
-    '--expires <duration>': { description: 'how long the link works: 1m to 7d, 1h by default', parse: duration },
-    '--views <n>': { description: 'how often it shows the value: 1 to 100, 1 by default', parse: count },
-    '--passphrase': 'ask for a passphrase, or read it from stdin; the reader needs it too',
+    '--expires <duration>': { description: 'how long the link is valid, 1m to 7d; default: 1h', parse: duration },
+    '--views <n>': { description: 'how many times the link shows the value, 1 to 100; default: 1', parse: count },
+    '--passphrase': 'protect the link with a passphrase, from a prompt or stdin',
     '--list': 'list the links and grants of the secret',
-    '--revoke <id>': 'end a link or grant',
+    '--revoke <id>': 'revoke a link or grant',
   },
   examples: {
-    'share WIFI_PASSWORD': 'Make a link that works once, for an hour',
-    'share WIFI_PASSWORD --expires 1d --views 3 --passphrase': 'Three views within a day, with a passphrase',
-    'share WIFI_PASSWORD --list': 'See which links there are',
+    'share WIFI_PASSWORD': 'Create a link that works once, within an hour',
+    'share WIFI_PASSWORD --expires 1d --views 3 --passphrase': 'Allow three views within a day, with a passphrase',
+    'share WIFI_PASSWORD --list': 'List the links and grants',
   },
-  notes: ['Whoever has the link can see the value. Send a passphrase another way.'],
+  notes: ['Anyone with the link can see the value. Send the passphrase through another channel.'],
   async run(context, { args: [name = ''], options }) {
     const { id } = await findSecret(context, name);
     if (options.list) return listShares(context, id);
@@ -44,7 +44,7 @@ export default command<Options>({
     });
     context.out.result(data, () => {
       context.out.line(String((data as { url: string | null }).url));
-      context.out.note(`It shows ${name} ${options.views ?? 1} time(s), until ${data.expires_at}. It is not shown again here.`);
+      context.out.note(`The link shows ${name} ${options.views ?? 1} time(s), until ${data.expires_at}. svc does not show the link again.`);
     });
     return 0;
   },
@@ -54,7 +54,7 @@ async function passphraseOf(context: Context): Promise<string> {
   const text = canAsk(context.host)
     ? await askSecret(context.host, 'Passphrase:')
     : (await readStdin(context.host, 'The passphrase')).replace(/\r?\n$/, '');
-  if (!text || text.length > 256) throw usage('A passphrase has 1 to 256 characters.');
+  if (!text || text.length > 256) throw usage('A passphrase must have 1 to 256 characters.');
   return text;
 }
 
@@ -83,17 +83,17 @@ async function listShares(context: Context, id: string): Promise<number> {
       kind: (row) => row.kind,
       views: (row) => (row.max_views === undefined ? undefined : `${row.views} of ${row.max_views}`),
       grantee: (row) => row.grantee?.id,
-      ends: (row) => row.expires_at && relative(row.expires_at, Date.now()),
+      expires: (row) => row.expires_at && relative(row.expires_at, Date.now()),
     },
-    'Nothing is shared.',
+    'There are no shares.',
   );
   return 0;
 }
 
 async function revoke(context: Context, name: string, id: string, share_id: string): Promise<number> {
-  await context.confirmDestruction(`The share ${share_id} of ${name} ends.`);
+  await context.confirmDestruction(`This revokes the share ${share_id} of ${name}.`);
   const { vault, org_id } = await context.vault();
   await vault.api.DELETE('/orgs/{org_id}/secrets/{id}/shares/{share_id}', { params: { path: { org_id, id, share_id } } });
-  context.out.result({ id: share_id, revoked: true }, () => context.out.success(`Ended ${share_id}.`));
+  context.out.result({ id: share_id, revoked: true }, () => context.out.success(`Revoked ${share_id}.`));
   return 0;
 }

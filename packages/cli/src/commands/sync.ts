@@ -1,4 +1,4 @@
-// svc sync: secrets to other platforms, by stored connections. Invariant: a config, which holds credentials, comes from stdin.
+// svc sync: writes secrets to other platforms through stored connections. Invariant: a config, which contains credentials, comes from stdin.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { components } from '@secrets-vault/client';
 import { type Group, list, member } from '../command.ts';
@@ -34,7 +34,7 @@ function show({ out }: Context, sync: Sync): number {
       (sync.results as Results).map((row) => Object.values(resultColumns).map((of) => of(row))),
     );
     out.note(
-      `${sync.id} to ${sync.platform}: ${sync.status}.${sync.redeployRequired ? ' It takes effect with the next deployment there.' : ''}`,
+      `${sync.id} to ${sync.platform}: ${sync.status}.${sync.redeployRequired ? ' Redeploy there for the change to take effect.' : ''}`,
     );
   });
   return isOver(sync) && sync.status !== 'completed' ? EXIT_CODES.failure[0] : 0;
@@ -50,13 +50,13 @@ const group: Group = {
   commands: {
     run: member<RunOptions>('Write the secrets of an environment to a platform', {
       needs: 'environment',
-      args: { '<connection>': 'the id of a stored connection, int_…' },
+      args: { '<connection>': 'id of a stored connection, int_…' },
       options: {
-        '--dry-run': 'show what would happen, and write nothing',
-        '--only <names>': { description: 'only these secrets, separated by commas', parse: list },
-        '--detach': 'do not wait for the end',
+        '--dry-run': 'show the outcome without writing anything',
+        '--only <names>': { description: 'write only these secrets, separated by commas', parse: list },
+        '--detach': 'do not wait for the sync to finish',
       },
-      examples: { 'sync run int_0HrZKtC4bqXw2vJm8yNd1L --env production --dry-run': 'See what a sync would do' },
+      examples: { 'sync run int_0HrZKtC4bqXw2vJm8yNd1L --env production --dry-run': 'Preview a sync' },
       async run(context, { args: [integrationId = ''], options }) {
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/integrations/sync', {
@@ -78,13 +78,13 @@ const group: Group = {
     }),
     status: member('Show a sync', {
       needs: 'vault',
-      args: { '<id>': 'its id, syn_…' },
-      examples: { 'sync status syn_0HrZKtC4bqXw2vJm8yNd1L': 'See what was written' },
+      args: { '<id>': 'id of the sync, syn_…' },
+      examples: { 'sync status syn_0HrZKtC4bqXw2vJm8yNd1L': 'See which secrets were written' },
       async run(context, { args: [id = ''] }) {
         return show(context, await read(context, id));
       },
     }),
-    list: member('List syncs, the newest first', {
+    list: member('List syncs, newest first', {
       needs: 'vault',
       examples: { 'sync list': 'List syncs' },
       async run(context) {
@@ -104,10 +104,10 @@ const group: Group = {
         return 0;
       },
     }),
-    cancel: member('End a sync', {
+    cancel: member('Cancel a sync', {
       needs: 'vault',
-      args: { '<id>': 'its id, syn_…' },
-      examples: { 'sync cancel syn_0HrZKtC4bqXw2vJm8yNd1L': 'Stop writing; what is written stays' },
+      args: { '<id>': 'id of the sync, syn_…' },
+      examples: { 'sync cancel syn_0HrZKtC4bqXw2vJm8yNd1L': 'Stop a sync; secrets already written stay' },
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/integrations/syncs/{id}/cancel', { params: { path: { org_id, id } } });
@@ -141,36 +141,39 @@ const group: Group = {
     }),
     connect: member<CommonOptions & { name?: string; environments?: string[]; auto?: boolean; prune?: boolean }>('Store a connection', {
       needs: 'vault',
-      args: { '<platform>': 'such as github-actions, vercel, aws-ssm' },
+      args: { '<platform>': 'platform, such as github-actions, vercel or aws-ssm' },
       options: {
-        '--name <name>': 'what it is called',
-        '--environments <slugs>': { description: 'which environments it may send, separated by commas', parse: list },
+        '--name <name>': 'name of the connection',
+        '--environments <slugs>': { description: 'environments that it may send, separated by commas', parse: list },
         '--auto': 'sync whenever a secret changes',
-        '--prune': 'delete there what is gone here, if this vault wrote it',
+        '--prune': 'delete secrets there that were deleted here, if this vault wrote them',
       },
       examples: {
-        "sync connect heroku --name 'Demo app' --environments production < config.json": 'Store a connection; its config comes from stdin',
+        "sync connect heroku --name 'Demo app' --environments production < config.json":
+          'Store a connection; its config is read from stdin',
       },
-      notes: ['The config is JSON and holds the credentials of the platform. The pages in docs/sync list the fields of each.'],
+      notes: [
+        'The config is JSON and contains the credentials for the platform. The pages in docs/sync list the fields for each platform.',
+      ],
       async run(context, { args: [platform = ''], options: { name, environments, auto, prune } }) {
-        if (!name) throw usage('--name is missing.');
+        if (!name) throw usage('--name is required.');
         const config = parsed(await readStdin(context.host, 'The config'));
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/integrations', {
           params: { path: { org_id } },
           body: { kind: 'sync', platform: platform as Sync['platform'], name, config: config as never, environments, auto, prune },
         });
-        context.out.result(data, () => context.out.success(`Stored ${data.id}. Try it: svc sync run ${data.id} --dry-run`));
+        context.out.result(data, () => context.out.success(`Stored ${data.id}. To preview a sync: svc sync run ${data.id} --dry-run`));
         return 0;
       },
     }),
     disconnect: member('Remove a stored connection', {
       needs: 'vault',
       confirms: true,
-      args: { '<id>': 'its id, int_…' },
-      examples: { 'sync disconnect int_0HrZKtC4bqXw2vJm8yNd1L': 'Remove a connection; what was written stays there' },
+      args: { '<id>': 'id of the connection, int_…' },
+      examples: { 'sync disconnect int_0HrZKtC4bqXw2vJm8yNd1L': 'Remove a connection; secrets already written stay there' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`The connection ${clean(id)} is removed, with the credentials that it holds.`);
+        await context.confirmDestruction(`This removes the connection ${clean(id)} and the credentials stored with it.`);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/integrations/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, removed: true }, () => context.out.success(`Removed ${id}.`));
@@ -185,9 +188,9 @@ function parsed(text: string): Record<string, unknown> {
     const config: unknown = JSON.parse(text);
     if (typeof config === 'object' && config !== null && !Array.isArray(config)) return config as Record<string, unknown>;
   } catch {
-    // The text is not repeated: it holds credentials.
+    // The text is not part of the error: it contains credentials.
   }
-  throw usage('stdin holds no JSON object.', 'Pass the config: svc sync connect PLATFORM --name NAME < config.json');
+  throw usage('stdin does not contain a JSON object.', 'Pass the config: svc sync connect PLATFORM --name NAME < config.json');
 }
 
 export default group;

@@ -26,18 +26,18 @@ const group: Group = {
             parent: (row) => row.parentId,
             scopes: (row) => row.scopes.join(' '),
             'last used': (row) => time(row.lastUsedAt),
-            ends: (row) => time(row.expiresAt),
+            expires: (row) => time(row.expiresAt),
           },
           'There are no live session tokens.',
         );
         return 0;
       },
     }),
-    create: member<CommonOptions & Bounds>('Mint a session token of your API key', {
+    create: member<CommonOptions & Bounds>('Create a session token from your API key', {
       needs: 'vault',
-      options: { ...WITHOUT_TTL, '--ttl <duration>': { ...TTL, description: 'its lifetime, 1m to 1d; 15m by default' } },
-      examples: { 'token create --ttl 10m --scopes secrets:read': 'Mint a token that reads for ten minutes' },
-      notes: ['It needs an API key: svc login --key-stdin, or SVC_TOKEN. The token is alone on stdout.'],
+      options: { ...WITHOUT_TTL, '--ttl <duration>': { ...TTL, description: 'lifetime, 1m to 1d; default: 15m' } },
+      examples: { 'token create --ttl 10m --scopes secrets:read': 'Create a token that can read secrets for ten minutes' },
+      notes: ['This requires an API key, from svc login --key-stdin or SVC_TOKEN. Only the token is written to stdout.'],
       async run(context, { options }) {
         const { vault, org_id } = await context.vault();
         const { scopes, environments, secrets, addresses } = options;
@@ -45,17 +45,17 @@ const group: Group = {
           params: { path: { org_id } },
           body: { ttlSeconds: options.ttl ?? 900, scopes, environments, secrets, allowedAddresses: addresses },
         });
-        showToken(context, data, 'Minted session token');
+        showToken(context, data, 'Created session token');
         return 0;
       },
     }),
     revoke: member('Revoke a session token', {
       needs: 'vault',
       confirms: true,
-      args: { '<id>': 'its id, tok_…' },
-      examples: { 'token revoke tok_0HrZKtC4bqXw2vJm8yNd1L': 'End a session token' },
+      args: { '<id>': 'id of the session token, tok_…' },
+      examples: { 'token revoke tok_0HrZKtC4bqXw2vJm8yNd1L': 'Revoke a session token' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`The session token ${clean(id)} ends for good.`);
+        await context.confirmDestruction(`This permanently revokes the session token ${clean(id)}.`);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/access-tokens/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, revoked: true }, () => context.out.success(`Revoked ${id}.`));

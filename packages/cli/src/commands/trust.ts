@@ -1,4 +1,4 @@
-// svc trust: which workloads of a platform may sign in with its OIDC tokens.
+// svc trust: trusts, which let workloads of a platform sign in with OIDC tokens.
 import { duration, type Group, list, member, tag } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { BOUNDS, type Bounds, scopesOf, time } from '../credentials.ts';
@@ -6,7 +6,7 @@ import { usage } from '../errors.ts';
 import { pages } from '../secrets.ts';
 import { clean } from '../text.ts';
 
-/** Issuers that one name stands for. */
+/** Short names for common issuers. */
 const ISSUERS: Record<string, string> = {
   github: 'https://token.actions.githubusercontent.com',
   gitlab: 'https://gitlab.com',
@@ -50,31 +50,31 @@ const group: Group = {
         return 0;
       },
     }),
-    create: member<CreateOptions>('Trust the tokens of a platform', {
+    create: member<CreateOptions>('Create a trust for the OIDC tokens of a platform', {
       needs: 'vault',
-      args: { '<name>': 'what it is for' },
+      args: { '<name>': 'a name that says what it is for' },
       options: {
-        '--issuer <issuer>': `its iss claim, or ${Object.keys(ISSUERS).join(', ')}`,
+        '--issuer <issuer>': `iss claim of the platform, or ${Object.keys(ISSUERS).join(', ')}`,
         '--claim <name=glob>': {
-          description: 'a claim that tokens must have; sub is needed; may be given several times',
-          parse: (text, flag) => [tag(text, flag)],
+          description: 'claim that tokens must have; at least one must identify the workload; may be repeated',
+          parse: tag,
           repeat: true,
         },
-        '--audiences <list>': { description: 'accepted aud claims, separated by commas; the address of the vault by default', parse: list },
+        '--audiences <list>': { description: 'accepted aud claims, separated by commas; default: the address of the vault', parse: list },
         ...BOUNDS,
-        '--ttl <duration>': { description: 'the lifetime of its session tokens, 1m to 1d; 1h by default', parse: duration },
+        '--ttl <duration>': { description: 'lifetime of its session tokens, 1m to 1d; default: 1h', parse: duration },
       },
       examples: {
         "trust create 'deploy job' --issuer github --claim sub=repo:acme/app:ref:refs/heads/main --scopes secrets:read --environments production":
-          'Let the jobs of a branch read production',
+          'Let jobs on one branch read production',
       },
       notes: [
-        'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL in the job. Every svc command there exchanges the token of the platform by itself.',
+        'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL in the job. Every svc command there exchanges the OIDC token of the platform automatically.',
       ],
       async run(context, { args: [name = ''], options }) {
         const { issuer, claim, audiences, environments, secrets, ttl, addresses } = options;
         if (!issuer || !claim)
-          throw usage('--issuer and --claim are needed.', 'Such as --issuer github --claim sub=repo:acme/app:ref:refs/heads/main');
+          throw usage('--issuer and --claim are required.', 'For example: --issuer github --claim sub=repo:acme/app:ref:refs/heads/main');
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/trusts', {
           params: { path: { org_id } },
@@ -91,7 +91,7 @@ const group: Group = {
           },
         });
         context.out.result(data, () => {
-          context.out.success(`Created trust ${data.id}. In the job, set:`);
+          context.out.success(`Created trust ${data.id}. Set these variables in the job:`);
           for (const line of [`SVC_URL=${context.origin}`, `SVC_ORG_ID=${org_id}`, `SVC_TRUST_ID=${data.id}`]) context.out.line(line);
         });
         return 0;
@@ -99,7 +99,7 @@ const group: Group = {
     }),
     show: member('Show a trust', {
       needs: 'vault',
-      args: { '<id>': 'its id, trs_…' },
+      args: { '<id>': 'id of the trust, trs_…' },
       examples: { 'trust show trs_0HrZKtC4bqXw2vJm8yNd1L': 'See which tokens it accepts' },
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
@@ -114,7 +114,7 @@ const group: Group = {
             scopes: data.scopes.join(', '),
             environments: data.environments?.join(', ') ?? 'all',
             secrets: data.secrets?.join(', ') ?? 'all',
-            'tokens live': `${data.ttlSeconds} s`,
+            'token lifetime': `${data.ttlSeconds} s`,
             used: `${data.use_count} times`,
           }),
         );
@@ -124,10 +124,10 @@ const group: Group = {
     delete: member('Delete a trust', {
       needs: 'vault',
       confirms: true,
-      args: { '<id>': 'its id, trs_…' },
-      examples: { 'trust delete trs_0HrZKtC4bqXw2vJm8yNd1L': 'End a trust and its session tokens' },
+      args: { '<id>': 'id of the trust, trs_…' },
+      examples: { 'trust delete trs_0HrZKtC4bqXw2vJm8yNd1L': 'Delete a trust and revoke its session tokens' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`The trust ${clean(id)} ends, and the session tokens of its workloads with it.`);
+        await context.confirmDestruction(`This deletes the trust ${clean(id)} and revokes the session tokens of its workloads.`);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/trusts/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));
@@ -137,7 +137,7 @@ const group: Group = {
   },
 };
 
-/** Several globs for one claim are a list. */
+/** The claims by name. Several globs for one claim become a list. */
 function claimsOf(pairs: [string, string][]): Record<string, string | string[]> {
   const claims = new Map<string, string[]>();
   for (const [name, glob] of pairs) claims.set(name, [...(claims.get(name) ?? []), glob]);

@@ -1,4 +1,4 @@
-// svc whoami: the calling credential, and where each setting is from.
+// svc whoami: shows the current credential and the source of each setting.
 import { command } from '../command.ts';
 import { relative } from '../text.ts';
 
@@ -6,7 +6,7 @@ const listed = (names: string[] | null | undefined) => (names ? names.join(', ')
 
 export default command({
   needs: 'environment',
-  examples: { whoami: 'Show who is signed in', 'whoami --json': 'The same, for programs' },
+  examples: { whoami: 'Show who is signed in', 'whoami --json': 'Print the same as JSON' },
   async run(context) {
     const { vault } = await context.vault();
     const { data } = await vault.api.GET('/whoami');
@@ -26,7 +26,7 @@ export default command({
           scopes: data.scopes.join(', '),
           environments: listed(data.environments),
           secrets: listed(data.secrets),
-          ends: data.expires_at ? `${data.expires_at} (${relative(data.expires_at, Date.now())})` : 'never',
+          expires: data.expires_at ? `${data.expires_at} (${relative(data.expires_at, Date.now())})` : 'never',
           credential:
             identity &&
             { variable: 'SVC_TOKEN', ci: 'exchanged OIDC token', stored: `stored, ${identity.kind === 'stored' && identity.place}` }[

@@ -1,17 +1,17 @@
-// wait_for_approval: the vault holds each request until somebody decides, for up to 25 seconds. Invariant: it decides nothing.
+// wait_for_approval: a long poll; the vault holds each request until there is a decision, for up to 25 seconds. Invariant: it never decides.
 import { clean } from '../text.ts';
 import type { Session } from './session.ts';
 
-/** Seconds that one request waits. Progress is told after each, so that a client that resets its own limit stays. */
+/** Seconds that one request waits. Progress is reported after each, so that clients that reset their timeout on progress keep waiting. */
 const STEP = 20;
 
 const MEANING: Record<string, string> = {
-  pending: 'Nobody has decided yet. Call wait_for_approval again, or go on with something else.',
-  approved: 'Make the call that was held again, exactly as before.',
-  rejected: 'A person said no. Do not ask again unless you are told to.',
-  cancelled: 'It was withdrawn.',
-  used: 'It was used already.',
-  expired: 'Its time is over. Make the call again to ask anew.',
+  pending: 'There is no decision yet. Call wait_for_approval again, or continue with something else.',
+  approved: 'Repeat the call that was held, with exactly the same arguments.',
+  rejected: 'A person rejected the request. Do not ask again unless you are told to.',
+  cancelled: 'The request was cancelled.',
+  used: 'The approval has already been used.',
+  expired: 'The request has expired. Repeat the call to create a new request.',
 };
 
 export async function waitForApproval(

@@ -1,5 +1,5 @@
-// run_command: a program with values in its environment or its stdin. Invariants: a value never stands in an argument; the program gets none of
-// svc's own settings or credentials; when it has ended, or its time has, so has everything of its process group.
+// run_command: runs a program with values in its environment or stdin. Invariants: a value is never passed as an argument; the program gets
+// none of svc's own settings or credentials; when it exits or times out, its whole process group is killed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -30,9 +30,9 @@ export interface Ran {
   stderr: string;
 }
 
-/** How long a program may take to end after SIGTERM. */
+/** How long a program may take to exit after SIGTERM. */
 const GRACE = 1_000;
-/** How long pipes are read after the program has ended: a process that it left behind may hold them open. */
+/** How long pipes are read after the program has exited: a process that it left behind may hold them open. */
 const DRAIN = 300;
 
 /** Runs a program. */
@@ -46,47 +46,47 @@ export async function runCommand(session: Session, run: Run, signal: AbortSignal
   const values = await session.values(names, session.reasonFor('run_command', path.basename(program)));
   const value = (name: string) => values.get(name) as string;
   const set = Object.entries(env).map(([name, text]) => [name, expand(text, value)] as const);
-  for (const [name, text] of set) if (text.includes('\0')) throw usage(`${clean(name)} would hold a NUL byte, which no variable can.`);
+  for (const [name, text] of set) if (text.includes('\0')) throw usage(`${clean(name)} would contain a NUL byte, which variables cannot.`);
   return start(session, { ...run, stdin: expand(stdin, value) }, { ...childEnv(session.env), ...Object.fromEntries(set) }, cwd, signal);
 }
 
 function checkCommand({ policy }: Session, command: string[], env: Record<string, string>): void {
   const [program = ''] = command;
-  if (!program || command.some((part) => part.includes('\0'))) throw usage('command is a program and its arguments.');
+  if (!program || command.some((part) => part.includes('\0'))) throw usage('command must be a program and its arguments.');
   // safety: mcp-argv
   if (command.some(hasReference))
     throw usage(
-      'A secret never stands in an argument: every user of this machine can read arguments.',
+      'Secrets cannot be passed in arguments: every user of this machine can read arguments.',
       'Place it in env or stdin, and let the program read it there, such as sh -c \'curl -H "Authorization: Bearer $TOKEN" …\'',
     );
   // safety: mcp-allow-command
   if (policy.commands && !policy.commands.includes(program))
-    throw usage(`${clean(program)} is not among the programs of this server: ${policy.commands.map(clean).join(', ')}.`);
+    throw usage(`${clean(program)} is not allowed on this server. Allowed programs: ${policy.commands.map(clean).join(', ')}.`);
   for (const name of Object.keys(env)) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw usage(`${clean(name)} is no name of a variable.`);
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw usage(`${clean(name)} is not a valid variable name.`);
     // safety: mcp-reserved
     if (isReserved(name)) throw usage(`${clean(name)} is reserved: it changes how programs run.`);
   }
 }
 
-/** A directory within the one that the server was started in. */
+/** A directory within the directory that the server was started in. */
 function directory(root: string, within = '.'): string {
   const real = fs.realpathSync(root);
   let dir: string;
   try {
     dir = fs.realpathSync(path.resolve(real, within));
   } catch {
-    throw usage('cwd is no directory.');
+    throw usage('cwd is not a directory.');
   }
   // safety: mcp-cwd
   if (dir !== real && !dir.startsWith(real.endsWith(path.sep) ? real : `${real}${path.sep}`))
-    throw usage('cwd must lie within the directory of this server.');
+    throw usage('cwd must be within the directory of this server.');
   return dir;
 }
 
 /**
- * What a program gets of this process's environment: nothing of svc. SVC_TOKEN is set to what is no token, so that `svc get` in a command
- * does not use a stored credential and print what this server would have masked.
+ * The part of this process's environment that a program gets: nothing that belongs to svc. SVC_TOKEN is set to an invalid token, so that `svc
+ * get` in a command does not use a stored credential and print values that this server would have masked.
  */
 function childEnv(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   // safety: mcp-child-env
@@ -97,12 +97,12 @@ async function start(session: Session, run: Run, env: NodeJS.ProcessEnv, cwd: st
   const [program = '', ...args] = run.command;
   const ends = AbortSignal.any([signal, session.closing.signal]);
   ends.throwIfAborted();
-  // A process group of its own, so that what it starts ends with it.
+  // A separate process group, so that its children are killed with it.
   const child = spawn(program, args, { cwd, env, stdio: 'pipe', shell: false, detached: process.platform !== 'win32', windowsHide: true });
   const [stdout, stderr] = [new Gathered(), new Gathered()];
   child.stdout.on('data', (chunk) => stdout.push(chunk));
   child.stderr.on('data', (chunk) => stderr.push(chunk));
-  // A program that does not read its stdin is no failure.
+  // It is not a failure if a program does not read its stdin.
   child.stdin.on('error', () => {});
   child.stdin.end(run.stdin);
   const ended = once(child, 'exit').catch((error) => {
@@ -120,7 +120,7 @@ async function start(session: Session, run: Run, env: NodeJS.ProcessEnv, cwd: st
   return { exit_code: exitCodeOf(code, name), timed_out: timedOut, stdout: shown(stdout), stderr: shown(stderr) };
 }
 
-/** Waits for the end, and brings it about when the time is over or nobody waits any more. */
+/** Waits until the program exits, and stops it on timeout or when the call is aborted. */
 async function within(child: ChildProcess, ended: Promise<unknown[]>, most: number, signal: AbortSignal) {
   let timedOut = false;
   let hard: NodeJS.Timeout | undefined;
@@ -148,6 +148,6 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
     if (process.platform === 'win32') child.kill(signal);
     else process.kill(-child.pid, signal);
   } catch {
-    // It is empty already.
+    // The group is already empty.
   }
 }

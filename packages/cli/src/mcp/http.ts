@@ -1,5 +1,5 @@
-// http_request: a request with values in its headers, query or body. Invariants: it goes to a host of the list alone, and no redirect is
-// followed; a value cannot begin another header; what comes back is bounded and masked, headers too.
+// http_request: a request with values in its headers, query or body. Invariants: it is sent only to an allowed host, and no redirect is
+// followed; a value cannot start another header; the response, including headers, is limited in size and masked.
 import { CliError, usage } from '../errors.ts';
 import { clean } from '../text.ts';
 import { VERSION } from '../version.ts';
@@ -26,20 +26,20 @@ export interface Answer {
   body: string;
 }
 
-/** Headers that the connection decides. */
+/** Headers that the connection sets. */
 const NOT_SET = /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|sec-.*)$/i;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** What a header value may hold: no line break, which would begin another header. */
+/** Characters allowed in a header value: no line break, which would start another header. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Sends a request. */
 export async function httpRequest(session: Session, ask: Ask, signal: AbortSignal): Promise<Answer> {
   const { headers = {}, query = {}, basic_auth, body } = ask;
   if (hasReference(decoded(ask.url)))
-    throw usage('A secret does not stand in url: addresses are kept in logs.', 'Place it in headers, basic_auth, body or query');
+    throw usage('url cannot contain a secret: addresses are logged.', 'Place it in headers, basic_auth, body or query');
   const url = checkedAddress(ask.url, session.policy.hosts);
   checkHeaders(headers);
-  if (body !== undefined && /^(GET|HEAD)$/.test(ask.method)) throw usage(`${ask.method} has no body.`);
+  if (body !== undefined && /^(GET|HEAD)$/.test(ask.method)) throw usage(`${ask.method} cannot have a body.`);
   const texts = [...Object.values(headers), ...Object.values(query), ...(basic_auth ? Object.values(basic_auth) : []), body ?? ''];
   const names = referencesIn(texts);
   checkBindings(names, session.policy.bindings, url);
@@ -70,16 +70,17 @@ function checkHeaders(headers: Record<string, string>): void {
 
 function headerValue(name: string, text: string): string {
   // safety: mcp-header-break
-  if (!HEADER_VALUE.test(text)) throw usage(`The header ${clean(name)} would hold a line break or another character that no header can.`);
+  if (!HEADER_VALUE.test(text))
+    throw usage(`The header ${clean(name)} would contain a line break or another character that headers cannot contain.`);
   return text;
 }
 
 function basic(username: string, password: string): string {
-  if (username.includes(':')) throw usage('A user name of basic_auth has no colon.');
+  if (username.includes(':')) throw usage('The user name in basic_auth must not contain a colon.');
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/** A value within a body: escaped as its content type needs, so that it stays one value. */
+/** A value within a body: escaped for its content type, so that it stays one value. */
 function escapedFor(contentType: string, value: (name: string) => string): (name: string) => string {
   if (/^\s*application\/([\w.-]+\+)?json\b/i.test(contentType)) return (name) => JSON.stringify(value(name)).slice(1, -1);
   if (/^\s*application\/x-www-form-urlencoded\b/i.test(contentType)) return (name) => encodeURIComponent(value(name));
@@ -108,7 +109,7 @@ async function send(session: Session, url: URL, init: RequestInit, { timeout, ch
   } catch (error) {
     signal.throwIfAborted();
     const why = (error as { cause?: { code?: unknown } }).cause?.code;
-    const what = ends.aborted ? `did not answer within ${timeout} s` : `cannot be reached${typeof why === 'string' ? ` (${why})` : ''}`;
-    throw new CliError(`${url.host} ${what}. The request may have had its effect.`, { exit: 'unreachable', code: 'REQUEST_FAILED' });
+    const what = ends.aborted ? `did not respond within ${timeout} s` : `cannot be reached${typeof why === 'string' ? ` (${why})` : ''}`;
+    throw new CliError(`${url.host} ${what}. The request may have taken effect.`, { exit: 'unreachable', code: 'REQUEST_FAILED' });
   }
 }

@@ -1,16 +1,16 @@
-// Masking: no output leaves with a value in it that this process has placed. Invariants: what is masked is looked for in whole outputs, before
-// they are cut; a value is masked from when it was read until the process ends; parts of a value are not masked, since whoever can make outputs
-// would then find a value out character by character.
+// Masking: no output leaves this process with a value that it has used. Invariants: values are searched for in whole outputs, before
+// they are cut; a value is masked from when it is read until the process exits; parts of a value are not masked, because an agent that controls
+// outputs could then find a value character by character.
 import { decoded, digits, dump, plainView, readings, unfolded, unnumbered, type View } from './views.ts';
 
-/** Shorter values would mask half of every output. */
+/** Shorter values are not masked: they would match large parts of every output. */
 export const SHORTEST = 4;
-/** How many values one process can mask. */
+/** The maximum number of values that one process can mask. */
 const MOST = 500;
-/** A line of a value with several lines is masked by itself from this length on. */
+/** The minimum length at which a line of a multi-line value is also masked on its own. */
 const SHORTEST_LINE = 16;
 
-/** Tokens of the vault itself, whosever they are. */
+/** Tokens of the vault, of any owner. */
 const OWN = /(?:svc_live_|svc_agent_|svcsess_|svcag_|svcprov_|svcbg_|svcenrol_|svcshare_)[A-Za-z0-9]{30,}/g;
 
 interface Part {
@@ -33,7 +33,7 @@ export class Masker {
   private readonly values = new Map<string, Masked>();
   private longest = 0;
 
-  /** Masks a value from now on. @returns whether there was room for it */
+  /** Masks a value from now on. @returns false if the maximum number is reached */
   add(name: string, value: string): boolean {
     if (this.values.has(value)) return true;
     if (this.values.size >= MOST) return false;
@@ -54,12 +54,12 @@ export class Masker {
     return true;
   }
 
-  /** How much of the end of an output that was cut off can be the beginning of a value. */
+  /** How many characters at the end of a cut output may be the beginning of a value. */
   get margin(): number {
     return this.longest * 6 + 128;
   }
 
-  /** An output with its values masked. @param isCut whether the output went on, so that a value may begin at its end */
+  /** An output with its values masked. @param isCut whether the output was cut, so that a value may begin at its end */
   mask(output: Buffer | string, isCut = false): string {
     const text = Buffer.from(output).toString('latin1');
     const kept = isCut ? Math.max(0, text.length - this.margin) : text.length;
@@ -111,7 +111,7 @@ function find(parts: Part[], { text, from, to }: View, patterns: string[], label
       parts.push({ from: from[at] as number, to: to[at + pattern.length - 1] as number, label });
 }
 
-/** The same in base64. The characters beside it hold bits of it too, if they belong to the same text. */
+/** Finds values in base64. The adjacent characters contain bits of the value too, if they belong to the same text. */
 function findBase64(parts: Part[], { text, from, to }: View, patterns: string[], label: string): void {
   const belongs = (at: number) => /[A-Za-z0-9+/]/.test(text[at] ?? '') && to[at] === from[at + 1];
   for (const pattern of patterns)
@@ -122,7 +122,7 @@ function findBase64(parts: Part[], { text, from, to }: View, patterns: string[],
     }
 }
 
-/** What base64 always has of some bytes, wherever they stand in what was encoded. In the alphabet with + and /. */
+/** The base64 text that always appears when these bytes are encoded, for each of the three alignments. In the alphabet with + and /. */
 function base64Of(bytes: Buffer): string[] {
   return [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');

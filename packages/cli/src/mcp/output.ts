@@ -1,9 +1,9 @@
-// Outputs of programs and servers: gathered up to a bound, masked as a whole, and only then cut to what a model reads.
+// Outputs of programs and servers: collected up to a limit, masked as a whole, and only then shortened for the model.
 import type { Session } from './session.ts';
 
-/** Bytes that are kept of one stream; what follows is read and thrown away. */
+/** Bytes that are kept of one stream; the rest is read and discarded. */
 export const MOST_KEPT = 384 * 1024;
-/** Characters that one stream may take in an answer. */
+/** Characters of one stream in a tool result. */
 export const DEFAULT_CHARACTERS = 20_000;
 export const MOST_CHARACTERS = 100_000;
 
@@ -23,14 +23,14 @@ export class Gathered {
     return this.total <= MOST_KEPT;
   }
 
-  /** The output, masked, then cut in its middle. */
+  /** The output, masked and then shortened in the middle. */
   shown(session: Session, characters: number): string {
     const isCut = this.total > this.size;
     // safety: mcp-mask-before-cut
     const text = session.mask(Buffer.concat(this.chunks), isCut);
-    if (text.length <= characters) return isCut ? `${text}\n[… the rest of ${this.total} bytes is left out]` : text;
+    if (text.length <= characters) return isCut ? `${text}\n[… the rest of ${this.total} bytes is omitted]` : text;
     const head = Math.ceil(characters * 0.4);
     const tail = characters - head;
-    return `${text.slice(0, head)}\n[… ${text.length - characters} characters are left out${isCut ? `, and the end of ${this.total} bytes` : ''}]\n${text.slice(-tail)}`;
+    return `${text.slice(0, head)}\n[… ${text.length - characters} characters are omitted${isCut ? `, and the end of ${this.total} bytes` : ''}]\n${text.slice(-tail)}`;
   }
 }

@@ -1,4 +1,4 @@
-// Tools on secrets themselves: listing, checking, asking for approvals, rotating. Invariant: none of them answers with a value.
+// The tools that manage secrets: list, check, request approval, rotate. Invariant: none of them returns a value.
 import { CliError, usage } from '../errors.ts';
 import { type SecretInfo, secretNamed } from '../secrets.ts';
 import { cleanLines } from '../text.ts';
@@ -6,7 +6,7 @@ import { heldBy, notYet, type Session } from './session.ts';
 
 const LONGEST_DESCRIPTION = 500;
 
-/** What a model is told of a secret. */
+/** The fields of a secret that a model sees. */
 const shown = ({ name, type, environment, status, version, description, tags, created_at, updated_at, expires_at }: SecretInfo) => ({
   ...{ name, type, environment, status, version },
   ...(description && { description: cleanLines(description).slice(0, LONGEST_DESCRIPTION) }),
@@ -39,7 +39,7 @@ export async function checkSecret(session: Session, name: string) {
   });
 }
 
-/** When the current value was made; undefined where this agent may not see versions. */
+/** When the current value was created; undefined if this agent may not list versions. */
 async function valueTime({ vault }: Session, { id, version }: SecretInfo, reason: string): Promise<string | undefined> {
   try {
     const { data } = await vault.api.GET('/orgs/{org_id}/secrets/{id}/versions', {
@@ -53,7 +53,7 @@ async function valueTime({ vault }: Session, { id, version }: SecretInfo, reason
   }
 }
 
-/** Asks to use a secret. Where nothing holds it, it has been read once, and the value is thrown away. */
+/** Requests approval to use a secret. If none is required, the request has read the value, which is discarded. */
 export async function requestApproval(session: Session, name: string, reason: string) {
   try {
     const secret = await session.vault.get(secretNamed(name), {
@@ -61,20 +61,20 @@ export async function requestApproval(session: Session, name: string, reason: st
       reason: session.reasonFor('request_approval', reason),
     });
     session.hide(name, secret.reveal());
-    return { name, approval: null, message: 'No approval is needed: use the secret.' };
+    return { name, approval: null, message: 'No approval is required: use the secret.' };
   } catch (error) {
     const held = heldBy(error);
     if (!held) throw error;
-    const next = held.status === 'approved' ? 'It is approved: use the secret.' : 'Tell the person, then call wait_for_approval.';
+    const next = held.status === 'approved' ? 'The request is approved: use the secret.' : 'Tell the person, then call wait_for_approval.';
     return { name, approval: held, message: next };
   }
 }
 
-/** A new value for a secret, made by the vault. */
+/** Rotates a secret to a value that the vault generates. */
 export async function rotateSecret(session: Session, { name, length, charset }: { name: string; length?: number; charset?: string }) {
   const reason = session.reasonFor('rotate_secret', name);
   const found = await session.find(name, reason);
-  if (!found) throw new CliError('There is no secret of that name that this agent may use.', { exit: 'notFound', code: 'NOT_FOUND' });
+  if (!found) throw new CliError('There is no secret of this name that this agent may use.', { exit: 'notFound', code: 'NOT_FOUND' });
   const rotate = async (approval?: string) => {
     const { data } = await session.vault.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
       params: { path: { org_id: session.vault.org, id: found.id } },
@@ -94,11 +94,11 @@ export async function rotateSecret(session: Session, { name, length, charset }: 
   return { rotated: true, ...shown(info) };
 }
 
-/** What others wrote into names and descriptions may hold a value too. */
+/** Masks a result: names and descriptions that other people wrote may contain a value too. */
 function masked<Answer extends object>(session: Session, answer: Answer): Answer {
   try {
     return JSON.parse(session.mask(JSON.stringify(answer)));
   } catch {
-    throw usage('The answer cannot be shown: a value stands in it.');
+    throw usage('The result cannot be shown because it contains a value.');
   }
 }

@@ -1,6 +1,6 @@
-// What all tools of one server share: the vault, what may be done with it, and which values are masked. Invariants: a value is masked before
-// anything that could show it happens; every read is a request of its own, with a reason, so the audit log has it; an approval is used only
-// where all that a call needs can be had.
+// State shared by all tools of one server: the vault, the policy, and the masked values. Invariants: a value is registered for masking before
+// anything can show it; every read is a separate request with a reason, so that the audit log records it; an approval is used only
+// if every secret that a call needs is available.
 import type { Secret, Vault } from '@secrets-vault/client';
 import { asCliError, CliError, usage } from '../errors.ts';
 import { type SecretInfo, secretNamed } from '../secrets.ts';
@@ -8,7 +8,7 @@ import { clean } from '../text.ts';
 import type { AllowedHost, Bindings } from './hosts.ts';
 import { Masker, SHORTEST } from './mask.ts';
 
-/** What the person who starts the server decides. */
+/** The permissions that the person who starts the server grants. */
 export interface Policy {
   hosts: AllowedHost[];
   bindings: Bindings;
@@ -17,9 +17,9 @@ export interface Policy {
   allowRead: boolean;
 }
 
-/** More at once than any command needs. */
+/** The maximum number of secrets per call: more than any command needs. */
 const MOST_VALUES = 50;
-/** In bytes. The end of an output that was cut off is left out as far as such a value could reach into it. */
+/** In bytes. The end of a cut output is omitted as far as a value of this length could reach. */
 const LONGEST_VALUE = 32 * 1024;
 
 interface Held {
@@ -30,7 +30,7 @@ interface Held {
 
 export class Session {
   readonly masker = new Masker();
-  /** Ends what still runs when the server ends. */
+  /** Aborts running calls when the server stops. */
   readonly closing = new AbortController();
 
   constructor(
@@ -43,20 +43,20 @@ export class Session {
     private readonly reason: string | undefined,
     token: string,
   ) {
-    // The server's own token lies in its environment or in a file, where a program of the same user finds it.
+    // Programs of the same user can read the server's own token from its environment or a file.
     // safety: mcp-own-token
     this.masker.add('credential of this server', token);
   }
 
-  /** The reason of a request, as the audit log keeps it. */
+  /** The reason for a request, as recorded in the audit log. */
   reasonFor(tool: string, what: string): string {
     const text = [this.reason, `mcp ${tool}: ${what}`].filter(Boolean).join('; ');
     return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 256);
   }
 
-  /** Values of secrets, which are masked from now on. */
+  /** Reads the values of secrets, which are masked from now on. */
   async values(names: string[], reason: string): Promise<Map<string, string>> {
-    if (names.length > MOST_VALUES) throw usage(`At most ${MOST_VALUES} secrets at a time.`);
+    if (names.length > MOST_VALUES) throw usage(`One call can use at most ${MOST_VALUES} secrets.`);
     const read = (name: string, approval?: string) => this.vault.get(name, { environment: this.environment, reason, approval });
     const first = await Promise.all(names.map((name) => read(name).catch((error: unknown) => heldOf(name, error))));
     const waiting = first.filter((one) => isHeld(one) && one.status !== 'approved');
@@ -76,12 +76,12 @@ export class Session {
   hide(name: string, value: string): void {
     // safety: mcp-short-value
     if (value.trim().length < SHORTEST)
-      throw usage(`The value of ${clean(name)} is too short to be masked: it has fewer than ${SHORTEST} characters. It is not used.`);
-    if (Buffer.byteLength(value) > LONGEST_VALUE) throw usage(`The value of ${clean(name)} is too long to be masked. It is not used.`);
-    if (!this.masker.add(name, value)) throw usage('This server has used as many values as it can mask.', 'Start it again');
+      throw usage(`The value of ${clean(name)} is too short to be masked: it has fewer than ${SHORTEST} characters. It was not used.`);
+    if (Buffer.byteLength(value) > LONGEST_VALUE) throw usage(`The value of ${clean(name)} is too long to be masked. It was not used.`);
+    if (!this.masker.add(name, value)) throw usage('This server cannot mask any more values.', 'Restart the server');
   }
 
-  /** A secret without its value; undefined where this agent sees none of that name. */
+  /** A secret without its value; undefined if this agent cannot see a secret of this name. */
   async find(name: string, reason: string): Promise<SecretInfo | undefined> {
     const query = { environment: this.environment, prefix: secretNamed(name), limit: 100 };
     for (let cursor: string | undefined; ; ) {
@@ -103,31 +103,31 @@ export class Session {
 const isHeld = (one: Secret | Held): one is Held =>
   'id' in one && 'status' in one && typeof one.id === 'string' && one.id.startsWith('apr_');
 
-/** What an approval holds; anything else is thrown on. */
+/** The approval that holds a secret; any other error is rethrown. */
 function heldOf(name: string, error: unknown): Held {
   const held = heldBy(error);
   if (!held) throw error;
   return { name, ...held };
 }
 
-/** The approval that a call waits for. */
+/** The approval that a call needs, if the error is about one. */
 export function heldBy(error: unknown): { id: string; status: string } | undefined {
   const { approval } = error as { approval?: { id?: unknown; status?: unknown } };
   if (!approval || typeof approval.id !== 'string' || !/^apr_[A-Za-z0-9]{1,60}$/.test(approval.id)) return undefined;
   return { id: approval.id, status: String(approval.status) };
 }
 
-/** Why a call was not made, and how it is. */
+/** The error for a call that needs approval. It says how to get one. */
 export function notYet(held: Held[]): CliError {
   const list = held.map(({ name, id, status }) => `${clean(name)}: ${id} (${clean(status)})`).join(', ');
-  return new CliError(`A person has to approve this first: ${list}. Nothing was done.`, {
+  return new CliError(`A person must approve this first: ${list}. Nothing was done.`, {
     exit: 'approval',
     code: 'APPROVAL_REQUIRED',
-    next: 'Tell the person, call wait_for_approval with the id, then make the same call again',
+    next: 'Tell the person, call wait_for_approval with the id, then repeat the same call',
   });
 }
 
-/** Any failure in words, masked, with the next step. */
+/** Any failure as text, masked, with the next step. */
 export function failureText(session: Session, thrown: unknown): string {
   const { message, problem } = asCliError(thrown);
   const lines = [`${message}${problem.code && problem.code !== 'USAGE' ? ` (${problem.code})` : ''}`];

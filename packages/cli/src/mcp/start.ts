@@ -1,4 +1,4 @@
-// Who svc mcp works for. Invariant: an agent credential and nothing else, so that what a model can do is bounded by what was given to an agent.
+// The credential of svc mcp. Invariant: only an agent credential is accepted, so that a model can do no more than its agent is permitted to.
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { clean } from '../text.ts';
@@ -12,7 +12,7 @@ export interface Agent {
   expires_at: string | null;
 }
 
-/** The agent whose credential is used, and the credential; or a refusal. A key is refused before it is sent anywhere. */
+/** The agent and its credential. Any other credential is refused; an API key is refused before it is sent anywhere. */
 export async function agentOf(context: Context): Promise<{ agent: Agent; token: string }> {
   const identity = context.identity();
   const stored = identity?.kind === 'stored' ? await context.store.load(context.origin, context.profile) : undefined;
@@ -32,20 +32,20 @@ export async function agentOf(context: Context): Promise<{ agent: Agent; token: 
 const KINDS: Record<string, string> = { api_key: 'an API key', session: 'a session token', member: "a member's session" };
 
 const notAnAgent = (what: string) =>
-  new CliError(`svc mcp takes an agent credential, and this is ${what}.`, {
+  new CliError(`svc mcp requires an agent credential, but this is ${what}.`, {
     exit: 'refused',
     code: 'AGENT_CREDENTIAL_NEEDED',
-    next: "Create one that can do no more than the agent needs: svc agent create NAME --scopes secrets:read --environments staging --secrets 'app/*' --ttl 7d. Then pass it as SVC_TOKEN, or store it: svc login --key-stdin --profile agent",
+    next: "Create one with only the permissions the agent needs: svc agent create NAME --scopes secrets:read --environments staging --secrets 'app/*' --ttl 7d. Then pass it as SVC_TOKEN, or store it: svc login --key-stdin --profile agent",
   });
 
-/** What is told to the person at the start. */
+/** The message shown to the person at the start. */
 export function introduction(agent: Agent, environment: string): string {
   const { id, name, scopes, secrets, expires_at } = agent;
-  const list = (some: string[] | null) => (some?.length ? some.map(clean).join(', ') : 'all that its creator reaches');
+  const list = (some: string[] | null) => (some?.length ? some.map(clean).join(', ') : 'all that its creator can access');
   return [
     `svc mcp: agent ${clean(name ?? '')} (${clean(id)}), environment ${clean(environment)}`,
     `  scopes: ${list(scopes)}`,
     `  secrets: ${list(secrets)}`,
-    `  ends: ${expires_at ?? 'never'}`,
+    `  expires: ${expires_at ?? 'never'}`,
   ].join('\n');
 }

@@ -1,7 +1,7 @@
-// Other ways to read an output: without its line folding, and with its escapes decoded. A value that was encoded stands in one of them as it
-// is. Invariant: each position of a view knows which part of the output it stands for.
+// Alternative views of an output: without line folding, and with escapes decoded. An encoded value appears in one of them in plain
+// form. Invariant: each position of a view maps to the part of the output that it represents.
 
-/** A text of bytes (one character for each), and where its characters come from. */
+/** A text with one character per byte, and the position each character comes from. */
 export interface View {
   text: string;
   from: Uint32Array;
@@ -14,7 +14,7 @@ export function plainView(text: string): View {
 }
 
 /**
- * A view of a view, in which each match of `pattern` reads as what `decode` makes of it, which is no longer than the match. Undefined where
+ * A view with each match of `pattern` replaced by the result of `decode`, which must not be longer than the match. Undefined if
  * nothing matches.
  */
 export function decoded(view: View, pattern: RegExp, decode: (match: string, ...groups: string[]) => string): View | undefined {
@@ -44,7 +44,7 @@ export function decoded(view: View, pattern: RegExp, decode: (match: string, ...
   return { text: parts.join(''), from: from.subarray(0, length), to: to.subarray(0, length) };
 }
 
-/** Bytes of a code point in UTF-8. */
+/** The UTF-8 bytes of a code point. */
 const bytesOf = (code: number): string => (code > 0x10ffff ? '' : Buffer.from(String.fromCodePoint(code)).toString('latin1'));
 const hexByte = (hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
 
@@ -52,7 +52,7 @@ const CONTROLS: Record<string, string> = { n: '\n', r: '\r', t: '\t', b: '\b', f
 const ESCAPES =
   /\\u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|\\u\{([0-9a-fA-F]{1,6})\}|\\x([0-9a-fA-F]{2})|\\([0-7]{2,3})|\\([\s\S])/g;
 
-/** Escapes of JSON, of programming languages and of shells. */
+/** Decodes escapes of JSON, programming languages and shells. */
 const unescaped = (view: View) =>
   decoded(view, ESCAPES, (_, unit, low, code, hex, octal, char) => {
     if (unit) return bytesOf(surrogates(Number.parseInt(unit, 16), low)) + (low && !isHigh(unit) ? bytesOf(Number.parseInt(low, 16)) : '');
@@ -66,10 +66,10 @@ const isHigh = (unit: string) => /^d[89ab]/i.test(unit);
 const surrogates = (unit: number, low: string | undefined) =>
   low && unit >= 0xd800 && unit < 0xdc00 ? 0x10000 + ((unit - 0xd800) << 10) + (Number.parseInt(low, 16) - 0xdc00) : unit;
 
-/** Quotes within single quotes of shells. */
+/** Decodes quotes within single-quoted shell strings. */
 const unquoted = (view: View) => decoded(view, /'\\''|'"'"'/g, () => "'");
 
-/** Percent-encoding, and that of forms, where + is a space. */
+/** Decodes percent-encoding, and form encoding, in which + is a space. */
 const unpercented = (view: View) => decoded(view, /%([0-9a-fA-F]{2})/g, (_, hex = '') => hexByte(hex));
 const unformed = (view: View) => decoded(view, /%([0-9a-fA-F]{2})|\+/g, (_, hex) => (hex ? hexByte(hex) : ' '));
 
@@ -82,17 +82,17 @@ const unentitied = (view: View) =>
 const DECODERS = [unescaped, unpercented, unentitied];
 const OUTER = [...DECODERS, unformed, unquoted];
 
-/** Without what folds lines and separates digits: white space, NUL bytes of UTF-16, and what quotes lines. */
+/** Removes white space, and the NUL bytes of UTF-16. */
 export const unfolded = (view: View): View => decoded(view, /[\s\0]+/g, () => '') ?? view;
 
-/** Bytes as hexadecimal digits without what stands between them: `73 65`, `73:65`, `0x73, 0x65`. */
+/** Hexadecimal digits without separators and prefixes: `73 65`, `73:65`, `0x73, 0x65`. */
 export const digits = (view: View): View => {
   const bare = decoded(view, /0x(?=[0-9a-fA-F])|[\s:,\-;{}[\]]+/g, () => '') ?? view;
   return { ...bare, text: bare.text.toLowerCase() };
 };
 
 /**
- * The digits of a hex dump as xxd, hexdump -C and od write it: each line without its offset and its column of text, both of which belong to
+ * The digits of a hex dump by xxd, hexdump -C or od: each line without its offset and its text column, both of which map to
  * its digits.
  */
 export function dump(view: View): View | undefined {
@@ -103,13 +103,13 @@ export function dump(view: View): View | undefined {
   return found && unfolded(found);
 }
 
-/** Without numbers at the beginnings of lines, and without white space: `od -c`, numbered lines. */
+/** Removes numbers at the start of lines, and white space: for `od -c` and numbered lines. */
 export function unnumbered(view: View): View | undefined {
   const found = decoded(view, /^[ \t]*[0-9a-fA-F]{1,16}:?[ \t]+/gm, () => '');
   return found && unfolded(found);
 }
 
-/** All readings of an output, at most two encodings deep. */
+/** All views of an output, with at most two levels of encoding. */
 export function readings(text: string): View[] {
   const plain = plainView(text);
   const once = OUTER.map((decode) => decode(plain)).filter((view) => view !== undefined);

@@ -1,21 +1,21 @@
-// The child of svc run. Invariants: values are in its environment and nowhere else; signals reach it; it never outlives a stop; and svc ends
-// with its exit code, or 128 and the signal's number.
+// The child of svc run. Invariants: values are only in its environment; signals are forwarded to it; it never survives a stop; svc exits
+// with its exit code, or 128 plus the signal number.
 import { type ChildProcess, spawn } from 'node:child_process';
 import os from 'node:os';
 import { CliError, usage } from '../errors.ts';
 import { clean } from '../text.ts';
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
-/** What a terminal sends to every process of the foreground by itself. */
+/** Signals that the terminal already sends to every foreground process. */
 const BY_TERMINAL: readonly string[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
 
-/** How a program ended, as an exit code. */
+/** The exit code of a program that exited or was terminated by a signal. */
 export const exitCodeOf = (code: number | null, signal: NodeJS.Signals | null): number =>
   code ?? 128 + (signal ? os.constants.signals[signal] : 0);
 
 export class Child {
   private readonly process: ChildProcess;
-  /** Its exit code, once it has ended. */
+  /** Resolves to its exit code. */
   readonly ended: Promise<number>;
   private isOver = false;
 
@@ -44,7 +44,7 @@ export class Child {
     if (!this.isOver) this.process.kill(name);
   }
 
-  /** Asks it to end, and ends it after `grace` milliseconds. Resolves once it has ended. */
+  /** Sends SIGTERM, and SIGKILL after `grace` milliseconds. Resolves once the child has exited. */
   async stop(grace: number): Promise<void> {
     this.signal('SIGTERM');
     const timer = setTimeout(() => this.signal('SIGKILL'), grace);
@@ -53,7 +53,7 @@ export class Child {
   }
 }
 
-/** Passes signals on to whichever child there is. Returns how to stop that. */
+/** Forwards signals to the current child. Returns a function that stops forwarding. */
 export function forwardSignals(isTerminal: boolean, child: () => Child | undefined): () => void {
   const handlers = FORWARDED.map((name) => {
     const handler = () => {
@@ -67,7 +67,7 @@ export function forwardSignals(isTerminal: boolean, child: () => Child | undefin
   };
 }
 
-/** Exit codes of shells: 127 for a command that is not there, 126 for one that cannot be run. */
+/** Exit codes as in shells: 127 for a command that does not exist, 126 for one that cannot be run. */
 export class NotStarted extends CliError {
   constructor(
     message: string,
@@ -80,7 +80,8 @@ export class NotStarted extends CliError {
 
 export function notStarted(file: string, error: NodeJS.ErrnoException): CliError {
   const name = clean(file);
-  if (error.code === 'ENOENT') return new NotStarted(`There is no command ${name}.`, 127, 'Check its name and PATH');
-  if (error.code === 'E2BIG') return usage('The secrets are too large for an environment.', 'Narrow them with --prefix or --only');
+  if (error.code === 'ENOENT') return new NotStarted(`The command ${name} does not exist.`, 127, 'Check the name and PATH');
+  if (error.code === 'E2BIG')
+    return usage('The secrets are too large for the environment of a process.', 'Select fewer with --prefix or --only');
   return new NotStarted(`The command ${name} cannot be run (${error.code}).`, 126);
 }

@@ -1,5 +1,6 @@
-// The encrypted copy of values for when the vault cannot be reached. Invariants: the key never lies beside the copy; a copy serves only who
-// wrote it, for the same vault, organisation, environment and names, and not for longer than it may; once the vault refuses, it is gone.
+// The encrypted copy of values for when the vault is unreachable. Invariants: the key is never stored beside the copy; a copy is valid only
+// for the caller who wrote it, the same vault, organisation, environment and prefix, and until its maximum age; it is deleted when the vault
+// refuses.
 import { createHash, webcrypto } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -7,13 +8,13 @@ import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
 import { readPrivate, writePrivate } from '../files.ts';
 
-/** What a copy is for. Whoever asks with anything else gets nothing. */
+/** The scope a copy is bound to. It cannot be read with any other scope. */
 export interface Scope {
   origin: string;
   org: string;
   environment: string;
   prefix: string;
-  /** Who asks, as a digest or an id. */
+  /** The caller, as a digest or an id. */
   caller: string;
 }
 
@@ -25,10 +26,10 @@ interface Stored {
 }
 
 const ACCOUNT = 'fallback copies';
-/** A copy from the future means that the clock was set back: its age is not known. */
+/** A copy from the future means that the clock was set back, so its age is unknown. */
 const MOST_AHEAD = 300_000;
 
-/** Who asks, for the scope of a copy. */
+/** Identifies the caller for the scope of a copy. */
 export async function callerMark(context: Context, origin: string): Promise<string> {
   const identity = context.identity();
   const digest = (token: string) => `token:${createHash('sha256').update(token).digest('hex')}`;
@@ -46,7 +47,7 @@ export class Fallback {
     private readonly context: Context,
     file: string,
     private readonly scope: Scope,
-    /** How old a copy may be, in seconds. */
+    /** The maximum age of a copy, in seconds. */
     private readonly maxAge: number,
   ) {
     this.file = path.resolve(context.host.cwd, file);
@@ -54,7 +55,7 @@ export class Fallback {
     const own = fs.existsSync(context.configDir) ? fs.realpathSync(context.configDir) : context.configDir;
     // safety: cli-fallback-place
     if (dir === own || dir.startsWith(`${own}${path.sep}`))
-      throw usage('--fallback may not be beside its key, in the directory of svc.', 'Choose another directory');
+      throw usage('--fallback must not be in the configuration directory of svc, which holds its key.', 'Choose another directory');
   }
 
   /** Replaces the copy. */
@@ -68,15 +69,15 @@ export class Fallback {
     writePrivate(this.file, `${JSON.stringify(stored)}\n`);
   }
 
-  /** The values of the copy and when it was made; why not, where it cannot serve. */
+  /** The values of the copy and the time they were saved, or why the copy cannot be used. */
   async load(): Promise<{ values: Map<string, string>; savedAt: string } | { why: string }> {
     const text = readPrivate(this.file);
     if (text === undefined) return { why: 'there is no fallback copy yet' };
     try {
       const { version, saved_at, iv, data } = JSON.parse(text) as Stored;
-      if (version !== 1) return { why: 'the fallback copy is of another version of svc' };
+      if (version !== 1) return { why: 'the fallback copy was written by another version of svc' };
       const key = await this.key(false);
-      if (!key) return { why: 'the key of the fallback copy is gone' };
+      if (!key) return { why: 'the key of the fallback copy is missing' };
       const plain = await webcrypto.subtle.decrypt(
         { name: 'AES-GCM', iv: bytes(iv), additionalData: this.bound(saved_at) },
         key,
@@ -84,21 +85,21 @@ export class Fallback {
       );
       const age = Date.now() - Date.parse(saved_at);
       // safety: cli-fallback-age
-      if (!(age <= this.maxAge * 1000 && age >= -MOST_AHEAD)) return { why: `the fallback copy is from ${saved_at}, and too old` };
+      if (!(age <= this.maxAge * 1000 && age >= -MOST_AHEAD)) return { why: `the fallback copy of ${saved_at} is too old` };
       return { values: new Map(JSON.parse(new TextDecoder().decode(plain)) as [string, string][]), savedAt: saved_at };
     } catch {
       return { why: 'the fallback copy is damaged, or is for another vault, environment, prefix or credential' };
     }
   }
 
-  /** Destroys the copy. Whether there was one. */
+  /** Deletes the copy. @returns whether there was one */
   destroy(): boolean {
     const was = fs.existsSync(this.file);
     fs.rmSync(this.file, { force: true });
     return was;
   }
 
-  /** What the copy is bound to. */
+  /** The scope and time that the copy is bound to. */
   private bound(saved_at: string): Uint8Array {
     const { origin, org, environment, prefix, caller } = this.scope;
     return new TextEncoder().encode(JSON.stringify(['svc fallback', 1, origin, org, environment, prefix, caller, saved_at]));
@@ -112,7 +113,7 @@ export class Fallback {
     try {
       text ??= keychain?.get(ACCOUNT) ?? undefined;
     } catch {
-      // A keychain without it, or one that is locked.
+      // The keychain does not contain the key, or is locked.
     }
     if (!text && !create) return undefined;
     if (!text) {

@@ -1,8 +1,8 @@
-// The environment of a child: what this process has, without svc's own credentials, and the secrets. Invariant: a secret never sets a
-// variable that changes which code runs or where its traffic goes, unless the person names that variable on the command line.
+// The environment of a child: that of this process without svc's own credentials, plus the secrets. Invariant: a secret never sets a
+// variable that changes which code runs or where traffic is sent, unless the user names that variable on the command line.
 import { clean } from '../text.ts';
 
-/** Variables that shells, loaders, interpreters and svc itself obey. */
+/** Variables that change the behaviour of shells, loaders, interpreters and svc itself. */
 const RESERVED = new Set([
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'PWD', 'OLDPWD', 'TERM', 'TMPDIR', 'TMP', 'TEMP', 'EDITOR', 'VISUAL', 'PAGER', 'BROWSER'],
   ...[
@@ -82,7 +82,7 @@ const RESERVED = new Set([
   ...['DOCKER_HOST', 'DOCKER_CONFIG', 'KUBECONFIG', 'EXEPATH', 'OPENSSL_CONF', 'OPENSSL_MODULES', 'OPENSSL_ENGINES'],
 ]);
 
-/** The beginnings of such variables. */
+/** Prefixes of such variables. */
 const RESERVED_PREFIXES = [
   ...['LD_', 'DYLD_', 'BASH_', 'ZSH_', 'XDG_', 'SVC_', 'COR_', 'CORECLR_', 'NPM_CONFIG_', 'PIP_', 'TSX_'],
   ...['NODE_OPTIONS', 'NODE_PATH', 'NODE_EXTRA_CA_CERTS', 'NODE_TLS_', 'NODE_REPL_', 'NODE_V8_', 'NODE_REDIRECT_', 'NODE_COMPILE_CACHE'],
@@ -122,34 +122,34 @@ const RESERVED_PREFIXES = [
   ],
 ];
 
-/** What the documents list. */
+/** The list for the documentation. */
 export const reservedNames = (): string[] => [...RESERVED, ...RESERVED_PREFIXES.map((prefix) => `${prefix}*`)];
 
-/** Whether programs obey a variable of this name. Case does not matter: it does not on Windows, and proxies are spelled either way. */
+/** Whether a variable of this name changes how programs run. Ignores case, as Windows does; proxy variables exist in both cases. */
 export function isReserved(name: string): boolean {
   const upper = name.toUpperCase();
   return RESERVED.has(upper) || RESERVED_PREFIXES.some((prefix) => upper.startsWith(prefix));
 }
 
-/** Credentials of svc and what makes them: nothing that a child should have. */
+/** Credentials of svc and their sources, which are never passed to a child. */
 const OWN = ['SVC_TOKEN', 'SVC_TRUST_ID', 'SVC_ID_TOKEN', 'SVC_ID_TOKEN_FILE'];
 
 export interface Choice {
-  /** Names that begin with this; the child gets them without it. */
+  /** Only names that begin with this, which is removed from the variable name. */
   prefix?: string;
-  /** These names alone. */
+  /** Only these names. */
   only?: string[];
-  /** Reserved names that the person allows. */
+  /** Reserved names that the user allows. */
   allowed?: string[];
-  /** Whether what the environment has goes before the secrets. */
+  /** Whether existing variables take precedence over secrets. */
   preserve?: boolean;
 }
 
 export interface Variables {
   env: NodeJS.ProcessEnv;
-  /** Variables that the child gets from the vault. */
+  /** Variables set from secrets. */
   names: string[];
-  /** What it does not get, and why. */
+  /** Secrets that are not passed, and why. */
   left: { name: string; why: 'reserved' | 'name' | 'value' | 'preserved' }[];
 }
 
@@ -181,11 +181,11 @@ function whyNot(name: string, value: string, own: NodeJS.ProcessEnv, { allowed, 
 }
 
 const WHY = {
-  reserved: 'is reserved: it changes how programs run. Rename the secret, or allow it by --allow-reserved',
-  name: 'is no name of an environment variable',
-  value: 'holds a NUL byte, which no environment variable can',
+  reserved: 'is reserved: it changes how programs run. Rename the secret, or allow it with --allow-reserved',
+  name: 'is not a valid name for an environment variable',
+  value: 'contains a NUL byte, which environment variables cannot contain',
 } as const;
 
-/** What to tell about secrets that the child does not get. */
+/** Warnings about secrets that are not passed to the child. */
 export const warningsOf = ({ left }: Variables): string[] =>
   left.flatMap(({ name, why }) => (why === 'preserved' ? [] : [`${clean(name)} is left out: it ${WHY[why]}.`]));

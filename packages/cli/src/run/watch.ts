@@ -1,37 +1,44 @@
-// svc run --watch: the child is started again when its values change. Invariants: there is one child at a time; a change that alters nothing
-// for the child restarts nothing; a vault that cannot be reached leaves the child as it is.
+// svc run --watch: restarts the child when its values change. Invariants: there is one child at a time; a change that does not affect
+// the child does not restart it; if the vault is unreachable or refuses, the child keeps running and a warning is shown once.
 import type { Context } from '../context.ts';
-import { asCliError } from '../errors.ts';
+import { asCliError, type CliError } from '../errors.ts';
 import { Child, forwardSignals } from './child.ts';
 import type { Variables } from './variables.ts';
 
-/** Changes within this time are one restart, in milliseconds. */
+/** Changes within this time cause one restart, in milliseconds. */
 const SETTLE = 150;
-/** How often values are asked for while the child runs on a fallback copy. */
+/** How often values are requested while the child runs with a fallback copy, in milliseconds. */
 const RETRY = 5_000;
 
 export interface Watched {
   line: string[];
-  /** What the child is started with at first. */
+  /** The variables the child starts with. */
   first: Variables;
-  /** Whether that is from a fallback copy. */
+  /** Whether they are from a fallback copy. */
   isStale: boolean;
-  /** Reads the values anew. */
+  /** Reads the values again. */
   read(): Promise<Variables>;
-  /** Calls back when something may have changed. */
-  subscribe(onChange: () => void): () => void;
-  /** How long a child has to end, in milliseconds. */
+  /**
+   * Calls `onChange` when a value may have changed, and `onRefused` when changes can no longer be watched. Returns a function that
+   * unsubscribes.
+   */
+  subscribe(onChange: () => void, onRefused: (error: unknown) => void): () => void;
+  /** How long a child may take to exit, in milliseconds. */
   grace: number;
 }
 
-/** Runs the child until it ends by itself. */
+/** Runs the child until it exits on its own. */
 export async function runWatched(context: Context, { line, first, isStale, read, subscribe, grace }: Watched): Promise<number> {
   let current = first;
   let child = new Child(line, first.env, context.host.cwd);
   let stale = isStale;
   let wake: () => void = () => {};
+  const tell = teller(context);
   const stopForwarding = forwardSignals(Boolean(context.host.stdin.isTTY), () => child);
-  const unsubscribe = subscribe(() => wake());
+  const unsubscribe = subscribe(
+    () => wake(),
+    (error) => tell.warn(error, 'Changes are no longer watched'),
+  );
   const retry = setInterval(() => stale && wake(), RETRY);
   try {
     for (;;) {
@@ -41,14 +48,15 @@ export async function runWatched(context: Context, { line, first, isStale, read,
       const outcome = await Promise.race([child.ended, changed]);
       if (outcome !== 'changed') return outcome;
       const next = await read().catch((error: unknown) => {
-        context.out.warn(`The values could not be read anew: ${asCliError(error).message} The command goes on with those that it has.`);
+        tell.warn(error, 'The values could not be refreshed');
         return undefined;
       });
       if (!next) continue;
+      tell.over();
       stale = false;
       const differing = differences(current, next);
       if (differing.length === 0) continue;
-      context.out.note(`${differing.join(', ')} changed: the command is started again.`);
+      context.out.note(`${differing.join(', ')} changed. Restarting the command.`);
       await child.stop(grace);
       current = next;
       child = new Child(line, next.env, context.host.cwd);
@@ -58,6 +66,34 @@ export async function runWatched(context: Context, { line, first, isStale, read,
     unsubscribe();
     stopForwarding();
   }
+}
+
+/** Warns why the command keeps its current values, and what to do: once per reason, until values can be read again. */
+function teller(context: Context) {
+  const told = new Set<string>();
+  return {
+    warn(error: unknown, what: string): void {
+      const failure = asCliError(error);
+      const reason = `${what} ${failure.problem.code}`;
+      if (told.has(reason)) return;
+      told.add(reason);
+      const next = nextStep(context, failure);
+      context.out.warn(`${what}: ${failure.message} The command keeps its current values.${next ? `\n  next: ${next}` : ''}`);
+    },
+    over: () => told.clear(),
+  };
+}
+
+/** The step that restores watching. None if the vault is unreachable: svc retries automatically. */
+function nextStep(context: Context, { problem: { exit, next } }: CliError): string | undefined {
+  if (exit === 'unreachable') return undefined;
+  const kind = context.identity()?.kind;
+  const renewed = {
+    variable: 'Set SVC_TOKEN to a valid credential',
+    ci: 'Check the trust in SVC_TRUST_ID',
+    stored: 'Sign in again: svc login',
+  };
+  return exit === 'signedOut' && kind ? `${renewed[kind]}, then restart the command` : next;
 }
 
 /** The names whose values differ. */

@@ -1,5 +1,5 @@
-// A Cloudflare Worker. A vault is made for each request: what one request opens, another may not use. VAULT_TOKEN is the token of an agent
-// that reads this name alone; it is used as it is, so that a request makes one call.
+// A Cloudflare Worker. It creates a client for each request, because requests cannot share connections. VAULT_TOKEN is the token of an agent
+// that can read only this secret; it is sent directly, so each read is a single request.
 import { createVault } from '@secrets-vault/client';
 
 export default {

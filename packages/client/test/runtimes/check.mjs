@@ -1,4 +1,4 @@
-// What the client does in every runtime. It uses what all of them have: fetch, Web Crypto, AbortController, timers and streams.
+// The behaviour of the client in every runtime. It uses only common APIs: fetch, Web Crypto, AbortController, timers and streams.
 import { ConnectionError, createVault, NotFoundError, VaultError } from '@secrets-vault/client';
 
 /** @param {boolean} holds @param {string} what */
@@ -41,7 +41,7 @@ export async function check({ url, org, key, name, watch }) {
   return 'all of it holds';
 }
 
-/** For the local runtime of Workers. */
+/** The entry point for the local Workers runtime. */
 export default {
   /** @param {Request} request */
   async fetch(request) {

@@ -1,4 +1,4 @@
-// Runs the check in Node.js, Bun or Deno; the argument is what it takes, as JSON.
+// Runs the check in Node.js, Bun or Deno; the argument contains its options as JSON.
 import process from 'node:process';
 import { check } from './check.mjs';
 

@@ -1,4 +1,4 @@
-// Buttons and links that look like buttons. Invariant: a button that works says so and cannot be pressed twice.
+// Buttons and links that look like buttons. Invariant: a busy button shows that it is busy and cannot be pressed again.
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { report } from './toast';
@@ -15,7 +15,7 @@ const classOf = ({ kind = 'plain', small, class: more }: Look): string =>
 
 type ButtonProps = Look &
   Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'class' | 'onClick'> & {
-    /** What a press does. While its promise is open, further presses do nothing; an error becomes a toast. */
+    /** The action. While its promise is pending, further presses do nothing; an error is shown as a toast. */
     onPress?: (event: MouseEvent) => unknown;
   };
 
@@ -43,7 +43,7 @@ export function Button({ kind, small, class: more, children, onPress, type = 'bu
   );
 }
 
-/** A button that shows only an icon; `label` is its name for everybody who does not see it. */
+/** A button that shows only an icon; `label` is its accessible name. */
 export function IconButton({ label, children, ...rest }: ButtonProps & { label: string }) {
   return (
     <Button kind="quiet" {...rest} class={`icon ${rest.class ?? ''}`} aria-label={label} title={label}>

@@ -1,4 +1,4 @@
-// Several of many: a group of checkboxes with a name, a hint and an error, as the fields in field.tsx have them.
+// A group of checkboxes with a label, a hint and an error, like the fields in field.tsx.
 import { useId } from 'preact/hooks';
 import '../styles/choices.css';
 import type { Choice } from './field';
@@ -13,7 +13,7 @@ interface ChoicesProps {
   onValue: (value: string[]) => void;
 }
 
-/** The chosen values are kept in the order of `choices`. */
+/** The selected values are in the order of `choices`. */
 export function Choices({ label, hint, error, optional, choices, value, onValue }: ChoicesProps) {
   const id = useId();
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;

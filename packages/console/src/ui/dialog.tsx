@@ -1,8 +1,8 @@
-// Dialogs and drawers, on the browser's own <dialog>: it keeps the focus inside, makes the page behind it inert, and returns the focus.
-// Invariant: a dialog with unsaved input does not close by a click beside it, and Escape asks first.
+// Dialogs and drawers, based on the browser's <dialog>: it traps the focus, makes the page behind it inert, and returns the focus.
+// Invariant: a dialog with unsaved input does not close on a click outside, and Escape asks first.
 import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, IconButton } from './button';
 
 interface DialogProps {
@@ -10,24 +10,53 @@ interface DialogProps {
   /** One sentence below the title. */
   lead?: ComponentChildren;
   onClose: () => void;
-  /** A panel at the side in place of a box in the middle. */
+  /** A side panel instead of a centred box. */
   side?: boolean;
   wide?: boolean;
-  /** Whether closing would lose what somebody typed. */
+  /** Whether closing would lose input. */
   dirty?: boolean;
   children: ComponentChildren;
+}
+
+/** Asks before input is lost. It takes the focus, so that it is in sight in a dialog that is scrolled. */
+function Unsaved({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
+  const note = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => note.current?.querySelector('button')?.focus(), []);
+  return (
+    <div ref={note} class="note warn row" role="alert">
+      <p class="grow">You have unsaved changes.</p>
+      <Button small onPress={onKeep}>
+        Keep editing
+      </Button>
+      <Button small kind="danger" onPress={onDiscard}>
+        Discard
+      </Button>
+    </div>
+  );
+}
+
+/** The browser asks before a page with unsaved input is closed or reloaded. */
+function useGuard(isNeeded: boolean | undefined): void {
+  useEffect(() => {
+    if (!isNeeded) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', ask);
+    return () => removeEventListener('beforeunload', ask);
+  }, [isNeeded]);
 }
 
 export function Dialog({ title, lead, onClose, side, wide, dirty, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [asking, setAsking] = useState(false);
   const id = useId();
-  // Before it is painted, so that the first Escape is the dialog's.
+  useGuard(dirty);
+  // Before it is painted, so that the dialog handles the first Escape.
   useLayoutEffect(() => {
     const { current } = dialog;
     if (current && !current.open) {
       current.showModal();
-      current.querySelector<HTMLElement>('.dialog-box :is(input, select, textarea)')?.focus();
+      // Focus a field, or the copy button, or the first button at the bottom: Cancel in a destructive dialog.
+      current.querySelector<HTMLElement>('.dialog-box :is(input, select, textarea, .copyable button, .dialog-foot button)')?.focus();
     }
     return () => current?.close();
   }, []);
@@ -53,17 +82,7 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, children }: Di
             <X size={18} />
           </IconButton>
         </header>
-        {asking && (
-          <div class="note warn row" role="alert">
-            <p class="grow">You have changes that are not saved.</p>
-            <Button small onPress={() => setAsking(false)}>
-              Keep editing
-            </Button>
-            <Button small kind="danger" onPress={onClose}>
-              Discard
-            </Button>
-          </div>
-        )}
+        {asking && <Unsaved onKeep={() => setAsking(false)} onDiscard={onClose} />}
         {children}
       </div>
     </dialog>
@@ -72,17 +91,17 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, children }: Di
 
 interface ConfirmProps {
   title: string;
-  /** What happens, before it happens. */
+  /** The consequences, shown before the action. */
   children: ComponentChildren;
-  /** The button's words: a verb and what it acts on. */
+  /** The label of the button: a verb and its object. */
   action: string;
-  /** What has to be typed first, for what cannot be undone. */
+  /** A text that must be typed first, for irreversible actions. */
   word?: string;
   onConfirm: () => Promise<unknown>;
   onClose: () => void;
 }
 
-/** Asks before something is destroyed, and names it. */
+/** Asks for confirmation before something is destroyed, and names it. */
 export function Confirm({ title, children, action, word, onConfirm, onClose }: ConfirmProps) {
   const [typed, setTyped] = useState('');
   const id = useId();

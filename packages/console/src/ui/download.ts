@@ -1,6 +1,6 @@
-// Files that go to the disk. Invariant: what is downloaded is not shown, and is forgotten ten seconds later.
+// File downloads. Invariant: downloaded content is not shown, and is released ten seconds later.
 
-/** Hands a file to the browser's downloads. */
+/** Downloads a file with the browser. */
 export function download(name: string, type: string, content: BlobPart): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');

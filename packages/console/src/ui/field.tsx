@@ -1,5 +1,5 @@
-// Form fields: a label, the control, a hint and the error, tied together for screen readers. Invariant: an error names what to do, and the
-// first field with one gets the focus when a form is refused.
+// Form fields: label, control, hint and error, linked for screen readers. Invariant: an error says what to do, and the first field with an
+// error gets the focus when a form is refused.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 
@@ -8,7 +8,7 @@ interface FieldProps {
   hint?: ComponentChildren;
   error?: string;
   optional?: boolean;
-  /** Gets what the control needs to be labelled. */
+  /** Receives the attributes that label the control. */
   children: (props: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: boolean }) => ComponentChildren;
 }
 

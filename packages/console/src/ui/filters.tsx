@@ -1,7 +1,7 @@
-// What narrows a list: a few exclusive choices side by side, a choice of many, and a text.
+// Filters for lists: segments, a select, and a text field.
 import type { Choice } from './field';
 
-/** @param label what is chosen, for screen readers */
+/** @param label the accessible name of the choice */
 export const Segments = ({
   label,
   value,
@@ -22,25 +22,27 @@ export const Segments = ({
   </div>
 );
 
-/** @param all the words for no choice */
+/** @param all the label for no choice */
 export const FilterSelect = ({
   label,
   all,
   value,
   onValue,
   choices,
+  wordsOf = (choice) => choice.replaceAll('_', ' '),
 }: {
   label: string;
   all: string;
   value: string;
   onValue: (value: string) => void;
   choices: readonly string[];
+  wordsOf?: (choice: string) => string;
 }) => (
   <select aria-label={label} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
     <option value="">{all}</option>
     {choices.map((choice) => (
       <option key={choice} value={choice}>
-        {choice.replaceAll('_', ' ')}
+        {wordsOf(choice)}
       </option>
     ))}
   </select>

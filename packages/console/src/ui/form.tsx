@@ -1,5 +1,5 @@
-// Forms: what the service says is wrong with a field stands at that field, the rest above the buttons, and the first such field gets the
-// focus. Invariant: a form that is refused keeps all that was typed.
+// Forms: an error about a field is shown at that field, other errors above the buttons, and the first field with an error gets the
+// focus. Invariant: a refused form keeps all input.
 import { ApprovalRequiredError, VaultError } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -8,31 +8,35 @@ import { Button } from './button';
 import { ErrorNote } from './parts';
 
 export interface Problems {
-  /** What is wrong with a field, by its name in the API. */
+  /** The error of a field, by its name in the API. */
   of: (field: string) => string | undefined;
   error: unknown;
 }
 
 const pathsOf = (error: unknown): { path: string; message: string }[] => (error instanceof VaultError ? [...error.details] : []);
 
-/** What the service said about the last attempt. */
+/** The service's errors for the last attempt. */
 export function useProblems(): Problems & { set: (error: unknown) => void } {
   const [error, set] = useState<unknown>(null);
-  return { error, set, of: (field) => pathsOf(error).find(({ path }) => path === field || path.startsWith(`${field}.`))?.message };
+  const of = (field: string) => {
+    const found = pathsOf(error).find(({ path }) => path === field || path.startsWith(`${field}.`));
+    return found && found.message.slice(0, 1).toUpperCase() + found.message.slice(1);
+  };
+  return { error, set, of };
 }
 
-/** A change that waits for approval: where it waits. */
+/** A note with a link to the approval that a change waits for. */
 export const Held = ({ error }: { error: ApprovalRequiredError }) => (
   <div class="note warn" role="alert">
     <p>
-      A policy holds this until it is approved. <Link href={`/approvals/${error.approval.id}`}>See the request</Link>, and do it again once
-      it is approved.
+      A policy holds this until it is approved. <Link href={`/approvals/${error.approval.id}`}>View request</Link>, and repeat this once it
+      is approved.
     </p>
   </div>
 );
 
 interface FormProps {
-  /** The words of the button: a verb and what it acts on. */
+  /** The label of the button: a verb and its object. */
   action: string;
   onSubmit: () => Promise<unknown>;
   onCancel?: () => void;
@@ -46,7 +50,7 @@ export function Form({ action, onSubmit, onCancel, problems, danger, disabled, c
   const form = useRef<HTMLFormElement>(null);
   const { error } = problems;
   const [isAtField, setAtField] = useState(false);
-  // Which fields say what is wrong is known once they are drawn.
+  // The fields with errors are known only after rendering.
   useLayoutEffect(() => {
     const first = error ? form.current?.querySelector<HTMLElement>('[aria-invalid="true"]') : null;
     setAtField(Boolean(first));

@@ -1,10 +1,10 @@
-// A list that is read page by page: its skeleton, its error, its table, and what stands there when it is empty.
+// A paginated list: its skeleton, error, table and empty state.
 import type { ComponentProps } from 'preact';
 import { Button } from './button';
 import { Empty, ErrorNote, Skeleton } from './parts';
 import { Table } from './table';
 
-/** What `useList` gives. */
+/** The result of `useList`. */
 export interface Read<Row> {
   rows: Row[];
   error: unknown;
@@ -15,7 +15,7 @@ export interface Read<Row> {
   moreError?: unknown;
   isUnfinished?: boolean;
   fetchNextPage?: () => unknown;
-  /** Whether a long list is no longer as it was read. */
+  /** Whether a long list has changed since it was read. */
   isChanged?: boolean;
   again?: () => Promise<unknown>;
 }
@@ -28,11 +28,11 @@ export function Listing<Row>({
   ...table
 }: { list: Read<Row>; skeleton?: number; rows?: Row[] } & Omit<TableProps<Row>, 'rows' | 'onEnd'>) {
   if (list.error) return <ErrorNote error={list.error} onRetry={list.refetch} />;
-  if (list.isPending) return <Skeleton rows={skeleton} />;
+  if (list.isPending) return <Skeleton of="table" rows={skeleton} />;
   if (list.isUnfinished && !list.moreError)
     return (
-      <Empty title="Nothing found so far" action={<Button onPress={async () => void (await list.fetchNextPage?.())}>Look further</Button>}>
-        Part of the list was searched. There is more of it.
+      <Empty title="Nothing found so far" action={<Button onPress={async () => void (await list.fetchNextPage?.())}>Continue</Button>}>
+        Only part of the list has been searched.
       </Empty>
     );
   return (
@@ -41,7 +41,7 @@ export function Listing<Row>({
         <div class="note plain row" role="status">
           <p class="grow">This list has changed since you opened it.</p>
           <Button small onPress={async () => void (await list.again?.())}>
-            Show the changes
+            Show changes
           </Button>
         </div>
       )}

@@ -1,7 +1,7 @@
 // A button that opens a list of actions (the ARIA menu button pattern, by Zag).
 import * as menu from '@zag-js/menu';
 import { normalizeProps, useMachine } from '@zag-js/preact';
-import { EllipsisVertical } from 'lucide-preact';
+import { Check, EllipsisVertical } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { createPortal } from 'preact/compat';
 import { useId } from 'preact/hooks';
@@ -12,9 +12,11 @@ export interface Action {
   onSelect: () => unknown;
   danger?: boolean;
   icon?: ComponentChildren;
+  /** Whether this is the current choice. */
+  isCurrent?: boolean;
 }
 
-/** @param label what the menu is for, when its button shows only an icon */
+/** @param label the accessible name of the menu, if its button shows only an icon */
 export function Menu({
   label,
   actions,
@@ -49,10 +51,16 @@ export function Menu({
         createPortal(
           <div {...api.getPositionerProps()}>
             <ul {...api.getContentProps()} class="menu">
-              {shown.map(({ label: name, danger, icon }, index) => (
+              {shown.map(({ label: name, danger, icon, isCurrent }, index) => (
                 <li key={name} {...api.getItemProps({ value: String(index) })} class={danger ? 'danger' : undefined}>
                   {icon}
-                  {name}
+                  <span class="grow">{name}</span>
+                  {isCurrent && (
+                    <>
+                      <Check size={15} aria-hidden="true" />
+                      <span class="unseen">chosen</span>
+                    </>
+                  )}
                 </li>
               ))}
             </ul>

@@ -1,5 +1,5 @@
-// A token or link that is shown once: to copy before it is gone. Invariant: it is in the document only while this is open, and the dialog
-// closes only when somebody says that they have it.
+// Shows a token or link once, to be copied. Invariant: it is in the document only while this is open, and the dialog closes only after the
+// user confirms that they have saved it.
 import { useState } from 'preact/hooks';
 import { Button } from './button';
 import { Dialog } from './dialog';
@@ -7,11 +7,11 @@ import { CopyButton } from './parts';
 
 interface OneTimeProps {
   title: string;
-  /** What it is for, and what to do with it. */
+  /** Its purpose, and what to do with it. */
   lead: string;
   /** The token, key or link. */
   text: string;
-  /** In place of the words that fit a token. */
+  /** Replaces the default warning, which is for tokens. */
   warning?: string;
   onClose: () => void;
 }
@@ -24,10 +24,12 @@ export function OneTime({ title, lead, text, warning, onClose }: OneTimeProps) {
         <code class="grow">{text}</code>
         <CopyButton text={text} label="Copy" onCopied={() => setHas(true)} />
       </p>
-      <p class="note warn">{warning ?? 'It is shown only now. Nobody can show it again: keep it where programs read it, never in code.'}</p>
+      <p class="note warn">
+        {warning ?? 'This is shown only once and cannot be recovered. Store it where your programs read it, never in code.'}
+      </p>
       <footer class="dialog-foot">
         <Button kind="primary" onPress={onClose}>
-          I have it
+          I have saved it
         </Button>
       </footer>
     </Dialog>

@@ -1,5 +1,4 @@
-// Groups of choices: one of a few with a line about each, and any of many. Invariant: a group is a fieldset whose legend names it, and its
-// error stands below it.
+// Choice groups: radio buttons with descriptions, and checkboxes. Invariant: a group is a fieldset with a legend, and its error is below it.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import '../styles/options.css';
@@ -29,11 +28,11 @@ const Group = ({ label, hint, error, children }: GroupProps & { children: Compon
 export interface Option {
   value: string;
   label: string;
-  /** A line about it. */
+  /** A short description. */
   hint?: ComponentChildren;
 }
 
-/** One of a few. */
+/** A single choice. */
 export function RadioField({
   value,
   onValue,
@@ -64,7 +63,7 @@ export function RadioField({
   );
 }
 
-/** Any of many. */
+/** A multiple choice. */
 export function ChecksField({
   value,
   onValue,

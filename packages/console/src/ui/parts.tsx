@@ -1,11 +1,14 @@
-// Small parts that every page uses: its head, badges, times, a button that copies, and what stands where data is not there yet.
+// Small components of every page: the head, badges, times, a copy button, and placeholders for missing data.
 import { Check, Copy } from 'lucide-preact';
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { explain } from '../errors';
 import { Button, IconButton } from './button';
 
-/** The head of a page: its title, a sentence, and its actions. The title takes the focus when somebody comes to the page. */
+/** Longer titles use a smaller font: names can have 255 characters. */
+const LONG = 70;
+
+/** The head of a page: title, lead and actions. The title gets the focus when the page is opened. */
 export function PageHead({ title, lead, children }: { title: ComponentChildren; lead?: ComponentChildren; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -15,7 +18,7 @@ export function PageHead({ title, lead, children }: { title: ComponentChildren; 
   return (
     <header class="page-head">
       <div class="grow">
-        <h1 ref={heading} tabIndex={-1}>
+        <h1 ref={heading} tabIndex={-1} class={typeof title === 'string' && title.length > LONG ? 'long' : undefined}>
           {title}
         </h1>
         {lead && <p class="dim">{lead}</p>}
@@ -40,24 +43,35 @@ const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 
-/** A time in words, as seen from `now`; both in milliseconds. */
+/** A time relative to `now` in words; both in milliseconds. */
 export function ago(time: number, now: number): string {
   const seconds = Math.round((time - now) / 1000);
   const [unit, size] = steps.find(([, length]) => Math.abs(seconds) >= length) ?? (['second', 1] as const);
   return Math.abs(seconds) < 5 ? 'just now' : relative.format(Math.trunc(seconds / size), unit);
 }
 
-/** A time as people say it, with the exact one on hover and for programs. */
+/** Whether there is room for the exact time beside the relative time, as in the facts of a page. */
+const Exact = createContext(false);
+const exactly = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+
+/** A relative time, with the exact time on hover and for programs. */
 export function Time({ at, none = 'Never' }: { at: string | null | undefined; none?: string }) {
+  const isExact = useContext(Exact);
   if (!at) return <span class="dim">{none}</span>;
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
       {ago(Date.parse(at), Date.now())}
+      {isExact && (
+        <>
+          {' '}
+          <span class="exact">({exactly.format(new Date(at))})</span>
+        </>
+      )}
     </time>
   );
 }
 
-/** Copies a text that is no secret: an id, a command. Values are copied by `RevealedValue`, which clears the clipboard. */
+/** Copies a text that is not secret, such as an id or a command. Values are copied by `RevealedValue`, which clears the clipboard. */
 export function CopyButton({ text, label, onCopied }: { text: string; label: string; onCopied?: () => void }) {
   const [done, setDone] = useState(false);
   return (
@@ -76,15 +90,15 @@ export function CopyButton({ text, label, onCopied }: { text: string; label: str
   );
 }
 
-/** An identifier, whole, with a button that copies it. */
+/** A complete identifier with a copy button. */
 export const Id = ({ id }: { id: string }) => (
   <span class="id">
     <code>{id}</code>
-    <CopyButton text={id} label="Copy the id" />
+    <CopyButton text={id} label="Copy ID" />
   </span>
 );
 
-/** Stands where a list would be: says why there is nothing, and what to do next. */
+/** The empty state of a list: says why it is empty, and what to do next. */
 export function Empty({ title, children, action }: { title: string; children?: ComponentChildren; action?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -95,10 +109,11 @@ export function Empty({ title, children, action }: { title: string; children?: C
   );
 }
 
-/** Grey lines in the shape of what is being loaded. */
-export function Skeleton({ rows = 6 }: { rows?: number }) {
+/** Grey lines in the shape of the loading content: rows, a table with its head, or facts. */
+export function Skeleton({ rows = 6, of = 'rows' }: { rows?: number; of?: 'rows' | 'table' | 'facts' }) {
   return (
-    <div class="skeleton" role="status" aria-label="Loading">
+    <div class={`skeleton of-${of}`} role="status" aria-label="Loading">
+      {of === 'table' && <div class="skeleton-columns" />}
       {Array.from({ length: rows }, (_, index) => (
         <div key={index} class="skeleton-row">
           <span />
@@ -110,7 +125,7 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
   );
 }
 
-/** An error where data would be, with a way to try again. */
+/** An error in place of data, with a retry button. */
 export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => unknown }) {
   const { title, help, docs } = explain(error);
   return (
@@ -120,7 +135,7 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
         {help && <p class="dim">{help}</p>}
         {docs && (
           <a href={docs} target="_blank" rel="noreferrer">
-            What this means
+            About this error
           </a>
         )}
       </div>
@@ -133,18 +148,20 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
   );
 }
 
-/** Pairs of a name and what it is. */
+/** A list of names and values. */
 export function Facts({ items }: { items: ([string, ComponentChildren] | false | null | undefined)[] }) {
   return (
-    <dl class="facts">
-      {items
-        .filter((item): item is [string, ComponentChildren] => !!item)
-        .map(([name, what]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-    </dl>
+    <Exact.Provider value>
+      <dl class="facts">
+        {items
+          .filter((item): item is [string, ComponentChildren] => !!item)
+          .map(([name, what]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+      </dl>
+    </Exact.Provider>
   );
 }

@@ -1,5 +1,5 @@
-// A value that is shown only when somebody asks for it. Invariants: the value is not in the document before that, is hidden again after
-// 30 seconds or when the page is left, and the clipboard is cleared 30 seconds after a copy, if it still holds the value.
+// A value that is shown only on request. Invariants: the value is not in the document before that, is hidden again after 30 seconds or when
+// the page is left, and the clipboard is cleared 30 seconds after a copy, if it still holds the value.
 import { ClipboardCopy, Eye, EyeOff } from 'lucide-preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { state } from '../session';
@@ -8,7 +8,7 @@ import { tell } from './toast';
 
 const SHOWN_FOR = 30_000;
 
-/** Empties the clipboard, unless something else was copied since. Where it cannot be read, it is emptied all the same. */
+/** Clears the clipboard, unless something else was copied since. If the clipboard cannot be read, it is cleared anyway. */
 async function clearClipboard(value: string): Promise<void> {
   const held = await navigator.clipboard.readText().catch(() => value);
   if (held === value) await navigator.clipboard.writeText('').catch(() => {});
@@ -16,8 +16,8 @@ async function clearClipboard(value: string): Promise<void> {
 
 interface SecretValueProps {
   name: string;
-  /** Reads the value from the service; the entry in the audit log names the reason. */
-  read: (reason?: string) => Promise<string>;
+  /** Reads the value from the service; the audit log entry contains the reason. Null if the page already shows why there is none. */
+  read: (reason?: string) => Promise<string | null>;
 }
 
 export function SecretValue({ name, read }: SecretValueProps) {
@@ -40,15 +40,18 @@ export function SecretValue({ name, read }: SecretValueProps) {
   }, []);
   const fetched = () => read(reason.trim() || undefined);
   const reveal = async () => {
-    setValue(await fetched());
+    const shown = await fetched();
+    if (shown === null) return;
+    setValue(shown);
     clearTimeout(timer.current);
     timer.current = setTimeout(hide, SHOWN_FOR);
   };
   const copy = async () => {
     const copied = value ?? (await fetched());
+    if (copied === null) return;
     await navigator.clipboard.writeText(copied);
     setTimeout(() => void clearClipboard(copied), SHOWN_FOR);
-    tell(`${name} is copied`, 'The clipboard is cleared in 30 seconds.');
+    tell(`${name} copied`, 'The clipboard is cleared in 30 seconds.');
   };
   return (
     <div class="value">
@@ -73,8 +76,8 @@ export function SecretValue({ name, read }: SecretValueProps) {
             </Button>
             <input
               class="grow"
-              aria-label="Reason, kept in the audit log"
-              placeholder="Reason (optional, kept in the audit log)"
+              aria-label="Reason, recorded in the audit log"
+              placeholder="Reason (optional, recorded in the audit log)"
               maxLength={256}
               value={reason}
               onInput={(event) => setReason(event.currentTarget.value)}
@@ -88,7 +91,7 @@ export function SecretValue({ name, read }: SecretValueProps) {
             <Button onPress={copy}>
               <ClipboardCopy size={16} aria-hidden="true" /> Copy
             </Button>
-            <span class="dim small">Hidden again after 30 seconds</span>
+            <span class="dim small">Hidden again in 30 seconds</span>
           </>
         )}
       </div>

@@ -1,5 +1,5 @@
-// Tables. Only the rows that can be seen are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of ten.
-// Invariants: a row is a link or a button, so the keyboard reaches it; and on a phone a row becomes a card of the same cells.
+// Tables. Only visible rows are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of ten. Invariants: a row is a link
+// or a button, so it is reachable with the keyboard; on a phone a row becomes a card with the same cells.
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -7,31 +7,39 @@ import { Link } from 'wouter-preact';
 
 export interface Column<Row> {
   label: string;
-  /** As in grid-template-columns. */
+  /** In the syntax of grid-template-columns. */
   width: string;
   cell: (row: Row) => ComponentChildren;
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   wide?: boolean;
 }
 
+/** The first cell of a row: its name, and on phones the content of hidden columns below it. */
+export const Lines = ({ sub, mono, children }: { sub: ComponentChildren; mono?: boolean; children: ComponentChildren }) => (
+  <span class="grow">
+    <span class={mono ? 'mono truncate' : 'truncate'}>{children}</span>
+    <span class="sub truncate">{sub}</span>
+  </span>
+);
+
 interface TableProps<Row> {
-  /** What the table lists, for screen readers. */
+  /** The accessible name of the table. */
   label: string;
   rows: Row[];
   columns: Column<Row>[];
   keyOf: (row: Row) => string;
-  /** Where a row leads. */
+  /** The link of a row. */
   hrefOf?: (row: Row) => string;
-  /** What can be done with a row: at its end. */
+  /** The actions at the end of a row. */
   actions?: (row: Row) => ComponentChildren;
-  /** Called when the end comes into sight: loads the next page. */
+  /** Called when the end becomes visible, to load the next page. */
   onEnd?: () => void;
   empty?: ComponentChildren;
 }
 
 const ROW = 48;
 
-/** The rows in sight, of a list that scrolls in `scroller`. */
+/** The visible rows of a list that scrolls in `scroller`. */
 function useVirtual(count: number, onEnd?: () => void) {
   const scroller = useRef<HTMLDivElement>(null);
   const [, draw] = useState(0);

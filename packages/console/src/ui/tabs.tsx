@@ -1,4 +1,4 @@
-// Tabs whose choice is in the address, so that a tab can be linked to (the ARIA tabs pattern, by Zag).
+// Tabs whose selection is in the address, so that a tab can be linked to (the ARIA tabs pattern, by Zag).
 import { normalizeProps, useMachine } from '@zag-js/preact';
 import * as tabs from '@zag-js/tabs';
 import type { ComponentChildren } from 'preact';
@@ -8,12 +8,12 @@ import { useParameter } from '../router';
 export interface Tab {
   id: string;
   label: string;
-  /** How many there are, shown beside the label. */
+  /** A count beside the label. */
   count?: number;
   content: () => ComponentChildren;
 }
 
-/** @param name the parameter of the address that holds the choice */
+/** @param name the parameter of the address that holds the selection */
 export function Tabs({ label, name = 'tab', items }: { label: string; name?: string; items: Tab[] }) {
   const [chosen, choose] = useParameter(name);
   const value = items.some(({ id }) => id === chosen) ? chosen : (items[0]?.id ?? '');
@@ -24,7 +24,7 @@ export function Tabs({ label, name = 'tab', items }: { label: string; name?: str
   });
   const api = tabs.connect(service, normalizeProps);
   const list = useRef<HTMLDivElement>(null);
-  // On a phone the chosen tab may be beyond the edge.
+  // On a phone the selected tab may be outside the visible area.
   useEffect(() => {
     list.current?.querySelector('[data-selected]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [value]);

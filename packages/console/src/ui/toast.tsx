@@ -1,4 +1,4 @@
-// Short messages in a corner: what was done, and what went wrong. Invariant: a message is text, and an error has a link to its page.
+// Toasts for results and errors. Invariant: a message is plain text, and an error links to its documentation.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { normalizeProps, useMachine } from '@zag-js/preact';
 import * as toast from '@zag-js/toast';
@@ -9,23 +9,23 @@ import { BASE } from '../router';
 
 const store = toast.createStore({ placement: 'bottom-end', overlap: false, max: 4 });
 
-/** Says that something was done. */
+/** Shows a success message. */
 export const tell = (title: string, description?: string): void => {
   store.create({ title, description, type: 'success', duration: 5000 });
 };
 
-/** Says that a policy holds what was done, and where the request waits. */
+/** Shows that a policy holds the action, with a link to the request. */
 const tellHeld = ({ approval }: ApprovalRequiredError): void => {
   store.create({
     title: 'A policy holds this until it is approved',
-    description: 'Do it again once it is approved.',
-    type: 'error',
+    description: 'Repeat the action once it is approved.',
+    type: 'warning',
     duration: 12_000,
-    meta: { docs: `${BASE}/approvals/${encodeURIComponent(approval.id ?? '')}`, words: 'See the request' },
+    meta: { docs: `${BASE}/approvals/${encodeURIComponent(approval.id ?? '')}`, words: 'View request' },
   });
 };
 
-/** Says what went wrong, in the service's own words. */
+/** Shows an error with the service's message. */
 export function report(error: unknown): void {
   if (error instanceof DOMException && error.name === 'AbortError') return;
   if (error instanceof ApprovalRequiredError) {
@@ -39,7 +39,7 @@ export function report(error: unknown): void {
 function Toast({ actor, index, parent }: { actor: toast.Options<string>; index: number; parent: toast.GroupService }) {
   const service = useMachine(toast.machine, { ...actor, parent, index });
   const api = toast.connect(service, normalizeProps);
-  const { docs, words = 'What this means' } = (actor.meta ?? {}) as { docs?: string; words?: string };
+  const { docs, words = 'Learn more' } = (actor.meta ?? {}) as { docs?: string; words?: string };
   return (
     <div {...api.getRootProps()} class="toast">
       <div>
@@ -57,7 +57,7 @@ function Toast({ actor, index, parent }: { actor: toast.Options<string>; index: 
           </p>
         )}
       </div>
-      <button type="button" class="button quiet icon small" aria-label="Close this message" onClick={api.dismiss}>
+      <button type="button" class="button quiet icon small" aria-label="Close message" onClick={api.dismiss}>
         <X size={16} />
       </button>
     </div>

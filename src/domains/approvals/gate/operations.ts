@@ -1,5 +1,5 @@
-// What can be done with approvals, as the gate does it. How requests are held, and how approvals are used, is in gate/hold.ts.
-// Invariants: a member decides once, and only where they may now; what has ended is decided no more; nobody but the requester cancels.
+// Operations on approvals in the gate. Holding a request and using an approval are in gate/hold.ts. Invariants: a member decides once, and
+// only while eligible; a request that has ended cannot be decided; only the requester can cancel.
 import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { ApprovalRow, MemberRow } from '../../../db/schema';
@@ -17,20 +17,20 @@ import { type Status, statusOf } from '../rules';
 
 const find = ({ core, ask }: Call<unknown>): ApprovalRow | null => core.rows.get('approval', ask.named.approval as string);
 
-/** Whether the caller made the request, or is accountable for the credential that did. */
+/** Whether the caller made the request or is accountable for the credential that made it. */
 const isOwn = ({ caller }: Call<unknown>, row: ApprovalRow): boolean =>
   row.root === caller.root || (caller.kind === 'member' && row.accountable.includes(caller.id));
 
-/** Why the calling member may not decide a request, for any of its policies; null if they may for one. */
+/** Why the calling member may not decide the request under any of its policies; null if they may under at least one. */
 function barred({ core, caller }: Call<unknown>, row: ApprovalRow, now: number): string | null {
   const member = caller.kind === 'member' ? core.rows.get('member', caller.id) : null;
-  if (!member) return 'Only members decide, in a browser session.';
+  if (!member) return 'Only members can decide, in a browser session.';
   const reasons = heldBy(core, row).map((policy) => ineligible(core, row, policy, member, now));
   if (reasons.includes(null)) return null;
   return reasons[0] ?? 'The policies that held this request are no longer in force.';
 }
 
-/** The policies of a request that are in force. */
+/** The policies of a request that are still enabled. */
 const heldBy = (core: Call['core'], row: ApprovalRow) =>
   policiesOf(core, 'approval').flatMap((policy) => (row.policies.some(({ id }) => id === policy.row.id) ? [policy.row] : []));
 
@@ -95,7 +95,7 @@ const read: Operation<{ wait: number }> = {
   },
 };
 
-/** 409 for what is decided no more. */
+/** 409: the request can no longer be decided. */
 const ended = (status: Status): Refusal =>
   refuse('CONFLICT', { message: `This request can no longer be decided: its status is ${status}.` });
 
@@ -109,7 +109,7 @@ function decide(decision: 'approve' | 'reject'): Operation<Record<string, never>
         if (!row) return refuse('NOT_FOUND');
         const status = statusOf(row, now);
         const mine = row.decisions.find(({ member }) => member === caller.id);
-        // Deciding the same again changes nothing.
+        // Repeating the same decision changes nothing.
         if (mine?.decision === decision && (status === 'pending' || status === 'approved' || status === 'rejected'))
           return { status: 200, data: shown(call, row) };
         if (status !== 'pending') return ended(status);
@@ -127,7 +127,7 @@ function decide(decision: 'approve' | 'reject'): Operation<Record<string, never>
   };
 }
 
-/** The plan of a request with one decision more: a rejection ends it, and the last approval that it needs opens it for a day. */
+/** The plan that adds one decision: a rejection ends the request; the last required approval lets it be repeated for a day. */
 function decided(call: Call<unknown>, after: ApprovalRow, before: ApprovalRow, now: number): Plan {
   const { core } = call;
   const { decisions } = after;
@@ -155,7 +155,7 @@ function decided(call: Call<unknown>, after: ApprovalRow, before: ApprovalRow, n
   };
 }
 
-/** How many approvals a policy required when the request was made. A change of the policy voids the request when it is used. */
+/** How many approvals a policy required when the request was made. If the policy has changed, the request is void when it is used. */
 const requiredBy = ({ policies }: ApprovalRow, id: string): number =>
   policies.find((policy) => policy.id === id)?.required ?? Number.POSITIVE_INFINITY;
 
@@ -164,7 +164,7 @@ const cancel: Operation<Record<string, never>> = {
   reach(call) {
     const row = find(call);
     // safety: cancel-by-requester
-    return row && !isOwn(call, row) ? refuse('INSUFFICIENT_SCOPE', { message: 'Only whoever made a request can cancel it.' }) : null;
+    return row && !isOwn(call, row) ? refuse('INSUFFICIENT_SCOPE', { message: 'Only the requester can cancel a request.' }) : null;
   },
   change: {
     locks: (call) => [call.ask.named.approval as string],

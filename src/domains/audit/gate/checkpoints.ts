@@ -1,6 +1,5 @@
-// Checkpoints as the gate sees them: which points of its chain are to be signed, and that D1 holds their signatures. Invariants: the gate says
-// what is signed, and stores its own statement beside the signature; making checkpoints leaves no audit entries, so that it gives no occasion
-// for more.
+// Checkpoints in the gate: which points of the chain need a signature, and storing signatures in D1. Invariants: the gate decides what is
+// signed and stores its own statement with the signature; signing writes no audit entries, so it never causes more of itself.
 import { DAY } from '../../../db/rows';
 import { auditCheckpoints } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
@@ -9,7 +8,7 @@ import type { Statement } from '../../../gate/checkpoints';
 import { fail, ok } from '../../../gate/outcome';
 import type { Operation, OperationOutcome } from '../../../gate/types';
 
-/** Statements that one job signs. */
+/** The most statements that one job signs. */
 const MOST = 50;
 
 export interface Signed {
@@ -18,12 +17,12 @@ export interface Signed {
   signature: string;
 }
 
-/** What is to be signed. */
+/** The statements waiting for a signature. */
 const wanted: Operation<Record<string, never>> = {
   read: ({ core }): OperationOutcome => ({ ...ok(core.checkpoints.waiting(MOST) satisfies Statement[]), audited: true }),
 };
 
-/** Stores signatures of statements that wait for one. */
+/** Stores the signatures of waiting statements. */
 const store: Operation<{ signed: Signed[] }> = {
   async read({ core, ask, input }): Promise<OperationOutcome> {
     return core.locks.hold(['checkpoints'], async () => {
@@ -35,7 +34,7 @@ const store: Operation<{ signed: Signed[] }> = {
       });
       const statements = rows.map((row) => {
         const { sql, params } = insertOf(auditCheckpoints, row);
-        // Whatever D1 has under this sequence: the gate's own statement is the checkpoint.
+        // Replace any row that D1 has for this sequence: only the gate's own statement is the checkpoint.
         return { sql: sql.replace('insert into', 'insert or replace into'), params };
       });
       const stored = statements.length ? await core.database.write(statements) : null;
@@ -56,7 +55,7 @@ const store: Operation<{ signed: Signed[] }> = {
   },
 };
 
-/** That a caller may see what is signed; the rest lies in D1 and in the Worker. */
+/** Checks only permission; the data comes from D1 and the Worker. */
 const permitted: Operation<{ further?: boolean }> = {
   read: ({ input }): OperationOutcome => ({ ...ok(null), audited: input.further ?? false }),
 };

@@ -1,4 +1,4 @@
-// What the gate gives of the audit log: the entries that lie here, and from where on the rest lies in D1.
+// Reading the audit log from the gate: the entries in its storage, and the sequence below which D1 holds the rest.
 
 import { refuse } from '../../../errors';
 import type { Entry, Filter } from '../../../gate/audit-log';
@@ -18,26 +18,26 @@ export interface AuditInput {
   /** Entries older than this sequence; null for the newest. */
   before: number | null;
   limit: number;
-  /** A further part of an answer that has its audit entry already. */
+  /** A further part of a response that already has its audit entry. */
   further: boolean;
 }
 
 export interface AuditPart {
   entries: Entry[];
-  /** Before which sequence to ask the gate again, or null: the rest lies in D1. */
+  /** Pass this to the gate for the next part; null if D1 holds the rest. */
   next: number | null;
-  /** The oldest sequence that has not moved: what is older lies in D1. */
+  /** The oldest sequence still in the gate; D1 holds everything older. */
   oldest: number;
-  /** Older entries that lie here all the same, for D1 refused them. */
+  /** Older entries still in the gate because D1 rejected them. */
   held: Entry[];
-  /** The last sequence that retention has cut off: what D1 still has of it, or has again, is not the log. */
+  /** The last sequence deleted by retention. Rows at or below it in D1 are not part of the log. */
   cut: number;
   view: View | null;
 }
 
 const read: Operation<AuditInput> = {
   read({ core, caller, input }): OperationOutcome {
-    // Minutes that are over and still uncounted belong into what is read.
+    // Past minutes that were not yet flushed belong in the result.
     core.storage.transactionSync(() => core.rateLimit.flush(core.now()));
     const view = viewOf(caller, (id) => slugOf(core, id));
     const isShown = (entry: Entry) => shows(view, entry);
@@ -51,13 +51,13 @@ const read: Operation<AuditInput> = {
 
 export interface VerifyPart {
   head: { sequence: number; hash: string };
-  /** The sequence to check from: what is older has been cut off. */
+  /** The first sequence to check; older entries were deleted. */
   from: number;
-  /** Where the log has been cut off; null where no release has noted it. */
+  /** Where retention cut the log; null if no release has recorded it. */
   cut: Cut | null;
-  /** Sequences of the checkpoints that D1 has to hold, from the one before on. */
+  /** Sequences of the checkpoints that D1 must hold, starting with the one before. */
   checkpoints: number[];
-  /** When this was said: checkpoints made from then on may be ahead of `head`. */
+  /** When this was recorded: checkpoints signed later may be ahead of `head`. */
   now: number;
   oldest: number;
   entries: Entry[];
@@ -65,9 +65,9 @@ export interface VerifyPart {
   missing: Missing[];
 }
 
-/** Entries of the gate that one call checks. */
+/** The most entries that one gate call checks. */
 export const VERIFIED = 2000;
-/** Checkpoints that one call looks at: more than the entries that it checks. */
+/** The most checkpoints that one call examines; more than the entries that it checks. */
 export const MOST_CHECKPOINTS = 15_000;
 
 const verify: Operation<{ from: number }> = {

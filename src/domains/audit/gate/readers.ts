@@ -1,5 +1,5 @@
-// Who read a secret last, from what the gate has counted. Invariant: a caller who is limited to environments or names sees those readers whose
-// audit entries it sees.
+// The last readers of a secret, from the gate's counters. Invariant: a caller limited to environments or names sees only readers whose
+// audit entries it may see.
 import { type Caller, reaches } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
@@ -16,17 +16,17 @@ import { readerOut } from '../wire';
 
 interface ReadersInput {
   limit: number;
-  /** `time:reader` of the last one before this page. */
+  /** `time:reader` of the last reader on the previous page. */
   after: string | null;
 }
 
-/** The readers of a secret, by themselves and in bulk, each once, newest first. */
+/** The readers of a secret, through single and bulk reads, each once, newest first. */
 function readersOf({ core, ask }: Call<unknown>, row: SecretRow): { reader: string; reading: Reading }[] {
   const readers = core.readers.of(row.id);
   for (const [reader, reading] of core.readers.of(row.environment_id)) {
     if (!row.name.startsWith(reading.prefix ?? '') || !mayHaveRead(core, ask.org, reader, reading, row)) continue;
     const known = readers.get(reader);
-    // What was current at a bulk read is known while nothing has changed since.
+    // The version of a bulk read is known only if the secret has not changed since.
     const bulk = { ...reading, version: row.updated_at <= reading.at ? row.version : null };
     const newest = known && known.at > bulk.at ? known : bulk;
     readers.set(reader, { ...newest, count: bulk.count + (known?.count ?? 0) });
@@ -36,7 +36,7 @@ function readersOf({ core, ask }: Call<unknown>, row: SecretRow): { reader: stri
     .sort((a, b) => b.reading.at - a.reading.at || (a.reader < b.reader ? -1 : 1));
 }
 
-/** Whether a bulk read gave this secret, as far as it is known: one that is limited to some names is judged by what it reaches now. */
+/** Whether a bulk read included this secret, as far as is known. A reader limited to some names is judged by its current reach. */
 function mayHaveRead(core: Core, org: string, reader: string, { actor, isLimited }: Reading, row: SecretRow): boolean {
   if (!isLimited) return true;
   const caller = holderOf(core, org, reader.split(':')[0] as string, actor.kind);

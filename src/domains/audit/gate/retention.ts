@@ -1,5 +1,5 @@
-// Retention as callers use it: what is past it is exported, and the export is confirmed. Invariant: under a retention that was set, nothing is
-// deleted before somebody who acts as an owner has shown the hash that the export ends with.
+// Exporting the entries past retention and confirming the export. Invariant: if a retention period is set, nothing is deleted before a
+// caller with owner rights has sent the hash at which the export ends.
 import { reachesAll } from '../../../auth/authorize';
 import { equal } from '../../../crypto/digest';
 import { DAY } from '../../../db/rows';
@@ -15,13 +15,13 @@ import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 
 export interface ExportPart {
   cut: Cut | null;
-  /** What the checkpoint at the end of the export says; null where nothing is past retention. */
+  /** The checkpoint at the end of the export; null if nothing is past retention. */
   end: Statement | null;
   held: Entry[];
   missing: Missing[];
 }
 
-/** The newest end of a segment that is past retention; null where there is none behind the cut. */
+/** The newest segment end that is past retention; null if there is none after the cut. */
 function pastEnd(core: Core, org: string): SegmentEnd | null {
   const end = core.checkpoints.endBefore(core.now() - retentionDays(core, org) * DAY, Number.MAX_SAFE_INTEGER);
   return end && end.sequence > (cutOf(core)?.sequence ?? 0) ? end : null;
@@ -31,7 +31,7 @@ const whole = ({ caller }: Call<unknown>): Refusal | null =>
   reachesAll(caller, ['audit:read'])
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
-        message: 'A credential that is limited to environments or names cannot export the audit log.',
+        message: 'A credential limited to environments or names cannot export the audit log.',
       });
 
 const exportPast: Operation<{ further: boolean }> = {

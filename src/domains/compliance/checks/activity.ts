@@ -1,18 +1,18 @@
-// What is tested of the entries of the audit log: emergencies, refusals and alarms. Pure. Entries come newest first, and each comes once.
+// Checks on audit log entries: emergencies, refusals and alarms. Pure. Entries arrive newest first, each once.
 import type { Entry } from '../../../gate/audit-log';
 import { counted, findingOf, newTally, said, statusBy, type Tally } from '../finding';
 import { ALARM, emergencyActions, ISSUE, isByBreakGlass, isRefusedAdministration } from '../interest';
 import type { Period } from '../parts';
 import type { Evidence, Finding } from '../wire';
 
-/** Refusals that a period may have before they are worth a look, and before they are more than that. */
+/** Refused requests in a period that warn, and that fail. */
 const [MANY_REFUSALS, TOO_MANY_REFUSALS] = [10, 1000];
-/** Break-glass tokens that are told apart, and actions of each; callers and actions of refused requests that are. */
+/** Limits: break-glass tokens, actions per token, and groups of refused requests. */
 const [MOST_TOKENS, MOST_ACTIONS, MOST_GROUPS] = [1000, 20, 1000];
 /** The longest lifetime of a break-glass token, in milliseconds. */
 const LONGEST_EMERGENCY = 14_400_000;
 
-/** How much of the log was looked at. `notes` says what was not. */
+/** How much of the log was examined. `notes` says what was not. */
 export interface Coverage {
   complete: boolean;
   notes: string;
@@ -21,12 +21,12 @@ export interface Coverage {
 export interface ActivityChecks {
   /** Emergencies and alarms. */
   addRare(entry: Entry): void;
-  /** Refused administration. */
+  /** Refused administrative requests. */
   addRefused(entry: Entry): void;
   findings(rare: Coverage, refused: Coverage): Finding[];
 }
 
-/** A break-glass token, and what it did. */
+/** A break-glass token and what it did. */
 interface Emergency {
   id: string;
   issued: Entry | null;
@@ -81,7 +81,7 @@ function newEmergencies({ from }: Period) {
       if (token.actions.has(action) || token.actions.size < MOST_ACTIONS)
         token.actions.set(action, (token.actions.get(action) ?? 0) + count);
     },
-    /** Used, although no issue with a reason is known; one that was issued before the period is no such. */
+    /** Used without a known issue and reason. A token issued before the period does not count. */
     isUnexplained: ({ issued, first }: Emergency) =>
       issued === null ? first !== null && Date.parse(first) >= from + LONGEST_EMERGENCY : !issued.reason,
   };
@@ -102,7 +102,7 @@ function emergencyEvidence({ id, issued, uses, refused, first, last, user_agent,
   };
 }
 
-/** Refused requests by who asked and what for: a program that tries again makes one line and not thousands. */
+/** Groups refused requests by caller and action, so a program that retries adds one line instead of thousands. */
 function newRefusals() {
   const groups = new Map<string, { newest: Entry; oldest: Entry; requests: number }>();
   let [requests, others] = [0, 0];
@@ -158,17 +158,17 @@ export function newActivityChecks(period: Period): ActivityChecks {
       breakGlassFinding(emergencies, rare),
       findingOf('emergency-operations', {
         status: statusBy({ warn: operations.count > 0 || !rare.complete }),
-        tested: `Every audit entry of the period for a panic, a containment, a recovery of access or the adoption of a backup that was carried out (${emergencyActions.join(', ')}). Warn: there is one.${rare.notes}`,
+        tested: `Every audit entry in the period for a completed panic, containment, recovery of access or adoption of a backup (${emergencyActions.join(', ')}). Warn: there is one.${rare.notes}`,
         ...{ examined: operations.count, tally: operations, complete: rare.complete },
       }),
       findingOf('refused-administration', {
         status: statusBy({ fail: refusals.requests() >= TOO_MANY_REFUSALS, warn: refusals.requests() >= MANY_REFUSALS }),
-        tested: `How many administrative requests of the period were answered with 403, those that wait for approval left out: ${counted(refusals.requests(), 'request')}, by who asked and for what. Warn: ${MANY_REFUSALS} or more. Fail: ${TOO_MANY_REFUSALS.toLocaleString('en')} or more.${partly.notes}`,
+        tested: `How many administrative requests in the period were refused with 403, excluding those that wait for approval: ${counted(refusals.requests(), 'request')}, grouped by caller and action. Warn: ${MANY_REFUSALS} or more. Fail: ${TOO_MANY_REFUSALS.toLocaleString('en')} or more.${partly.notes}`,
         ...{ examined: refusals.requests(), tally: refusals.tally(), complete: partly.complete && refusals.complete() },
       }),
       findingOf('integrity-alarms', {
         status: statusBy({ fail: alarms.count > 0, warn: !rare.complete }),
-        tested: `Every audit entry of the period with the action ${ALARM}, which the service writes when stored data was altered or is missing. Fail: there is one.${rare.notes}`,
+        tested: `Every audit entry in the period with the action ${ALARM}, which the service writes when stored data was altered or is missing. Fail: there is one.${rare.notes}`,
         ...{ examined: alarms.count, tally: alarms, complete: rare.complete },
       }),
     ],
@@ -180,9 +180,9 @@ function breakGlassFinding({ tokens, omitted, isUnexplained }: ReturnType<typeof
   for (const token of tokens.values()) tally.add(() => emergencyEvidence(token));
   const isWhole = complete && omitted() === 0;
   return findingOf('break-glass-use', {
-    // Where the log was not read to its end, the issue may lie in the rest.
+    // If the log was not read to its end, the issue may be in the rest.
     status: statusBy({ fail: isWhole && [...tokens.values()].some(isUnexplained), warn: tokens.size > 0 || !isWhole }),
-    tested: `Every audit entry of the period in which a break-glass token was issued or used. Warn: there is one. Fail: a token was used, and no issue with a reason is in the log.${notes}`,
+    tested: `Every audit entry in the period in which a break-glass token was issued or used. Warn: there is one. Fail: a token was used, and the log has no issue of it with a reason.${notes}`,
     ...{ examined: tokens.size, tally, complete: isWhole },
   });
 }

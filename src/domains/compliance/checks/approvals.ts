@@ -1,5 +1,5 @@
-// What is tested of approvals: who decided, whether they were enough and apart from whoever asked. Pure. It judges the rows anew, by what they say
-// of decisions, and does not trust that the gate counted right.
+// Checks on approvals: who decided, whether there were enough approvals, and whether approvers were independent of the requester. Pure. It
+// evaluates the decisions itself and does not rely on the gate's count.
 import type { ApprovalConfig, PolicyRow } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
 import { counted, findingOf, newTally, statusBy } from '../finding';
@@ -11,18 +11,18 @@ export interface ApprovalChecks {
   finding(): Finding;
 }
 
-/** Those who approved, each once. */
+/** The members who approved, each once. */
 const approvers = ({ decisions }: ApprovalFacts): string[] => [
   ...new Set(decisions.filter(({ decision }) => decision === 'approve').map(({ member }) => member)),
 ];
 
-/** What is wrong with the approvals of a request that was used; null where nothing is. */
+/** What is wrong with the approvals of a used request; null if nothing is. */
 function flawOf(row: ApprovalFacts): string | null {
   const by = approvers(row);
   const required = Math.max(0, ...row.policies.map((policy) => policy.required));
   const own = by.find((member) => member === row.requester.id || row.accountable?.includes(member));
   if (by.length < required) return `used with ${by.length} of ${required} approvals`;
-  return own === undefined ? null : `approved by ${own}, who asked for it or is accountable for it`;
+  return own === undefined ? null : `approved by ${own}, who requested it or is accountable for it`;
 }
 
 const statusOf = ({ status, expires_at }: ApprovalFacts, now: number): string =>
@@ -65,7 +65,7 @@ export function newApprovalChecks(policies: readonly PolicyRow[], nameOf: (membe
     finding: () =>
       findingOf('approvals', {
         status: statusBy({ fail: seen.flawed > 0, warn: enabled.length === 0 || seen.undecided > 0 }),
-        tested: `Whether sensitive operations need approval (${counted(enabled.length, 'enabled policy', 'enabled policies')}${held.length ? ` hold ${held.join(', ')}` : ''}), and whether each of ${counted(seen.total, 'request')} for approval of the period that was used had as many distinct approvers as its policies require, none of whom asked for it or is accountable for whoever did. Warn: no approval policy is enabled, or a request expired undecided (${seen.undecided} did). Fail: one was used otherwise.`,
+        tested: `Whether sensitive operations need approval (${counted(enabled.length, 'enabled policy', 'enabled policies')}${held.length ? ` hold ${held.join(', ')}` : ''}), and whether each of ${counted(seen.total, 'request')} for approval in the period that was used had as many distinct approvers as its policies require, none of whom was the requester or accountable for it. Warn: no approval policy is enabled, or a request expired undecided (${seen.undecided} did). Fail: one was used without them.`,
         ...{ examined: seen.total, tally },
       }),
   };

@@ -1,15 +1,15 @@
-// What is tested of the audit log itself: its hash chain, its checkpoints and how long it is kept. Pure.
+// Checks on the audit log itself: its hash chain, checkpoints and retention. Pure.
 import { DAY } from '../../../db/rows';
 import { iso } from '../../../http/wire';
 import { counted, findingOf, newTally, said, statusBy } from '../finding';
 import type { Finding, Inventory } from '../wire';
 
-/** Days for which entries are kept unless an organisation says otherwise. */
+/** How many days entries are kept by default. */
 const DEFAULT_RETENTION = 400;
-/** Days: the least retention that covers an audit year, and the oldest that the last checkpoint may be. */
+/** Days: the shortest retention that covers an audit year, and the highest age of the last checkpoint. */
 const [YEAR, FRESH] = [365, 1];
 
-/** What was found of the chain. */
+/** What is known about the chain. */
 export interface ChainFacts {
   head: { sequence: number; hash: string };
   from: number;
@@ -17,7 +17,7 @@ export interface ChainFacts {
   /** The first entry that does not match, or null. */
   broken: { sequence: number; id: string | null; reason?: string } | null;
   missing: { from: number; to: number; reason: string }[];
-  /** Segments that could not be read while the report was made. */
+  /** Segments that could not be read for the report. */
   unreadable: { from: number; to: number }[];
   checkpoint: { sequence: number; time: number } | null;
   retention_days: number | null;
@@ -42,7 +42,7 @@ export function chainFinding(facts: ChainFacts, now: number): Finding {
     tally.add(() => at(gap.from, `Entries ${gap.from} to ${gap.to} are lost (${gap.reason}).`, { to: gap.to, reason: gap.reason }));
   const isStale = checkpoint === null || checkpoint.time < now - FRESH * DAY;
   const last = checkpoint
-    ? `The last checkpoint is of ${said(checkpoint.time)}, sequence ${checkpoint.sequence}.`
+    ? `The last checkpoint was signed at ${said(checkpoint.time)}, sequence ${checkpoint.sequence}.`
     : 'There is no checkpoint yet.';
   if (isStale) tally.add(() => at(checkpoint?.sequence ?? 0, last, { head: head.sequence }));
   if (retention < YEAR) tally.add(() => at(head.sequence, `Entries are kept for ${retention} days.`, { retention_days: retention }));
@@ -51,7 +51,7 @@ export function chainFinding(facts: ChainFacts, now: number): Finding {
       fail: broken !== null || unreadable.length > 0,
       warn: missing.length > 0 || isStale || retention < YEAR,
     }),
-    tested: `The hash chain of the newest ${counted(Math.max(0, to - from + 1), 'entry', 'entries')}, sequences ${from} to ${to} of ${head.sequence}, was computed again; GET /audit-log/verify does so for all. ${last} Entries are kept for ${retention} days. Warn: entries are lost, the last checkpoint is older than ${FRESH * 24} hours, or the retention is below ${YEAR} days. Fail: an entry does not match or cannot be read.`,
+    tested: `The hash chain of the newest ${counted(Math.max(0, to - from + 1), 'entry', 'entries')}, sequences ${from} to ${to} of ${head.sequence}, was recalculated; GET /audit-log/verify does so for all entries. ${last} Entries are kept for ${retention} days. Warn: entries are lost, the last checkpoint is older than ${FRESH * 24} hours, or the retention is below ${YEAR} days. Fail: an entry does not match or cannot be read.`,
     ...{ examined: Math.max(0, to - from + 1), tally },
   });
 }

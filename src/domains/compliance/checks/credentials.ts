@@ -1,4 +1,4 @@
-// What is tested of credentials that last: use, expiry and reach. Pure.
+// Checks on long-lived credentials: use, expiry and reach. Pure.
 import { DAY } from '../../../db/rows';
 import type { CredentialKind } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
@@ -6,7 +6,7 @@ import { counted, findingOf, newTally, said, statusBy } from '../finding';
 import type { CredentialFacts } from '../parts';
 import type { Evidence, Finding, Inventory } from '../wire';
 
-/** Thresholds: days without use, days of age without an end, API keys that may do everything. */
+/** Thresholds: days unused (warn, fail), days of age without an expiry, and unlimited API keys. */
 const [UNUSED, UNUSED_FAILS, OLD, MOST_UNLIMITED] = [90, 180, 365, 3];
 
 const kindNames: Record<CredentialKind, string> = {
@@ -55,7 +55,7 @@ export function newCredentialChecks(now: number): CredentialChecks {
     if (row.expires_at === null) {
       own.without_expiry++;
       if (row.created_at <= now - OLD * DAY) seen.old++;
-      endless.add(() => evidenceOf(row, row.created_at, `This ${what} of ${said(row.created_at)} has no end.`));
+      endless.add(() => evidenceOf(row, row.created_at, `This ${what}, created at ${said(row.created_at)}, has no expiry.`));
     }
     const wildcards = row.scopes.filter((scope) => scope.endsWith('*'));
     if (row.isUnlimited && wildcards.length) {
@@ -81,17 +81,17 @@ export function newCredentialChecks(now: number): CredentialChecks {
       return [
         findingOf('credentials-unused', {
           status: none ?? statusBy({ fail: seen.long > 0, warn: unused.count > 0 }),
-          tested: `Whether any of ${all} was not used for ${UNUSED} days, since its last request or its creation. Use of what descends from a credential counts as its own. Warn: one was not. Fail: one was not for ${UNUSED_FAILS} days.`,
+          tested: `Whether any of ${all} has been unused for ${UNUSED} days, counted from its last request or its creation. Use of a credential's descendants counts as its own. Warn: one has. Fail: one has for ${UNUSED_FAILS} days.`,
           ...{ examined, tally: unused },
         }),
         findingOf('credentials-without-expiry', {
           status: none ?? statusBy({ fail: seen.old > 0, warn: endless.count > 0 }),
-          tested: `Whether any of ${all} has no end, neither its own nor that of a credential it ends with. Warn: one has none. Fail: one has none and is older than ${OLD} days.`,
+          tested: `Whether any of ${all} has no expiry, neither its own nor that of an ancestor it is revoked together with. Warn: one has none. Fail: one has none and is older than ${OLD} days.`,
           ...{ examined, tally: endless },
         }),
         findingOf('credentials-over-scoped', {
           status: none ?? statusBy({ fail: seen.unlimitedAgents > 0 || seen.unlimitedKeys > MOST_UNLIMITED, warn: wide.count > 0 }),
-          tested: `Whether any of ${all} holds a wildcard scope without a limit to environments or names. Warn: one does. Fail: an agent holds * so, or more than ${MOST_UNLIMITED} API keys do (${seen.unlimitedKeys} do).`,
+          tested: `Whether any of ${all} holds a wildcard scope without a limit to environments or names. Warn: one does. Fail: an agent holds * without limits, or more than ${MOST_UNLIMITED} API keys do (${seen.unlimitedKeys} do).`,
           ...{ examined, tally: wide },
         }),
       ];

@@ -1,4 +1,4 @@
-// What is tested of people and devices. Pure.
+// Checks on members and devices. Pure.
 import { DAY } from '../../../db/rows';
 import { type Role, roles } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
@@ -6,7 +6,7 @@ import { counted, findingOf, newTally, statusBy } from '../finding';
 import type { DeviceFacts, MemberFacts } from '../parts';
 import type { Finding, Inventory } from '../wire';
 
-/** Days for which an owner or admin may be without a passkey. */
+/** Days that an owner or admin may go without a passkey. */
 const GRACE = 7;
 
 export interface PeopleChecks {
@@ -40,7 +40,7 @@ export function newPeopleChecks(now: number): PeopleChecks {
     if (member_id !== null) seen.assigned++;
     else if (blocked_at === null)
       unassigned.add(() => ({
-        ...{ id, name, environment: null, time: iso(created_at), detail: 'This device is not blocked and is assigned to nobody.' },
+        ...{ id, name, environment: null, time: iso(created_at), detail: 'This device is not blocked and is not assigned to a member.' },
         facts: { platform, created_at: iso(created_at) },
       }));
   };
@@ -51,7 +51,7 @@ export function newPeopleChecks(now: number): PeopleChecks {
     findings: () => [
       findingOf('members-without-passkey', {
         status: statusBy({ fail: seen.privileged > 0, warn: bare.count > 0 }),
-        tested: `Whether each of ${counted(seen.members, 'member')} has a passkey, without which nobody signs in. Warn: one has none. Fail: an owner or admin has had none for more than ${GRACE} days after the invitation.`,
+        tested: `Whether each of ${counted(seen.members, 'member')} has a passkey, which is required to sign in. Warn: one has none. Fail: an owner or admin has had none for more than ${GRACE} days after the invitation.`,
         ...{ examined: seen.members, tally: bare },
       }),
       findingOf('devices-unassigned', {

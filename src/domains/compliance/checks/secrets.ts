@@ -1,5 +1,5 @@
-// What is tested of secrets: rotation, expiry, use and names. Pure: facts and `now` in, findings out. Invariant: comparing names with policies
-// takes a bounded number of steps, whatever the policies say; what is not compared is said.
+// Checks on secrets: rotation, expiry, use and names. Pure: facts and `now` in, findings out. Invariant: comparing names with policies
+// takes a bounded number of steps regardless of the policies; the finding says what was not compared.
 import { widthOf } from '../../../auth/globs';
 import { isFound } from '../../../auth/naming';
 import { appliesTo } from '../../../auth/policies';
@@ -13,10 +13,10 @@ import type { Evidence, Finding, Inventory, Status } from '../wire';
 
 /** Thresholds, in days. */
 const [LONG_OVERDUE, NEVER, NEVER_FAILS, SOON, UNREAD] = [30, 90, 365, 30, 90];
-/** More names than this share break a policy: it is not followed. */
+/** If more than this share of names break a policy, the policy is not followed. */
 const MOST_VIOLATIONS = 0.1;
 
-/** Steps of comparing names with patterns. */
+/** The most matching steps for names and patterns. */
 const MOST_STEPS = 1_000_000_000;
 
 interface Rule extends RotationRule {
@@ -30,12 +30,12 @@ export interface SecretChecks {
   inventory(): Inventory['secrets'];
 }
 
-/** The secrets that were seen, as findings say it. */
+/** The secrets that were examined, as the findings describe them. */
 interface Seen {
   active: number;
   /** `12 active secrets` */
   all: string;
-  /** How many of them were compared with the policies, and what is said where that is not all. */
+  /** How many were compared with the policies, and the sentence to add if not all were. */
   compared: number;
   cut: string;
 }
@@ -50,10 +50,10 @@ const evidenceOf = (
   facts: { version, rotated_at: iso(rotated_at), ...facts },
 });
 
-/** `found`, or that there was nothing to test. */
+/** `found`, or `not_applicable` if there was nothing to test. */
 const unlessNone = ({ active }: Seen, found: Status): Status => (active === 0 ? 'not_applicable' : found);
 
-/** When a value first became due by a rule. */
+/** When a value first became due under a rule. */
 const firstDue = ({ cron, every }: Rule, since: number): number =>
   cron === undefined ? since + (every as number) : (nextTimes(cron, since)[0] as number);
 
@@ -149,12 +149,12 @@ function newUseChecks(now: number) {
         }),
         findingOf('secrets-expiring', {
           status: unlessNone(seen, statusBy({ warn: expiring.count > 0 })),
-          tested: `Whether any of ${all} expires within ${SOON} days. Warn: one does. Secrets that have expired already count in the inventory alone.`,
+          tested: `Whether any of ${all} expires within ${SOON} days. Warn: one does. Secrets that have already expired count only in the inventory.`,
           ...{ examined, tally: expiring },
         }),
         findingOf('secrets-unread', {
           status: unlessNone(seen, statusBy({ warn: unread.count > 0 })),
-          tested: `Whether any of ${all} is older than ${UNREAD} days and its value was not read for as long. Warn: one was not.${isKnown ? '' : ` Reads are known only since ${said(readsSince)}: earlier ones are not counted.`}`,
+          tested: `Whether any of ${all} is older than ${UNREAD} days and has not been read for as long. Warn: one is.${isKnown ? '' : ` Reads are recorded only since ${said(readsSince)}; earlier ones are not counted.`}`,
           ...{ examined, tally: unread, complete: isKnown },
         }),
       ];
@@ -167,7 +167,7 @@ const nameOfAge = (most: number, at: number) => (at === 4 ? `over ${AGES[3]}` : 
 
 const patternOf = ({ config }: PolicyRow) => (config as NamingConfig).pattern;
 
-/** What comparing one character of a name with all policies takes at most, in steps. */
+/** The most steps that comparing one character of a name with all policies can take. */
 const costOf = (naming: readonly PolicyRow[], rotation: readonly PolicyRow[]): number =>
   [...naming, ...rotation].reduce((sum, { names }) => sum + 1 + widthOf(names ?? []), 0) +
   naming.reduce((sum, row) => sum + 1 + (patternOf(row).length >> 2), 0);

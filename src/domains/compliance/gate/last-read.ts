@@ -1,5 +1,5 @@
-// When a secret was last read: the one place that says so. By itself, or with its environment, where its name has the prefix of that request.
-// A bulk reader who is limited to some names counts for all of them, so that a secret that is called unread was surely not read.
+// When a secret was last read: on its own, or in bulk with its environment if its name has the prefix of that request. A bulk read by a
+// reader limited to some names counts for all names, so a secret reported as unread was certainly not read.
 import type { SecretRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import type { Reading } from '../../../gate/readers';
@@ -10,7 +10,7 @@ const newest = (readings: Iterable<Reading>): number | null => {
   return last;
 };
 
-/** Answers for one secret after another; what is known of environments is asked for once. */
+/** Answers for one secret at a time; the bulk readers of each environment are looked up once. */
 export function lastReads({ readers }: Core): (secret: Pick<SecretRow, 'id' | 'environment_id' | 'name'>) => number | null {
   const bulk = new Map<string, Reading[]>();
   const inBulk = (environment: string): Reading[] => {
@@ -22,5 +22,5 @@ export function lastReads({ readers }: Core): (secret: Pick<SecretRow, 'id' | 'e
     newest([...readers.of(id).values(), ...inBulk(environment_id).filter(({ prefix }) => name.startsWith(prefix ?? ''))]);
 }
 
-/** Since when reads are known: a release before 0.5.0 did not note them, and a gate that lost its storage has forgotten them. */
+/** Since when reads are recorded: releases before 0.5.0 did not record them, and a gate that lost its storage lost them. */
 export const readsSince = ({ meta }: Core): number => Number(meta.get('reads_since') ?? 0);

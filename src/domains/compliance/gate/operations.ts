@@ -1,5 +1,5 @@
-// The facts of a compliance report, as the gate gives them: a part a call, each bounded in rows and in what it looks at. Invariants: only
-// a caller without limits gets any; the first part alone has an audit entry, which stands for the whole report.
+// The facts of a compliance report, from the gate: one part per call, bounded in rows returned and examined. Invariants: only a caller
+// without limits gets any; only the first part writes an audit entry, which stands for the whole report.
 import { reachesAll } from '../../../auth/authorize';
 import { idOf, idStart } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
@@ -30,18 +30,18 @@ import type {
 } from '../parts';
 import { lastReads, readsSince } from './last-read';
 
-/** Rows that one call looks at. */
+/** Rows that one call examines. */
 const ROWS = 1000;
-/** Entries that one call gives. */
+/** Entries that one call returns. */
 const ENTRIES = 500;
 
-/** Reports of an organisation in a minute: each takes many calls, which no rate limit counts. */
+/** Reports per organisation and minute: each takes many calls that no rate limit counts. */
 const MOST_REPORTS = 10;
 const MINUTE = 60_000;
-/** When reports were begun lately, by the rows of a gate. */
+/** When recent reports were started, by the rows of a gate. */
 const begun = new WeakMap<Core['rows'], number[]>();
 
-/** 429 where there were too many reports in the last minute; else notes one more. */
+/** 429 if there were too many reports in the last minute; otherwise counts this one. */
 function tooMany({ rows }: Core, now: number): Refusal | null {
   const lately = (begun.get(rows) ?? []).filter((time) => time > now - MINUTE);
   // safety: reports-limited
@@ -57,12 +57,12 @@ function tooMany({ rows }: Core, now: number): Refusal | null {
 const DEFAULT_PERIOD = 90 * DAY;
 export const LONGEST_PERIOD = 400 * DAY;
 
-/** The period that is asked for, or why there is none. */
+/** The requested period, or why it is invalid. */
 function periodOf(from: number | null, to: number | null, now: number): Period | Refusal {
   const end = to ?? now;
   const start = from ?? end - DEFAULT_PERIOD;
   const wrong = (path: string, message: string) => refuse('VALIDATION_FAILED', { details: [{ path, message }] });
-  if (start >= end) return wrong('from', 'must be before to, which is now unless given');
+  if (start >= end) return wrong('from', 'must be before to, which defaults to now');
   // safety: report-period-bounded
   if (end - start > LONGEST_PERIOD) return wrong('from', 'must be at most 400 days before to');
   return { from: start, to: end };
@@ -82,7 +82,7 @@ function overview({ core, ask }: Call<unknown>, period: Period): Overview {
   };
 }
 
-/** A page of rows of a kind, of which `show` leaves some out. */
+/** A page of rows of one kind; `show` can leave rows out. */
 function paged<R extends { id: string }, T>(rows: R[], show: (row: R) => T | null): Page<T> {
   const shown = rows.flatMap((row) => show(row) ?? []);
   return { rows: shown, next: rows.length < ROWS ? null : (rows.at(-1) as R).id };
@@ -112,7 +112,10 @@ function secretFacts(core: Core, row: SecretRow, last_read_at: number | null): S
   };
 }
 
-/** Credentials that last. In the order of ids, browser sessions and session tokens come between them and trusts: they are only counted, and passed over. */
+/**
+ * Long-lived credentials. In id order, browser sessions and session tokens come between these and trusts: they are only counted and
+ * skipped.
+ */
 function credentials({ core, ask }: Call<unknown>, after: string): Page<CredentialFacts> {
   const isPassed = ({ id }: CredentialRow) => id > idStart('browser') && id < idStart('trust');
   const { rows: all, next } = paged(core.rows.after('credential', after, ROWS), (row) => row);
@@ -143,7 +146,7 @@ const devices = ({ rows }: Core, after: string): Page<DeviceFacts> =>
     ...{ id, name, platform, member_id, created_at, blocked_at },
   }));
 
-/** An id of an approval sorts after this one if it was made after a time. */
+/** An approval id that sorts before every approval created later than a time. */
 function idAt(time: number): string {
   const bytes = new Uint8Array(16);
   const view = new DataView(bytes.buffer);
@@ -153,7 +156,7 @@ function idAt(time: number): string {
 }
 
 function approvals({ rows }: Core, after: string, { from, to }: Period): Page<ApprovalFacts> {
-  // The Worker makes ids, by a clock of its own.
+  // The Worker creates ids with its own clock.
   const page = rows.after('approval', after || idAt(from - DAY), ROWS);
   return paged(page, (row) => (row.created_at >= from && row.created_at < to ? approvalFacts(row) : null));
 }
@@ -169,14 +172,14 @@ function approvalFacts(row: ApprovalRow): ApprovalFacts {
 
 function entries({ auditLog }: Core, before: number | null, period: Period): EntriesPart {
   const { entries, next } = auditLog.newest(period, before ?? Number.MAX_SAFE_INTEGER, ENTRIES, isOfInterest);
-  // What D1 refused lies here all the same.
+  // Entries that D1 rejected are still in the gate.
   const held = before === null ? auditLog.held().filter(({ time }) => isWithin(period, Date.parse(time))) : [];
   return { entries: [...entries, ...held.filter(isOfInterest)], next, oldest: auditLog.oldest() };
 }
 
 const isWithin = ({ from, to }: Period, time: number) => time >= from && time < to;
 
-/** A part of a report, or of the audit log as its own check is given it. */
+/** One part of a report, or of the audit log for its check. */
 async function partOf(call: Call<Part>): Promise<unknown> {
   const { core, input } = call;
   switch (input.part) {
@@ -208,7 +211,7 @@ const report: Operation<Part> = {
     reachesAll(caller, ['compliance:read'])
       ? null
       : refuse('INSUFFICIENT_SCOPE', {
-          message: 'The compliance report covers the whole organisation. This credential is limited to some environments or names.',
+          message: 'The compliance report covers the whole organisation, but this credential is limited to some environments or names.',
         }),
   async read(call): Promise<OperationOutcome> {
     const { core, input } = call;

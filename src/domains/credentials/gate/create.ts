@@ -1,5 +1,5 @@
-// Creating credentials; session tokens are in `mint.ts`. Invariants: nobody creates one that holds more than they do; a credential that a
-// session token or an agent creates ends with it; only an owner creates a key that acts as an owner.
+// Creating credentials; session tokens are in `mint.ts`. Invariants: no one creates a credential with more permissions than their own; a
+// credential created by a session token or an agent is revoked together with it; only an owner creates an API key that acts as an owner.
 import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
@@ -20,21 +20,21 @@ import { endIn, shown, type TokenInput } from './credential';
 const MOST_CREDENTIALS = 10_000;
 const AGENT_LIVES = 30 * DAY;
 const MOST_BREAK_GLASS = 5;
-/** Links that a credential may be away from the one at the top. */
+/** The longest chain from a credential to the top of its lineage. */
 const MOST_LINKS = 16;
-/** Requests a minute, where nothing else is asked for. */
+/** Default rate limits, in requests per minute. */
 export const RATES = { api_key: 1200, session: 600, agent: 120, provider: 600, break_glass: 60, trust: 1200 } as const;
-/** All that a break-glass token may do. */
+/** The scopes of a break-glass token. */
 const EMERGENCY = ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'] as const;
 
-/** What a request asks for in a new credential; null where it is silent: then what its creator holds. */
+/** What a request asks for. Null means the same as the creator holds. */
 interface Asked {
   scopes: readonly string[];
   environments: readonly string[] | null;
   secrets: readonly string[] | null;
   allowed_addresses: readonly string[] | null;
   expires_at: number | null;
-  /** The device that it is to be bound to. */
+  /** The device to bind the credential to. */
   device_id?: string | null;
 }
 
@@ -43,7 +43,7 @@ const earliest = (...times: (number | null)[]): number | null => {
   return ends.length ? Math.min(...ends) : null;
 };
 
-/** What a new credential would hold. An environment that does not exist stands as an empty id. */
+/** What a new credential would hold. An environment that does not exist becomes an empty id. */
 export function wanted(
   { core, ask, caller }: Call<unknown>,
   asked: Asked,
@@ -61,23 +61,23 @@ export function wanted(
   };
 }
 
-/** A device that a credential is to be bound to: what is wrong with it. */
+/** Why a credential cannot be bound to a device; null if it can. */
 export function unusable(core: Core, device_id: string | null | undefined): Refusal | null {
   if (device_id == null) return null;
   const device = core.rows.get('device', device_id);
   if (!device) return refuse('NOT_FOUND', { message: 'The device in device_id does not exist.' });
   // safety: device-usable
-  if (isBlocked(core, device)) return invalid('device_id', 'must be a device that is not blocked, and whose member was not removed');
+  if (isBlocked(core, device)) return invalid('device_id', 'must be a device that is not blocked and whose member was not removed');
   return device.public_key ? null : invalid('device_id', 'must be a device with a public key');
 }
 
-/** The same as for every new credential; and the device that it is bound to stays as it is. */
+/** The locks for every new credential, and its device. */
 export const boundLocks = (call: Call<{ token: TokenInput; device_id: string | null }>) => [
   ...makerLocks(call),
   ...(call.input.device_id === null ? [] : [call.input.device_id]),
 ];
 
-/** 404 for an environment that a request names and that does not exist. */
+/** 404 for a requested environment that does not exist. */
 export function unknownEnvironment(asked: readonly string[] | null, held: readonly string[] | null): Refusal | null {
   const at = held?.indexOf('') ?? -1;
   if (at < 0) return null;
@@ -87,16 +87,16 @@ export function unknownEnvironment(asked: readonly string[] | null, held: readon
   });
 }
 
-/** The parent of what this caller creates: the credential that it ends with, or null. */
+/** The parent of a credential that this caller creates: the credential it is revoked together with, or null. */
 // safety: created-ends-with-creator
 export const parentOf = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
 
-/** Who makes it; for a member, also in which browser session. */
+/** Who created it; for a member, also in which browser session. */
 export const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, created_in: kind === 'member' ? credential : null });
 
 type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason' | 'trust'> & { scopes: readonly string[] };
 
-/** The plan of a new credential, whose permissions have been judged. */
+/** The plan for a new credential whose permissions have been checked. */
 export function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: Wanted, asked: Asked, now: number): Plan | Refusal {
   const { core, ask, caller } = call;
   const unknown = unknownEnvironment(asked.environments, permissions.environments) ?? unusable(core, asked.device_id);
@@ -109,7 +109,7 @@ export function issue(call: Call<unknown>, token: TokenInput, made: Made, permis
   const parent = parentId === null ? null : core.rows.get('credential', parentId);
   if (parent && lineageOf(core, parent).length >= MOST_LINKS)
     return refuse('LIMIT_REACHED', {
-      message: 'A credential can have at most 16 parents in a row. Create this one with a credential closer to the top.',
+      message: 'A credential can have at most 16 ancestors. Create this one with a credential closer to the top.',
     });
   const put = insertion(call, 'credential', {
     ...fresh(core, ask.org, token, now),
@@ -125,7 +125,7 @@ export function issue(call: Call<unknown>, token: TokenInput, made: Made, permis
   return { status: 201, data: shown(core, row), puts: [put], resource: token.id };
 }
 
-/** What every new credential has. */
+/** Fields of every new credential. */
 export const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number) => ({
   org_id,
   id: token.id,
@@ -137,11 +137,11 @@ export const fresh = (core: Core, org_id: string, token: TokenInput, created_at:
 
 export const aboutToken = ({ input }: Call<{ token: TokenInput }>) => ({ resource: input.token.id });
 
-/** While a credential is made, whoever makes it stays as it is: the credential that asks, and the member behind it. */
+/** Locks the creator while a credential is created: the calling credential and the member behind it. */
 // safety: creator-locked
 export const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential, caller.id];
 
-/** The first key of an org, or of one whose keys are lost or ended: it may do everything. `fields` say what is not as usual. */
+/** The first API key of an organisation, or of one whose keys were lost or revoked: it has all permissions. `fields` overrides defaults. */
 export const firstKey = (
   call: Call<unknown>,
   token: TokenInput,
@@ -166,22 +166,22 @@ interface NewInput extends Asked {
   name: string;
 }
 
-/** Of API keys and agents: a lifetime in seconds, in place of an end; null for neither. */
+/** For API keys and agents: a lifetime in seconds instead of an expiry; null for neither. */
 interface LastingInput extends NewInput {
   ttlSeconds: number | null;
 }
 
-/** What is asked for, with the end that a lifetime gives. */
+/** What is requested, with the lifetime converted to an expiry. */
 const lasting = ({ input }: Call<LastingInput>, now: number): Asked => ({
   ...input,
   expires_at: endIn(input.ttlSeconds, now) ?? input.expires_at,
 });
 
-/** Whether an API key that holds this would act as an owner: then making it is making an owner, which a member must confirm. */
+/** Whether an API key with these permissions would act as an owner. A member must then confirm its creation. */
 export const wouldOwn = (caller: Caller, { scopes, environments, secrets }: Wanted): boolean =>
   caller.isOwner && scopes.includes('*') && environments === null && secrets === null;
 
-/** What a new credential would hold, or 403 where that is more than its creator holds. */
+/** What a new credential would hold; 403 if that exceeds its creator's permissions. */
 export const within = <W extends Wanted>({ caller }: Call<unknown>, permissions: W): Refusal | W =>
   withinPermissions(caller, permissions) ?? permissions;
 
@@ -207,7 +207,7 @@ interface AgentInput extends LastingInput {
   device_id: string | null;
 }
 
-/** An agent that is given no lifetime ends after 30 days, or with its creator if that is sooner. */
+/** Without a lifetime, an agent expires after 30 days, or with its creator if that is sooner. */
 function agent(call: Call<AgentInput>, now: number) {
   const asked = lasting(call, now);
   const permissions = wanted(call, asked);
@@ -227,7 +227,7 @@ export const createAgent: Operation<AgentInput> = {
   },
 };
 
-/** A provider token has no end of its own; it holds what its maker would need to do the same by other ways. */
+/** A provider token has no expiry of its own. It holds the scopes that its creator would need to do the same through other routes. */
 const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.map((scope) => providerScopes[scope as ProviderScope]) });
 
 export const createProvider: Operation<NewInput> = {
@@ -267,7 +267,7 @@ export const createBreakGlass: Operation<BreakGlassInput> = {
   },
 };
 
-/** The whole org, for so long. */
+/** Access to the whole organisation for a limited time. */
 const emergency = ({ caller, input }: Call<BreakGlassInput>, now: number): Wanted => ({
   scopes: EMERGENCY,
   environments: null,

@@ -1,4 +1,4 @@
-// What a credential is, as the gate shows and finds it. Tokens are made by the Worker; here are their hashes.
+// Finding and showing credentials in the gate. The Worker creates tokens; the gate has only their hashes.
 import type { CredentialKind, CredentialRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
@@ -6,7 +6,7 @@ import type { Call } from '../../../gate/types';
 import { trustOut } from '../../trusts/wire';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from '../wire';
 
-/** A token made by the Worker. */
+/** A token created by the Worker. */
 export interface TokenInput {
   id: string;
   hash: string;
@@ -22,7 +22,7 @@ const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object>
   trust: trustOut,
 };
 
-/** A credential as it is shown: its row, its environments by slug, its last use. */
+/** A credential as shown to callers: its row, environment slugs and last use. */
 export const shown = (core: Core, row: CredentialRow): object =>
   outs[row.kind as keyof typeof outs]({
     row,
@@ -37,5 +37,5 @@ export function find(call: Call<unknown>, kind: CredentialKind): CredentialRow |
   return row?.kind === kind ? row : null;
 }
 
-/** When a lifetime that is asked for would end; null where none is. */
+/** When a requested lifetime would end; null without one. */
 export const endIn = (ttlSeconds: number | null, now: number) => (ttlSeconds === null ? null : now + ttlSeconds * 1000);

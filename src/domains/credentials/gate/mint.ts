@@ -1,5 +1,5 @@
-// Session tokens, minted by an API key. Invariants: a session token holds no more than its key, and ends with it; a key has a bounded number
-// of live ones.
+// Session tokens, created by an API key. Invariants: a session token holds no more than its key and is revoked together with it; a key has
+// a limited number of live session tokens.
 import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
@@ -9,7 +9,7 @@ import { isoOrNull } from '../../../http/wire';
 import { aboutToken, boundLocks, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';
 import { endIn, shown, type TokenInput } from './credential';
 
-/** Live session tokens of an API key. */
+/** The most live session tokens of an API key. */
 const MOST_SESSIONS = 1000;
 
 interface MintInput {
@@ -38,7 +38,7 @@ export const mint: Operation<MintInput> = {
   subject: aboutToken,
   authorize: (call, now) => within(call, session(call, now)),
   change: {
-    // The parent is locked too: a mint and the parent's revocation come one after the other.
+    // The API key is locked too, so a mint and a revocation of the key are serialised.
     locks: boundLocks,
     plan(call, now, { judged }) {
       const { core, ask, input, caller } = call;

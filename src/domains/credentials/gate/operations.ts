@@ -1,9 +1,10 @@
-// What can be done with credentials, as the gate does it.
+// Operations on credentials in the gate.
 
 import type { Caller } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
-import { isAlive } from '../../../gate/identity';
+import { endOf } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { found, type Outcome, ok } from '../../../gate/outcome';
@@ -13,10 +14,13 @@ import { find, shown } from './credential';
 import { mint } from './mint';
 import { revoke, rotateKey, update } from './update';
 
-/** The live credentials of a kind come from the gate's own rows, for it alone knows who is alive. */
+/** Lists the live credentials of one kind from the gate's own rows: only the gate knows which are live, and until when. */
 const list = (kind: CredentialKind): Operation<ListInput> => ({
   read: ({ core, ask, input }) =>
-    listed(core, 'credential', idStart(kind), input, (row) => (row.kind === kind && isAlive(core, ask.org, row) ? shown(core, row) : null)),
+    listed(core, 'credential', idStart(kind), input, (row) => {
+      const lineage = row.kind === kind ? lineageOf(core, row) : [];
+      return lineage[0] && endOf(core, ask.org, lineage) === null ? shown(core, lineage[0]) : null;
+    }),
 });
 
 function read(kind: CredentialKind): Operation<Record<string, never>> {
@@ -34,7 +38,7 @@ const whoami: Operation<Record<string, never>> = {
       org_id: ask.org,
       name: caller.name,
       scopes,
-      granted_scopes: [...new Set(granted.flatMap((permissionSet) => permissionSet.scopes))],
+      ...(caller.kind === 'member' && { granted_scopes: [...new Set(granted.flatMap((permissionSet) => permissionSet.scopes))] }),
       environments: environments?.map((id) => slugOf(core, id)) ?? null,
       secrets,
       expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),

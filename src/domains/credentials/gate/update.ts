@@ -1,5 +1,6 @@
-// Updating and revoking credentials. Invariants: what widens one lies within the caller's own permissions, and does not outlive a caller who can
-// end; a revoked credential, and all that descends from it, is refused from the turn in which its row changes.
+// Updating and revoking credentials. Invariants: an update adds only what the caller holds itself, and a caller that expires or depends on
+// another credential cannot extend one that outlives it; a revoked credential and all its descendants are refused from the turn in which
+// its row changes.
 import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
 import { fromD1, macOf } from '../../../db/rows';
 import {
@@ -22,7 +23,7 @@ import type { Call, Operation } from '../../../gate/types';
 import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 
-/** What a credential holds, as its row says. */
+/** What a credential's row grants. */
 export const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, device_id }: CredentialRow): Wanted => ({
   scopes,
   environments,
@@ -32,18 +33,20 @@ export const held = ({ scopes, environments, secrets, allowed_addresses, expires
   device_id,
 });
 
-/** 403 if a caller who ends with another would hand on what does not end with it. */
+/** 403 if a caller that depends on another credential would extend one that does not depend on the same credential. */
 export function mayOutlive({ core, caller }: Call<unknown>, row: CredentialRow): Refusal | null {
   if (!caller.isDependent || lineageOf(core, row).some(({ id }) => id === caller.credential)) return null;
-  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another can extend only credentials that end with it.' });
+  return refuse('SCOPE_EXCEEDS_PARENT', {
+    message: 'A credential that is revoked together with its creator can extend only credentials that are revoked together with it.',
+  });
 }
 
-/** 403 unless the caller may make a credential hold this. What only narrows, anyone may who may change it. */
+/** 403 unless the caller may give a credential these permissions. Narrowing needs no more than the permission to update. */
 export const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted): Refusal | null =>
   // safety: widening-within-lifetime, widening-within-permissions
   isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
 
-/** 403 if a caller would raise a rate limit that it is under itself. */
+/** 403 if the caller would raise a rate limit that applies to itself. */
 function raisesOwn({ core, caller }: Call<unknown>, row: CredentialRow, rate_limit = 0): Refusal | null {
   const self = core.rows.get('credential', caller.credential);
   if (rate_limit <= row.rate_limit || !self || !lineageOf(core, self).some(({ id }) => id === row.id)) return null;
@@ -52,7 +55,7 @@ function raisesOwn({ core, caller }: Call<unknown>, row: CredentialRow, rate_lim
 
 export interface UpdateInput {
   name: string | null;
-  /** Undefined leaves them. */
+  /** Undefined leaves a field unchanged. */
   scopes?: string[];
   environments?: string[] | null;
   secrets?: string[] | null;
@@ -61,7 +64,7 @@ export interface UpdateInput {
   rate_limit?: number;
 }
 
-/** The fields of a changed credential. An environment that does not exist stands as an empty id. */
+/** The fields of an updated credential. An environment that does not exist becomes an empty id. */
 export function changed({ core, ask, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
   const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit } = input;
   return {
@@ -110,7 +113,7 @@ interface RotateInput {
 
 export const rotateKey: Operation<RotateInput> = {
   reach(call) {
-    // A successor would outlive whoever ends with another.
+    // The successor would outlive a caller that depends on another credential.
     const { caller } = call;
     if (caller.kind === 'session' || caller.kind === 'agent')
       return refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
@@ -122,7 +125,7 @@ export const rotateKey: Operation<RotateInput> = {
     return exceeds ?? (wouldOwn(caller, held(row)) ? mustBeConfirmed(caller) : null);
   },
   change: {
-    // Whoever rotates is locked as any maker of a credential: what ends them waits, and then ends the successor too.
+    // The caller is locked like any creator of a credential: a revocation of the caller waits, and then revokes the successor too.
     locks: (call) => [target(call), ...makerLocks(call)],
     plan(call, now) {
       const { core, ask, input } = call;
@@ -141,7 +144,7 @@ export const rotateKey: Operation<RotateInput> = {
         ...parentColumn(parentIdOf(row)),
         ...maker(call.caller),
         ...madeByOwnerColumn(isMadeByOwner(row) && call.caller.isOwner),
-        // Whoever rotates has the token, and whoever made the key before answers for it still.
+        // The caller has the token; those accountable for the old key remain accountable.
         accountable: [...new Set([...accountableOf(core, row), ...accountableFor(core, call.caller)])],
       });
       const end = now + input.overlap_seconds * 1000;
@@ -161,7 +164,7 @@ export const rotateKey: Operation<RotateInput> = {
   },
 };
 
-/** Ends a credential; again is the same answer. */
+/** Revokes a credential. A repeat returns the same response. */
 export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller: Caller) => boolean): Operation<Record<string, never>> {
   return {
     exempt(call) {
@@ -170,7 +173,7 @@ export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller:
     },
     change: {
       locks: (call) => [target(call)],
-      /** Whether it is known: a session token that is over has left the gate, or leaves it any moment, but is no unknown one. */
+      /** Whether the credential is known: an expired session token leaves the gate, but must not look unknown. */
       async before(call) {
         const here = call.core.rows.get('credential', target(call));
         if (here) return here.kind === kind;

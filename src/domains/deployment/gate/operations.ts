@@ -1,4 +1,4 @@
-// What the deployment itself answers, as a gate knows it: whoever comes to a gate with it is refused by kind.
+// Operations of the deployment. They never run in an organisation's gate, which refuses them by credential kind.
 
 import { refuse } from '../../../errors';
 import { fail } from '../../../gate/outcome';

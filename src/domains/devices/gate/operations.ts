@@ -1,6 +1,6 @@
-// What can be done with devices, as the gate does it.
-// Invariants: what is blocked stays so, and so does a device whose member was removed, so that no credential that ended with a device lives again;
-// a public key never changes, and belongs to one device of the organisation. The end of credentials is derived from these rows (`gate/identity.ts`).
+// Operations on devices in the gate. Invariants: a blocked device stays blocked, and so does a device whose member was removed, so no
+// credential bound to it becomes valid again; a public key never changes and belongs to one device of the organisation. Whether a
+// credential is valid is derived from these rows (`gate/identity.ts`).
 import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
 import { idStart } from '../../../db/ids';
 import type { DeviceRow } from '../../../db/schema';
@@ -37,7 +37,7 @@ const read: Operation<Record<string, never>> = {
   read: (call) => found(find(call), (row) => shown(call.core, row)),
 };
 
-/** The device that has this public key. */
+/** The device with this public key. */
 function deviceWith(core: Core, key: PublicKey): DeviceRow | undefined {
   const thumbprint = thumbprintOf(key);
   const has = ({ public_key }: DeviceRow) => public_key?.x === key.x && thumbprintOf(public_key as PublicKey) === thumbprint;
@@ -63,7 +63,7 @@ const create: Operation<NewInput> = {
       const other = input.public_key && deviceWith(core, input.public_key);
       // safety: device-key-unique
       if (other)
-        return refuse('CONFLICT', { message: `This public key belongs to the device ${other.id}. Make a new key for each device.` });
+        return refuse('CONFLICT', { message: `This public key belongs to the device ${other.id}. Create a new key for each device.` });
       const fields = { org_id: ask.org, ...input, created_by: caller.id, created_at: now, updated_at: now };
       const put = insertion(call, 'device', fields);
       const row = put.row as DeviceRow;
@@ -86,7 +86,7 @@ const update: Operation<{ name?: string; platform?: string; serial?: string | nu
 
 const assign: Operation<{ member_id: string | null }> = {
   change: {
-    // The member stays meanwhile.
+    // The member must not change in the meantime.
     locks: (call) => [target(call), ...(call.input.member_id === null ? [] : [call.input.member_id])],
     plan(call, now) {
       const { core, input } = call;

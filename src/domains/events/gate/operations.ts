@@ -1,6 +1,6 @@
-// The event feed in the gate: returns the events that are here, and from where on the Worker must read D1. A stream waits here for new
-// events. Invariant: a stream ends in the same turn as its caller. Each change that may end a caller wakes it, and it is authorised
-// again before it gets anything.
+// The event feed in the gate: returns the events in its storage, and the sequence from which the Worker must read D1. A stream waits here
+// for new events. Invariant: a stream ends in the same turn as its caller. Every change that may end a caller wakes the stream, which
+// authorises the caller again before returning anything.
 import { type Refusal, refuse } from '../../../errors';
 import type { EventType, StoredEvent } from '../../../gate/outbox';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
@@ -8,15 +8,15 @@ import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { mostLookedAt, shows, type View, viewOf } from '../view';
 
 interface Asked {
-  /** Events with a greater sequence; null for all that are kept or, for a stream, for new ones only. */
+  /** Events after this sequence; null for all stored events or, for a stream, only new ones. */
   after: number | null;
-  /** The kinds that are asked for; null for all. */
+  /** The requested kinds; null for all. */
   types: EventType[] | null;
   /** A further part of a response whose audit entry is already written. */
   further: boolean;
 }
 
-/** Rows whose changes a user interface wants to know of, for no event tells of each. Secrets have events. */
+/** Kinds of rows whose changes are counted for user interfaces, because not every change has an event. Secrets have events. */
 const counted = [
   ...(['org', 'environment', 'member', 'passkey', 'team', 'team_member', 'grant', 'credential'] as const),
   ...(['policy', 'approval', 'device', 'webhook', 'integration', 'share', 'sync'] as const),
@@ -26,27 +26,27 @@ const counted = [
 export type Counts = Record<string, number>;
 
 export interface EventsPart {
-  /** After which sequence this is. */
+  /** The sequence after which this part starts. */
   after: number;
-  /** Events that lie here, as far as the caller may see them. */
+  /** Events in the gate that the caller may see. */
   events: StoredEvent[];
   /** The sequence up to which events were examined. */
   through: number;
   head: number;
-  /** The sequence through which events lie in D1. */
+  /** The last sequence whose event has moved to D1. */
   moved: number;
   view: View | null;
-  /** For who asked for them, and sees all events. */
+  /** Present if they were requested and the caller may see all events. */
   counts?: Counts;
 }
 
-/** What is available at once, for a page or a stream. */
+/** What is available immediately, for a page or a stream. */
 const MOST_FOUND = 100;
 
-/** 410 for a page that starts before the oldest event that is kept. */
+/** 410 for a page that starts before the oldest stored event. */
 export const eventsGone = (first: number): Refusal =>
   refuse('EVENTS_GONE', {
-    message: `The events after this sequence are no longer kept. The first one that is kept has the sequence ${first}.`,
+    message: `The events after this sequence are no longer kept. The oldest stored event has the sequence ${first}.`,
   });
 
 function look({ core, caller }: Call<unknown>, after: number, types: EventType[] | null, limit: number): EventsPart {
@@ -88,7 +88,7 @@ function countsOf({ core }: Call<unknown>, { view }: EventsPart, known: Counts |
 
 const full = refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 streams at a time, a credential 100.' });
 
-/** A round of a stream: it ends when there is something, or after so many milliseconds. */
+/** One round of a stream: it ends when there is something to send, or after the given number of milliseconds. */
 const stream: Operation<Asked & { wait: number; counts?: Counts }> = {
   async read(call): Promise<OperationOutcome> {
     const { core, input } = call;
@@ -115,7 +115,7 @@ const stream: Operation<Asked & { wait: number; counts?: Counts }> = {
   },
 };
 
-/** When the caller ends by time: the credential, or the JWT that a member sent. */
+/** When the caller expires: the credential, or the JWT that a member sent. */
 function endOf({ ask: { bearer }, caller }: Call<unknown>): number {
   // safety: stream-ends-with-jwt
   const until = typeof bearer === 'object' && 'kind' in bearer ? bearer.until : undefined;

@@ -1,6 +1,6 @@
-// Generating files, as the gate does it: it says which secrets a file is made of, gives the Worker their ciphertexts, and hears how it ended.
-// Invariants: nobody has a file made of what they may not read now; the audit entry says what the file holds, and is written before the file
-// leaves; an approval is used by a file that leaves, and by nothing else.
+// Generating files, in the gate: it selects the secrets, gives the Worker their ciphertexts and receives the result. Invariants: a file
+// contains only secrets that the caller may read now; the audit entry names its contents and is written before the file is sent; an
+// approval is used only by a file that is sent.
 import { mayAct, mayReach, namesHeld, reaches, reachesEnvironment, stepsFor } from '../../../auth/authorize';
 import { sha256 } from '../../../crypto/digest';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
@@ -18,34 +18,36 @@ import { fetchVersions, keep } from '../../secrets/gate/versions';
 import { type Delivered, readable } from '../../secrets/rules';
 import { READ } from '../actions';
 
-/** Steps of comparing names with patterns that one file may take. */
+/** The most matching steps for one file. */
 const MOST_STEPS = 20_000_000;
-/** How often the Worker begins, where the secrets have changed meanwhile. The gate may ask it three times in all, once of them for approval. */
+/**
+ * How often the Worker starts if the secrets change in the meantime. The gate may ask it three times in total, once of them for approval.
+ */
 const MOST_TRIES = 2;
-/** Names that a sentence for approvers lists. */
+/** The most names in a sentence for approvers. */
 const MOST_LISTED = 10;
 
 export interface GenerateInput {
   format: string;
   environment: string;
   names: string[] | null;
-  /** The format refers to secrets by name: the Worker needs no ciphertexts. */
+  /** The format refers to secrets by name, so the Worker needs no ciphertexts. */
   valueless: boolean;
-  /** Where the page before ended, and the ETag that it bore. */
+  /** Where the previous page ended, and its ETag. */
   after: string | null;
   etag: string | null;
-  /** What the Worker made of them: of which state of the secrets, and why it is no file; absent before. */
+  /** The Worker's result: the ETag of the secrets it used, and why there is no file; absent in the first round. */
   made?: { etag: string; tries: number; refusal: Refusal | null };
 }
 
-/** What the Worker is given to make a file of. */
+/** The input for a file. */
 export interface SourcePage {
   etag: string;
-  /** In place of values, for a format that holds none. */
+  /** Instead of values, for a format without them. */
   names: string[];
   items: Delivered[];
   next: string | null;
-  /** The secrets changed between pages: begin again. */
+  /** The secrets changed between pages: start again. */
   changed?: true;
 }
 
@@ -56,7 +58,7 @@ interface Selected {
 
 type GenerateCall = Call<GenerateInput>;
 
-/** The environment of a file. To an agent what is outside its reach is 403, to any other caller it looks like what does not exist. */
+/** The environment of a file. One outside the caller's reach is 403 for an agent and looks non-existent to any other caller. */
 function reachedEnvironment({ core, ask, caller, input }: GenerateCall): EnvironmentRow | Refusal {
   const environment = environmentOf(core, ask.org, input.environment);
   const outside = mayReach(caller, READ, { environment: environment?.id ?? '', shown: input.environment });
@@ -66,7 +68,7 @@ function reachedEnvironment({ core, ask, caller, input }: GenerateCall): Environ
   return environment;
 }
 
-/** The secrets of a file, or why there is none: those that were named, or all that the caller may read. */
+/** The secrets of a file: the named ones, or all that the caller may read. */
 function select(call: GenerateCall, now: number): Selected | Refusal {
   const environment = reachedEnvironment(call);
   if (isRefusal(environment)) return environment;
@@ -98,7 +100,7 @@ function selectNamed(
   }
   if (missing.length === 0) return { environment, rows: rows.sort(inOrder) };
   const shown = listed(missing);
-  const details = missing.map((name) => ({ path: name, message: 'is not an active secret that this credential may read' }));
+  const details = missing.map((name) => ({ path: name, message: 'is not an active secret that this credential can read' }));
   return caller.kind === 'agent'
     ? refuse('SECRET_ACCESS_DENIED', { message: `This agent may not read these secrets in ${environment.slug}: ${shown}.`, details })
     : refuse('NOT_FOUND', { message: `There are no such secrets in the environment ${environment.slug}: ${shown}.`, details });
@@ -117,7 +119,10 @@ const place = ({ core, ask, input }: GenerateCall): Partial<Subject> => {
   return environment ? { resource: environment.id, environment: environment.slug } : {};
 };
 
-/** What the audit entry says of a file. Names that are too long together are told by what they lie within: an incident then counts more, never less. */
+/**
+ * What the audit entry says about a file. If the names are too long, it records the prefix or patterns that contain them, so an exposure
+ * report counts too many rather than too few.
+ */
 function about({ core, caller, input }: GenerateCall, { environment, rows }: Selected): Partial<Subject> {
   const names = rows.map(({ name }) => name);
   return {
@@ -127,14 +132,17 @@ function about({ core, caller, input }: GenerateCall, { environment, rows }: Sel
   };
 }
 
-/** What is asked of approvers, and for which secrets. */
+/** What approvers are asked for, and which secrets need approval. */
 function together({ core, input }: GenerateCall, { environment, rows }: Selected) {
   const held = rows.filter((row) => holdingReads(core, row).length).map(({ name }) => name);
   const describes = `generate a file (${input.format}) of ${rows.length} secrets of the environment ${environment.slug}, which needs approval for: ${listed(held)}`;
   return { all: rows, describes };
 }
 
-/** How it ends once the Worker has made a file of just these secrets, or found out why it cannot be made; null where they have changed meanwhile. */
+/**
+ * The outcome once the Worker has created a file from exactly these secrets, or found why it cannot; null if they have changed in the
+ * meantime.
+ */
 function ended(call: GenerateCall, selected: Selected): OperationOutcome | null {
   const { made } = call.input;
   // safety: generate-point-in-time

@@ -1,5 +1,5 @@
-// What can be done with grants, as the gate does it: they add to what a member's role gives, directly or through a team.
-// Invariants: nobody grants more than they hold themselves, or for longer; what a session token or an agent grants ends with it.
+// Operations on grants in the gate. A grant adds to the role of a member, directly or through a team. Invariants: no one grants more than
+// they hold, or for longer; a grant created by a session token or an agent is revoked together with it.
 
 import type { Wanted } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
@@ -17,7 +17,7 @@ import type { Call, Operation } from '../../../gate/types';
 import { parentOf, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { grantOut } from '../wire';
 
-/** Each is looked at in every request of a member. */
+/** Every request of a member evaluates all of them. */
 const MOST_GRANTS = 100;
 const MOST_IN_ALL = 10_000;
 
@@ -50,7 +50,7 @@ export interface NewInput {
 
 type Granted = Wanted & Pick<GrantRow, 'environments' | 'secrets'>;
 
-/** What would be given: from any address, for a member acts from wherever the org lets them. */
+/** What the grant would give, from any address: the address limits of the grantor do not bind the grantee. */
 export const permissionsToGrant = (call: Call<unknown>, asked: Omit<NewInput, 'id' | 'grantee'>): Granted => ({
   ...wanted(call, { ...asked, scopes: grantScopes[asked.permission], allowed_addresses: null }),
   // safety: grant-checked-for-any-address
@@ -64,7 +64,7 @@ const create: Operation<NewInput> = {
   // safety: grant-within-permissions
   authorize: (call) => within(call, permissionsToGrant(call, call.input)),
   change: {
-    // The grantee stays meanwhile, and so does whoever gives.
+    // Neither the grantee nor the grantor may change in the meantime.
     locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
     plan(call, now, { judged }) {
       const put = granting(call, call.input, judged as Granted, now);
@@ -73,7 +73,7 @@ const create: Operation<NewInput> = {
   },
 };
 
-/** The row of a new grant of what was judged. */
+/** The row of a new grant with the checked permissions. */
 export function granting(call: Call<unknown>, input: NewInput, { environments, secrets, expires_at }: Granted, now: number): Put | Refusal {
   const { core, ask, caller } = call;
   const { id, grantee, permission } = input;
@@ -100,12 +100,12 @@ export function granting(call: Call<unknown>, input: NewInput, { environments, s
     // safety: grant-ends-with-creator
     ...parentColumn(parentOf(caller)),
     created_at: now,
-    // What is given to an agent goes with it.
+    // A grant to an agent expires no later than the agent.
     expires_at: agent?.expires_at == null ? expires_at : Math.min(agent.expires_at, expires_at ?? Number.POSITIVE_INFINITY),
   });
 }
 
-/** A live agent that may be given something: one below another agent holds nothing that the other does not hold. */
+/** A live agent that can be given a grant: an agent below another cannot hold more than the other. */
 function grantableAgent(core: Core, org: string, id: string): CredentialRow | null {
   const row = core.rows.get('credential', id);
   // safety: grant-to-agent-at-the-top

@@ -1,5 +1,5 @@
-// Imports, as the gate does them: which secrets are created, changed or left, and all of it in one plan. Invariants: an import is done as a whole or
-// not at all; what the caller may not write is neither looked at nor told of; a dry run makes the same plan and writes none of it.
+// Imports in the gate: which secrets are created, updated or skipped, all in one plan. Invariants: an import takes effect completely or not
+// at all; secrets that the caller may not write are neither examined nor revealed; a dry run creates the same plan and writes nothing.
 
 import { type Failure, failure } from '../../../adapters/import/source';
 import { reaches, reasons, stepsFor } from '../../../auth/authorize';
@@ -19,14 +19,14 @@ import type { ImportInput, ImportItem, ImportResult, Wanted } from '../parts';
 const IMPORT = ['integrations:import'] as const;
 const WRITE = ['secrets:write'] as const;
 
-/** Steps of comparing names with patterns that one import may take. */
+/** The most matching steps for one import. */
 const MOST_STEPS = 20_000_000;
 
 type ImportCall = Call<ImportInput>;
 
 const environmentFor = ({ core, ask, input }: ImportCall) => environmentOf(core, ask.org, input.environment);
 
-/** What the caller holds for imports into an environment: both scopes come from one permission set. */
+/** The caller's permissions for imports into an environment: both scopes must come from the same permission set. */
 const permissionsIn = ({ caller }: ImportCall, environment: string) =>
   // safety: import-scopes-of-one-permission-set
   reasons(reasons(caller.permissions, IMPORT, { environment }), WRITE, { environment });
@@ -36,10 +36,10 @@ function mayWrite({ caller }: ImportCall): Refusal | null {
   // safety: import-needs-write
   return reasons(caller.permissions, WRITE, null).length
     ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'This credential does not hold the scope secrets:write, which this call needs.' });
+    : refuse('INSUFFICIENT_SCOPE', { message: 'This credential does not hold the scope secrets:write, which this request needs.' });
 }
 
-/** An environment outside the caller's reach looks like one that does not exist. */
+/** An environment outside the caller's reach looks non-existent. */
 function mayEnter(call: ImportCall): Refusal | null {
   const environment = environmentFor(call);
   if (environment && permissionsIn(call, environment.id).length) return null;
@@ -48,7 +48,7 @@ function mayEnter(call: ImportCall): Refusal | null {
   return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
 }
 
-/** The items, each with the secret that has its name; null where the caller may not write it. */
+/** The items, each with the secret of its name; null if the caller may not write it. */
 function judged(
   call: ImportCall,
   environment: EnvironmentRow,
@@ -70,7 +70,7 @@ function judged(
   return found;
 }
 
-/** What comes of one item. */
+/** The result of one item. */
 type Writing = { to: 'created' | 'updated'; plan: Plan; item: ImportItem; row: SecretRow | null };
 type Step =
   | Writing
@@ -81,7 +81,7 @@ const failed = (item: ImportItem, code: string, why?: string): Step => ({ to: 'f
 
 const encodingOf = (is_base64: boolean): Record<string, string> => (is_base64 ? { encoding: 'base64' } : {});
 
-/** A name that is free gets a new secret. */
+/** An unused name gets a new secret. */
 function creation(call: ImportCall, environment: EnvironmentRow, item: ImportItem, now: number): Step | Refusal {
   const { id, name, value, is_base64 } = item;
   const fields = {
@@ -100,19 +100,19 @@ function creation(call: ImportCall, environment: EnvironmentRow, item: ImportIte
   return { to: 'created', plan, item, row: null };
 }
 
-/** The tags of a secret once it has a value that is, or is not, the base64 text of bytes. */
+/** The tags of a secret after its value becomes, or stops being, base64-encoded bytes. */
 function tagsWith({ tags }: SecretRow, is_base64: boolean): SecretRow['tags'] {
   const { encoding, ...others } = tags;
   if (is_base64) return { ...tags, encoding: 'base64' };
   return encoding === 'base64' ? others : tags;
 }
 
-/** A secret that has the name gets a new version, unless the caller may read that it has the value. */
+/** An existing secret gets a new version, unless it already has the value and the caller may read it. */
 function overwriting(call: ImportCall, row: SecretRow, item: ImportItem, kept: Map<string, Kept>, now: number): Step | Refusal {
   const refusal = readable(row, now);
   if (refusal) {
     const isExpired = refusal.code === 'SECRET_EXPIRED';
-    return failed(item, isExpired ? 'EXPIRED' : 'DISABLED', `the secret that has this name is ${isExpired ? 'expired' : 'revoked'}`);
+    return failed(item, isExpired ? 'EXPIRED' : 'DISABLED', `the secret with this name is ${isExpired ? 'expired' : 'revoked'}`);
   }
   const tags = tagsWith(row, item.is_base64);
   const isTagged = JSON.stringify(tags) === JSON.stringify(row.tags);
@@ -126,10 +126,10 @@ function overwriting(call: ImportCall, row: SecretRow, item: ImportItem, kept: M
 
 const named = (steps: readonly Step[], to: Step['to']): string[] => steps.filter((step) => step.to === to).map(({ item }) => item.name);
 
-/** Bytes of names that the audit entry lists. */
+/** The most bytes of names in the audit entry. */
 const MOST_LISTED = 4000;
 
-/** What the audit entry says of an import. */
+/** What the audit entry says about an import. */
 function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: ImportResult, plans: readonly Plan[]): Plan['about'] {
   const written = [...result.created, ...result.updated];
   let bytes = 0;
@@ -150,7 +150,7 @@ function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: Imp
   };
 }
 
-/** One plan of what comes of all items; the limits of an organisation hold for all of them together. */
+/** One plan for all items; the organisation's limits apply to all of them together. */
 function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly Step[]): Plan | Refusal {
   const { core, input } = call;
   const writing = steps.filter((step): step is Writing => step.to === 'created' || step.to === 'updated');
@@ -188,7 +188,7 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
   };
 }
 
-/** Values are encrypted for the id of a secret: has the Worker encrypt those anew whose names have secrets, once. */
+/** Values are encrypted for a secret's id. Asks the Worker, once, to encrypt those again whose names belong to existing secrets. */
 function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | { more: Wanted } | null {
   const { ask, input } = call;
   if (input.dry_run) return null;

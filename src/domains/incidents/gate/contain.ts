@@ -1,7 +1,6 @@
-// Containing a credential, as the gate does it: it and all that descends from it end, and what it did is laid open to the Worker, part
-// by part, for the exposure report that is answered.
-// Invariants: what ends with another needs no change of its own, what does not is revoked by its own row; nobody ends by containing
-// what they themselves descend from; a part changes nothing but what is still to be told, and needs no audit entry.
+// Containing a credential, in the gate: revokes the credential and all its descendants and gives the Worker the facts for the exposure
+// report, part by part. Invariants: a credential that is revoked together with another needs no change of its own, any other is revoked by
+// its own row; a caller cannot contain its own lineage; a part changes nothing except raising due events, and needs no audit entry.
 
 import { reaches } from '../../../auth/authorize';
 import { contains } from '../../../auth/globs';
@@ -23,13 +22,13 @@ import type { ChildrenPart, CredentialSummary, LogPart, NamedSecret, Part, RootP
 
 const target = (call: Call<unknown>) => call.ask.named.credential as string;
 
-/** The caller's own credential and those that it ends with. */
+/** The caller's credential and its lineage. */
 const ownOf = ({ core, caller }: Call<unknown>): Set<string> => {
   const own = core.rows.get('credential', caller.credential);
   return new Set(own ? lineageOf(core, own).map(({ id }) => id) : []);
 };
 
-/** The contained credential and its descendants, as far as they are alive and end only by a revocation of their own. */
+/** The contained credential and those of its live descendants that must be revoked individually. */
 function independent(call: Call<unknown>): CredentialRow[] {
   const { core, ask } = call;
   return independentOf(core.descendants, target(call), ownOf(call), core.now()).flatMap((id) => {
@@ -38,7 +37,7 @@ function independent(call: Call<unknown>): CredentialRow[] {
   });
 }
 
-/** The row of a credential, here or, once a session is over, in D1; null where nobody knows it. */
+/** The row of a credential: in the gate or, for an expired session, in D1; null if unknown. */
 async function rowOf(call: Call<unknown>): Promise<CredentialRow | null> {
   const here = call.core.rows.get('credential', target(call));
   if (here) return here;
@@ -50,7 +49,7 @@ async function rowOf(call: Call<unknown>): Promise<CredentialRow | null> {
   return row && row.mac === macOf(rowKeyOf(call), 'credential', row) ? row : null;
 }
 
-/** 403 unless the caller may rotate wherever the credential could go. */
+/** 403 unless the caller may rotate everything the credential could reach. */
 function mayRotate(call: Call<unknown>): Refusal | null {
   const { core, ask, caller } = call;
   const row = core.rows.get('credential', target(call));
@@ -66,17 +65,16 @@ function mayRotate(call: Call<unknown>): Refusal | null {
   return reached.every(isWithin)
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
-        message:
-          'With rotate, the calling credential needs the scope secrets:rotate for everything that the contained credential could reach.',
+        message: 'With rotate, the calling credential needs the scope secrets:rotate for everything the contained credential could reach.',
       });
 }
 
-/** The links that were made with a credential: with a browser session, too, whose member stays. */
+/** Share links created with the credential, including those of a browser session whose member stays. */
 // safety: containment-ends-links
 const linksWith = (call: Call<unknown>) => allLinks(call.core).filter(({ created_by }) => created_by === target(call));
 
 export interface Contained {
-  /** Credentials that are still to be revoked: one commit takes only so many. */
+  /** Credentials still to be revoked: one commit has a limit. */
   remaining: number;
 }
 
@@ -92,7 +90,8 @@ export const contain: Operation<{ rotate: boolean }> = {
       // safety: containment-spares-caller
       if (ownOf(call).has(id))
         return refuse('CONFLICT', {
-          message: 'This call would revoke the calling credential. Use a credential that does not end with the contained one.',
+          message:
+            'This request would revoke the calling credential. Use a credential that is not revoked together with the contained one.',
         });
       const living = independent(call);
       const rows = portion(living);
@@ -168,7 +167,7 @@ function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
   });
 }
 
-/** Raises that secrets are due, each once for this containment; answers whether any was. */
+/** Raises SECRET_ROTATION_DUE once per secret for this containment. Returns whether any event was raised. */
 function due(call: Call<unknown>, ids: string[]): boolean {
   const { core } = call;
   const id = target(call);

@@ -1,4 +1,4 @@
-// What a credential hangs on and what hangs on it, what it was given, and what it can reach at this moment.
+// A credential's parent and children, its permissions, and the secrets that it can reach now.
 
 import { type Caller, namesHeld, type PermissionSet, reaches, reachesEnvironment, stepsFor } from '../../../auth/authorize';
 import { type ProviderScope, providerScopes } from '../../../auth/scopes';
@@ -15,15 +15,15 @@ import { isoOrNull } from '../../../http/wire';
 
 const MOST_CHILDREN = 1000;
 const MOST_ENVIRONMENTS = 1000;
-/** Steps of comparing names with patterns, over all environments: what is not compared is not counted. */
+/** The most matching steps over all environments; names beyond the limit are not counted. */
 const MOST_STEPS = 20_000_000;
 
-/** Scopes by which a secret is read or written. */
+/** Scopes to read or write a secret. */
 const TOUCHING = ['secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete'];
 
 type Relation = 'dies_with' | 'created_by';
 
-/** Somebody or something by id, also where it is gone. */
+/** A credential, member or system actor by id, even if it is gone. */
 function nodeOf({ rows }: Core, id: string, relation: Relation) {
   const row = rows.get('credential', id);
   if (row) return { kind: row.kind, id, name: row.name, relation };
@@ -38,7 +38,7 @@ function parentOf(core: Core, row: CredentialRow) {
   return above === null ? nodeOf(core, created_in ?? created_by, 'created_by') : nodeOf(core, above, 'dies_with');
 }
 
-/** Children that one look takes, and that a graph looks at: of a key with very many ended children some live ones may be left out. */
+/** Children per step and in total. Some live children of a key with very many ended ones may be missing. */
 const STEP = 500;
 const LOOKED_AT = 20_000;
 
@@ -59,7 +59,7 @@ function childrenOf(core: Core, org: string, id: string) {
   return found;
 }
 
-/** What gives a credential what it holds: itself, or the role and the grants of its member. */
+/** The source of its permissions: the credential itself, or its member's role and grants. */
 function grantsOf(core: Core, { member_id }: CredentialRow, { permissions, expires_at }: Caller) {
   const role = member_id === null ? null : (core.rows.get('member', member_id)?.role ?? null);
   return permissions.map((permissionSet: PermissionSet) => ({
@@ -72,7 +72,7 @@ function grantsOf(core: Core, { member_id }: CredentialRow, { permissions, expir
   }));
 }
 
-/** The scopes of a provider token as its maker would need them. */
+/** The scopes of a provider token, as ordinary scopes. */
 const plain = (caller: Caller): Caller =>
   caller.kind === 'provider'
     ? {
@@ -114,7 +114,7 @@ export const graph: Operation<Record<string, never>> = {
     return ok({
       ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row) },
       children: childrenOf(core, ask.org, id),
-      grants: grantsOf(core, row, caller),
+      grants: grantsOf(core, lineage[0] ?? row, caller),
       reach: reachOf(core, endOf(core, ask.org, lineage) === null, caller),
     });
   },

@@ -1,4 +1,4 @@
-// Incident response, as the gate does it: panic, containment and the graph of a credential.
+// Operations of incident response in the gate: panic, containment and the graph of a credential.
 import { contain, part } from './contain';
 import { graph } from './graph';
 import { panic } from './panic';

@@ -1,7 +1,7 @@
-// Panic: every credential but the caller's own ends in one turn, however many there are. Nothing is done to their rows: the
-// organisation counts its panics, and what was made before the last one is refused.
-// Invariants: what is made from the turn after bears the new count, an API key made by the panic itself included; of a browser session that
-// calls it, only the JWT of the call goes on, so that no copy of its cookie or of another JWT does.
+// Panic: revokes every credential except the caller's own in one turn, regardless of their number. Their rows do not change: the
+// organisation counts its panics, and credentials created before the last one are refused. Invariants: credentials created from the next
+// turn on carry the new count, as does an API key created by the panic itself; of a calling browser session, only the JWT of the request
+// stays valid, so a stolen cookie or another JWT does not.
 import type { CredentialRow, OrgRow } from '../../../db/schema';
 import { revision } from '../../../gate/commit';
 import type { Put } from '../../../gate/plan';
@@ -13,11 +13,11 @@ import { recentOf } from './recent';
 
 interface PanicInput {
   reason: string;
-  /** The new first key, where API keys are to end too. */
+  /** The new first key, if API keys are revoked too. */
   token: TokenInput | null;
 }
 
-/** The browser session that calls, with every refresh cookie and every JWT refused but the one that it calls with. */
+/** The calling browser session, with every refresh cookie and JWT refused except the JWT of this request. */
 function onlyThisJwt(call: Call<unknown>): Put[] {
   const { bearer } = call.ask;
   const row = call.core.rows.get('credential', call.caller.credential);
@@ -41,7 +41,7 @@ export const panic: Operation<PanicInput> = {
       const org = revision(call, 'org', before, {
         generation,
         ...(key && { keys_generation: generation }),
-        // An API key that ends the API keys ends with them: it is given the new one.
+        // An API key that revokes all API keys is itself revoked; it receives the new one.
         // safety: panic-ends-calling-key
         spared: key && caller.kind === 'api_key' ? null : caller.credential,
         panicked_at: now,

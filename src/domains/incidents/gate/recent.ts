@@ -1,16 +1,17 @@
-// What an attacker may have left behind that a panic does not end: passkeys, enrolments, grants and trusts; and the sessions that it did end.
-// Invariant: each list is bounded in number and in bytes, since the answer of a panic is kept with its commit; the newest come first.
+// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants and trusts), and the sessions it did revoke.
+// Invariant: each list is limited in length and bytes, because the response of a panic is stored with its commit; the newest items come
+// first.
 import { utf8 } from '../../../crypto/bytes';
 import { DAY } from '../../../db/rows';
 import type { Call } from '../../../gate/types';
 import { iso, isoOrNull } from '../../../http/wire';
 
-/** How long something counts as recent. */
+/** How long an item counts as recent. */
 const RECENT = 7 * DAY;
 const MOST = 1000;
 const MOST_BYTES = 200_000;
 
-/** As many of the first as the answer may hold. */
+/** As many of the first items as the response can hold. */
 function bounded<T extends object>(items: T[]): T[] {
   let bytes = 0;
   const past = items.slice(0, MOST).findIndex((item) => {

@@ -1,5 +1,5 @@
-// Notifications of events, in the gate: leases what is due at a connection, all of one kind, to the job, and records the result.
-// Invariant: leasing and reporting write no audit entries, so notifications never cause more notifications.
+// Notifications of events, in the gate: leases due events of one kind to the job of a connection and records the result. Invariant: leasing
+// and reporting write no audit entries, so notifications never cause more notifications.
 import type { IntegrationRow } from '../../../db/schema';
 import type { Attempt, Taken } from '../../../gate/deliveries';
 import { ATTENDED } from '../../../gate/delivery-task';
@@ -12,15 +12,15 @@ export interface DeliverInput {
   integration: string;
   /** The result of the last message. */
   report: { together: Pick<Taken, 'id' | 'lease'>[]; attempt: Attempt; isFinal: boolean } | null;
-  /** Whether the job goes on. */
+  /** Whether the job continues. */
   more: boolean;
 }
 
-/** What the job is to send next; nothing where `taken` is empty. */
+/** What the job sends next; nothing if `taken` is empty. */
 export interface Given {
   row: IntegrationRow | null;
   taken: Taken[];
-  /** The owners' addresses, for an e-mail about something that owners must hear of; else empty. */
+  /** The owners' addresses, for an e-mail about an event that owners must receive; otherwise empty. */
   owners: string[];
 }
 
@@ -36,7 +36,7 @@ function step(core: Call<unknown>['core'], { integration, report, more }: Delive
   if (row?.kind !== 'notify') return { row: null, taken: [], owners: [] };
   const taken = more ? deliveries.takeTogether(integration, now) : [];
   if (taken.length) deliveries.attend(integration, now);
-  // Another job may be at work: a queue may deliver a message twice.
+  // Another job may be running: a queue can deliver a message twice.
   else if (!deliveries.isBusy(integration, now)) deliveries.attend(integration, null);
   const since = deliveries.attendedSince(integration);
   const due = deliveries.dueAt(integration, now);

@@ -6,8 +6,9 @@ import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
 import { type ListInput, listed } from '../../../gate/listing';
-import { environmentOf } from '../../../gate/named';
+import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { mayRead, reachOf } from '../../syncs/gate/select';
@@ -18,43 +19,46 @@ const MOST_INTEGRATIONS = 100;
 
 const target = ({ ask }: Call<unknown>) => ask.named.integration as string;
 const find = (call: Call<unknown>): IntegrationRow | null => call.core.rows.get('integration', target(call));
+const shown = (core: Core, row: IntegrationRow) => integrationOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null);
 
 /**
- * 403 for a caller with limits, because a notify connection receives events beyond them. A sync connection needs no such check: it sends only
- * secrets within the reach of whoever created it.
+ * 403 for a caller with limits, because a notify connection receives events beyond them. A sync connection needs no such check: it sends
+ * only secrets within the reach of its creator.
  */
 const mayStore = ({ need, caller }: Call<unknown>, kind: IntegrationRow['kind'] | undefined): Refusal | null =>
   // safety: connections-by-unlimited-callers
   kind === 'sync' || reachesAll(caller, need.scopes)
     ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot change connections.' });
+    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential limited to environments or names cannot change connections.' });
 
 /** 404 for an environment outside the caller's reach. */
 const reachesThem = (caller: Caller, ids: string[] | null): Refusal | null =>
   ids === null ? mayRead(caller, null) : (ids.map((id) => mayRead(caller, id)).find((refusal) => refusal !== null) ?? null);
 
-/** The environments that a connection may be run on, by id; null for all within its maker's reach. Refuses those outside the caller's. */
+/**
+ * The environments that a connection can sync, by id; null for all within its creator's reach. Refuses those outside the caller's reach.
+ */
 function environmentsIn({ core, ask, caller }: Call<unknown>, given: string[] | null): string[] | null | Refusal {
   const ids = given?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null;
   return reachesThem(caller, ids) ?? (ids && [...new Set(ids)]);
 }
 
-/** Of a connection that secrets are sent to: for whom, and within what reach. Whoever says where it points is its maker. */
+/** For a sync connection: its creator and their reach. Whoever sets its target becomes its creator. */
 const madeBy = ({ core, ask, caller }: Call<unknown>): Pick<IntegrationRow, 'maker' | 'reach'> => ({
-  // A session token ends within the hour: what it makes is its API key's, within the token's own reach.
+  // A session token lives at most a day, so its API key becomes the creator, with the token's own reach.
   maker: caller.root,
   reach: reachOf(caller, core.rows.get('org', ask.org)?.generation ?? 0),
 });
 
-/** The Worker shows them: they are the same for everybody. */
+/** The Worker renders them: they are the same for every caller. */
 const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
 
 const list: Operation<ListInput> = {
-  read: ({ core, input }) => listed(core, 'integration', idStart('integration'), input, integrationOut),
+  read: ({ core, input }) => listed(core, 'integration', idStart('integration'), input, (row) => shown(core, row)),
 };
 
 const read: Operation<Record<string, never>> = {
-  read: (call) => found(find(call), integrationOut),
+  read: (call) => found(find(call), (row) => shown(call.core, row)),
 };
 
 type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events' | 'environments'> & {
@@ -84,12 +88,12 @@ const create: Operation<NewInput> = {
         ...{ created_by: caller.id, created_at: now, updated_at: now },
       };
       const put = insertion(call, 'integration', fields);
-      return { status: 201, data: integrationOut(put.row as IntegrationRow), puts: [put] };
+      return { status: 201, data: shown(call.core, put.row as IntegrationRow), puts: [put] };
     },
   },
 };
 
-/** What the Worker made of a stored row and the new fields: the next config, or the problems. */
+/** The Worker's result for a stored row and the new fields: the next config, or the problems. */
 export type Made = { revision: number } & (
   | Pick<IntegrationRow, 'config' | 'credentials_sealed'>
   | { details: NonNullable<Refusal['details']> }
@@ -134,7 +138,7 @@ const update: Operation<UpdateInput> = {
       if (made && 'details' in made) return refuse('VALIDATION_FAILED', { details: made.details });
       // safety: connection-unchanged-meanwhile
       if (made && made.revision !== row.revision)
-        return refuse('CONFLICT', { message: 'The connection was changed by another request meanwhile. Repeat the request.' });
+        return refuse('CONFLICT', { message: 'Another request changed the connection in the meantime. Repeat the request.' });
       const { config, credentials_sealed } = made ?? row;
       const put = revision(call, 'integration', row, {
         ...(input.name !== undefined && { name: input.name }),
@@ -144,7 +148,7 @@ const update: Operation<UpdateInput> = {
         ...(row.kind === 'sync' && { environments, ...(made && madeBy(call)) }),
         ...{ config, credentials_sealed, updated_at: now },
       });
-      return { status: 200, data: integrationOut(put.row as IntegrationRow), puts: [put] };
+      return { status: 200, data: shown(call.core, put.row as IntegrationRow), puts: [put] };
     },
   },
 };

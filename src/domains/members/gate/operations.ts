@@ -1,6 +1,6 @@
-// What can be done with members, as the gate does it.
-// Invariants: there is always an owner; an email stands once in an org, whatever its capitals; who is removed leaves no passkey, membership
-// or grant behind, and their browser sessions end by their absence. Whoever makes or changes what belongs to a member locks the member's id.
+// Operations on members in the gate. Invariants: there is always an owner; an email address is unique in an organisation, ignoring case; a
+// removed member leaves no passkey, membership or grant behind, and their browser sessions are refused because the row is gone. Operations
+// that create or change anything of a member lock the member's id.
 
 import { mustBeConfirmed, type PermissionSet, reasons } from '../../../auth/authorize';
 import { mayChangeMember, mayGiveRole } from '../../../auth/roles';
@@ -24,10 +24,10 @@ import { memberOut } from '../wire';
 
 const MOST_MEMBERS = 2000;
 
-/** A member as they are shown. */
+/** A member as shown to callers. */
 export const shown = (core: Core, row: MemberRow): object => memberOut(row, core.rows.within('passkey', row.id).length, core.now());
 
-/** The fields of a new enrolment, by the hash of its token: for 24 hours. */
+/** The fields of a new enrolment, by the hash of its token. It is valid for 24 hours. */
 export const enrolment = (enrolment_hash: string, now: number) => ({
   enrolment_hash,
   enrolment_made_at: now,
@@ -36,7 +36,7 @@ export const enrolment = (enrolment_hash: string, now: number) => ({
 
 const noEnrolment = { enrolment_hash: null, enrolment_made_at: null, enrolment_ends_at: null };
 
-/** The owner who is an owner by the oldest row, or the one with that email; null if there is none. */
+/** The owner with the oldest row, or with the given email; null if there is none. */
 export function ownerOf(core: Core, email: string | null): MemberRow | null {
   const owners = ownersOf(core).filter((row) => email === null || keyOf(row.email) === keyOf(email));
   return owners.sort((a, b) => (a.id < b.id ? -1 : 1))[0] ?? null;
@@ -53,7 +53,7 @@ const isTaken = (core: Core, email: string, by: string) => {
 
 const find = ({ core, ask }: Call<unknown>): MemberRow | null => core.rows.get('member', ask.named.member as string);
 
-/** Who asks stays as they are meanwhile: two who demote each other come one after the other. */
+/** Locks the caller: two members who demote each other are serialised. */
 // safety: caller-locked
 const askers = ({ caller }: Call<unknown>) => [caller.credential, caller.id];
 
@@ -144,7 +144,7 @@ const update: Operation<UpdateInput> = {
         ...(name !== null && { name }),
         ...(role !== null && { role }),
         ...(role !== null && role !== row.role && { connections: connected(row.connections, accountableFor(core, caller), now) }),
-        // Whoever invited may still have the URL: it serves for no role but the one that they gave.
+        // The inviter may still have the URL, so it stays valid only for the role they gave.
         // safety: enrolment-for-given-role
         ...(role !== null && role !== row.role && row.invited_by !== caller.id && noEnrolment),
       });
@@ -174,7 +174,7 @@ const enrol: Operation<{ enrolment: string }> = {
 
 // ---------------------------------------------------------------- removing
 
-/** What a member made that lives: session tokens and browser sessions apart. */
+/** Live credentials that a member created, without session tokens and browser sessions. */
 function madeBy(core: Core, org: string, member: string): CredentialRow[] {
   return core.descendants.madeBy([member], core.now()).flatMap(({ id, live }) => {
     const row = live ? core.rows.get('credential', id) : null;
@@ -182,7 +182,7 @@ function madeBy(core: Core, org: string, member: string): CredentialRow[] {
   });
 }
 
-/** A member who is gone may have left credentials that were too many to end at once. */
+/** A removed member may have left more credentials than one request can revoke. */
 const isLeft = ({ core, ask, input }: Call<{ revoke: boolean }>, made: readonly CredentialRow[]) =>
   input.revoke && made.length > 0 && core.rows.isBuried('member', ask.named.member as string);
 
@@ -194,7 +194,7 @@ const remove: Operation<{ revoke: boolean }> = {
   authorize({ caller, input }): Refusal | null {
     // safety: revocation-needs-scope
     if (!input.revoke || caller.permissions.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
-    return refuse('INSUFFICIENT_SCOPE', { message: 'With revoke_credentials=true, this call needs the scope tokens:write.' });
+    return refuse('INSUFFICIENT_SCOPE', { message: 'With revoke_credentials=true, this request needs the scope tokens:write.' });
   },
   change: {
     locks: (call) => [
@@ -207,7 +207,7 @@ const remove: Operation<{ revoke: boolean }> = {
     plan(call, now) {
       const { core, ask, input } = call;
       const row = find(call);
-      // All of them are locked: what was made while this waited for its turn has had it wait for that too.
+      // All of them are locked: a credential created while this waited made it wait for that one too.
       const made = madeBy(core, ask.org, ask.named.member as string);
       if (!row && !isLeft(call, made)) return refuse('NOT_FOUND');
       if (row && isLastOwner(core, row)) return refuse('LAST_OWNER');
@@ -228,7 +228,7 @@ const remove: Operation<{ revoke: boolean }> = {
   },
 };
 
-/** A member's row and all that goes with it. */
+/** A member's row and everything that is removed with it. */
 function belongings({ rows }: Core, { id }: MemberRow): { kind: RowKind; id: string }[] {
   // safety: member-removal-removes-grants
   const kinds = ['passkey', 'team_member', 'grant'] as const;

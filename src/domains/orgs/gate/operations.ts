@@ -1,5 +1,5 @@
-// What can be done with an organisation and its environments, as the gate does it.
-// Invariants: an org is founded whole or not at all; its default environment always exists; an environment that holds secrets stays.
+// Operations on an organisation and its environments in the gate. Invariants: an organisation is created completely or not at all; its
+// default environment always exists; an environment that contains secrets cannot be deleted.
 
 import { isWithin } from '../../../auth/addresses';
 import { mustBeConfirmed, reachesAll, reachesEnvironment } from '../../../auth/authorize';
@@ -43,7 +43,7 @@ const createOrg: Operation<FoundInput> = {
       const { core, ask, input } = call;
       const { org } = ask;
       if (core.rows.get('org', org)) return refuse('CONFLICT');
-      // The chain begins with this very entry.
+      // The hash chain begins with this entry.
       if (core.auditLog.head().sequence === 0) {
         core.auditLog.begin(0, genesis(org));
         noteCut(core, { sequence: 0, hash: genesis(org) });
@@ -86,7 +86,7 @@ const createOrg: Operation<FoundInput> = {
 interface RecoverInput {
   token: TokenInput;
   reason: string;
-  /** Of the owner who is to enrol again; null for the oldest one. */
+  /** The email address of the owner who enrols again; null for the oldest owner. */
   email: string | null;
   enrolment: string;
 }
@@ -122,16 +122,16 @@ const restoreDatabase: Operation<{ reason: string }> = {
     if (!org || org.deleted_at !== null) return fail(refuse('NOT_FOUND'));
     if (core.intents.held)
       return fail(
-        refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another call. Wait until it ends.' }),
+        refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another request. Wait until it ends.' }),
       );
     const adopted = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
-    // In the entry too: whoever checks the log without the service sees what is lost.
+    // Recorded in the entry too, so an offline check of the log sees what is lost.
     const missing = missingEntries(core);
     return { ...ok(adopted), ...(missing.length && { about: { missing } }) };
   },
 };
 
-/** The organisation, and how much of what it may hold it holds. */
+/** The organisation and its usage of its limits. */
 const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
   ...orgOut(org, slugOf(core, org.default_environment)),
   usage: {
@@ -150,32 +150,31 @@ const read: Operation<Record<string, never>> = {
   },
 };
 
-/** What concerns the org as a whole is for callers whom nothing bounds. */
+/** Only callers without limits may change the organisation as a whole. */
 const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
   reachesAll(caller, need.scopes)
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
-        message: 'A credential that is limited to environments or names cannot change the organisation.',
+        message: 'A credential limited to environments or names cannot change the organisation.',
       });
 
 interface UpdateInput {
   name: string | null;
   default_environment: string | null;
-  /** Undefined leaves them. */
+  /** Undefined leaves a field unchanged. */
   allowed_addresses?: string[] | null;
   audit_retention_days?: number | null;
 }
 
 const update: Operation<UpdateInput> = {
   subject: aboutOrg,
-  // Whoever sets where members act from can lock the others out.
-  // Whoever sets how long the audit log is kept can have evidence deleted.
+  // allowed_addresses can lock other members out; audit_retention_days can have evidence deleted.
   authorize(call) {
     const { allowed_addresses, audit_retention_days } = call.input;
     // safety: retention-by-owner
     if (audit_retention_days !== undefined && !call.caller.isOwner)
       return refuse('INSUFFICIENT_SCOPE', {
-        message: 'Only an owner, or an API key that holds the scope * without limits, can change audit_retention_days.',
+        message: 'Only an owner, or an API key with the scope * and no limits, can change audit_retention_days.',
       });
     const isSensitive = allowed_addresses !== undefined || audit_retention_days !== undefined;
     return whole(call) ?? (isSensitive ? mustBeConfirmed(call.caller) : null);
@@ -188,7 +187,7 @@ const update: Operation<UpdateInput> = {
       const { allowed_addresses, audit_retention_days } = input;
       // safety: no-self-lockout
       if (allowed_addresses && call.caller.kind === 'member' && !isWithin(ask.request.ip, allowed_addresses))
-        return invalid('allowed_addresses', 'must include the IP address of this request, so that you do not lock yourself out');
+        return invalid('allowed_addresses', 'must include the IP address of this request, or you would lock yourself out');
       const environment = input.default_environment === null ? null : environmentOf(core, ask.org, input.default_environment);
       if (input.default_environment !== null && !environment)
         return refuse('NOT_FOUND', { message: 'The environment in default_environment does not exist.' });
@@ -284,7 +283,7 @@ const remove: Operation<Record<string, never>> = {
   subject: aboutNamed,
   authorize: (call) => whole(call),
   change: {
-    // With the org's own row: it must not become the default one meanwhile.
+    // Locked together with the organisation: the environment must not become the default one in the meantime.
     locks: (call) => [named(call)?.id ?? 'none', call.ask.org],
     plan(call) {
       const { core, ask } = call;

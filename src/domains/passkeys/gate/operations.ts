@@ -1,5 +1,5 @@
-// What can be done with passkeys, as the gate does it. Invariants: a member who has enrolled always has one; a member adds theirs
-// alone, and only whoever may change a member touches that member's; the sessions that began with a passkey end with it.
+// Operations on passkeys in the gate. Invariants: an enrolled member always has at least one; a member can add only their own, and only a
+// caller who may change a member can change that member's passkeys; browser sessions started with a passkey are revoked together with it.
 
 import { type Caller, withinPermissions } from '../../../auth/authorize';
 import { roleScopes } from '../../../auth/scopes';
@@ -13,7 +13,7 @@ import { passkeyOut } from '../wire';
 
 const MOST_PASSKEYS = 20;
 
-/** A passkey that the Worker has verified. */
+/** A passkey verified by the Worker. */
 export interface PasskeyInput extends Registered {
   id: string;
 }
@@ -27,7 +27,10 @@ function find(call: Call<unknown>): PasskeyRow | null {
   return row && row.member_id === call.ask.named.member ? row : null;
 }
 
-/** 403 for who may not change the member whose passkey it is: a role that holds more than they do, or an owner where they are none. */
+/**
+ * 403 for a caller who may not change the member that owns the passkey: their role exceeds the caller's, or they are an owner and the
+ * caller is not.
+ */
 function mayTouch(call: Call<unknown>): Refusal | null {
   const member = target(call);
   if (!member || isOwn(call)) return null;
@@ -56,11 +59,11 @@ const list: Operation<{ limit: number; after: string | null }> = {
   },
 };
 
-/** 403 for anybody but the member, signed in. */
+/** 403 for anyone except the signed-in member. */
 const alone = (call: Call<unknown>): Refusal | null =>
-  isOwn(call) ? null : refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'This call needs a browser session of this member.' });
+  isOwn(call) ? null : refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'This request needs a browser session of this member.' });
 
-/** What the options of a new passkey are made from. */
+/** What the options of a new passkey are built from. */
 const options: Operation<Record<string, never>> = {
   reach: (call) => alone(call),
   read(call): Outcome {
@@ -70,7 +73,7 @@ const options: Operation<Record<string, never>> = {
   },
 };
 
-/** The row of a verified passkey, or why it cannot be: it is there, its challenge has been used, or there are too many. */
+/** The row of a verified passkey, or why it cannot be added: it exists, its challenge was used, or there are too many. */
 export function addition(call: Call<unknown>, { id, ...fields }: PasskeyInput, member: string, now: number) {
   const { rows } = call.core;
   if (rows.get('passkey', id) || rows.isBuried('passkey', id))
@@ -114,7 +117,7 @@ const remove: Operation<Record<string, never>> = {
   exempt: (call) => isOwn(call),
   reach: (call) => mayTouch(call),
   change: {
-    // With the member: of two that go at once the last one stays.
+    // Locked together with the member: of two concurrent removals, the last passkey is kept.
     locks: ({ ask }) => [ask.named.member as string, ask.named.passkey as string],
     plan(call) {
       const row = find(call);

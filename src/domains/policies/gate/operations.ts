@@ -1,5 +1,5 @@
-// What can be done with policies, as the gate does it. Invariants: the kind of a policy never changes; only who is bounded neither in
-// environments nor in names writes policies, since they bind the whole organisation.
+// Operations on policies in the gate. Invariants: the kind of a policy never changes; only callers without limits to environments or names
+// write policies, because policies bind the whole organisation.
 import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { PolicyConfig, PolicyKind, PolicyRow } from '../../../db/schema';
@@ -22,38 +22,38 @@ const target = ({ ask }: Call<unknown>) => ask.named.policy as string;
 export const find = (call: Call<unknown>): PolicyRow | null => call.core.rows.get('policy', target(call));
 const shown = (core: Core, row: PolicyRow) => policyOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null, core.now());
 
-/** 403 for who is limited: a policy decides beyond these limits. */
+/** 403 for a limited caller: a policy applies beyond those limits. */
 // safety: policies-by-unlimited-callers
 const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
   reachesAll(caller, need.scopes)
     ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot change policies.' });
+    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential limited to environments or names cannot change policies.' });
 
-/** What a policy would apply to, with environments by id; or 404 for one that does not exist. */
+/** What a policy would apply to, with environment ids; 404 for an environment that does not exist. */
 function boundsOf({ core, ask }: Call<unknown>, asked: Selectors): Pick<PolicyRow, 'environments' | 'types' | 'names'> | Refusal {
   const { environments = null, types = null, names = null } = asked;
   const ids = environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null;
   return unknownEnvironment(environments, ids) ?? { environments: ids && [...new Set(ids)], types, names };
 }
 
-/** The team that a config names. */
+/** The team in a config. */
 const teamIn = (config: ConfigInput | null): string | null =>
   config && 'approvers' in config && 'team_id' in config.approvers ? config.approvers.team_id : null;
 
-/** 422 for an approval policy that nobody could ever satisfy: members who have not enrolled yet count. */
+/** 422 for an approval policy that could never be satisfied. Members who have not enrolled yet count. */
 function impossible(core: Core, config: PolicyConfig): Refusal | null {
   if (!('approvers' in config)) return null;
   const approvers = countApprovers(core, { config });
   // safety: impossible-policy-refused
   if (approvers >= config.required) return null;
   return refuse('APPROVAL_IMPOSSIBLE', {
-    message: `Approvals that the policy requires: ${config.required}. Approvers: ${approvers}. An approver holds approvals:decide and is in the team or role in config.approvers.`,
+    message: `The policy requires ${config.required} approvals, but has ${approvers} approvers. An approver holds approvals:decide and is in the team or role in config.approvers.`,
   });
 }
 
 /** Why a policy cannot have this config, or null. */
 function configProblem({ core }: Call<unknown>, kind: PolicyKind, config: ConfigInput): Refusal | null {
-  if (kindOf(config) !== kind) return invalid('config', `must be a config of a policy of the kind ${kind}`);
+  if (kindOf(config) !== kind) return invalid('config', `must be a config for a policy of kind ${kind}`);
   const team = teamIn(config);
   return team !== null && !core.rows.get('team', team)
     ? refuse('NOT_FOUND', { message: 'The team in config.approvers.team_id does not exist.' })
@@ -81,7 +81,7 @@ const create: Operation<CreateInput> = {
   subject: ({ input }) => ({ resource: input.id }),
   reach: whole,
   change: {
-    // The team stays meanwhile.
+    // The team must not be deleted in the meantime.
     locks: ({ input }) => ['policies', input.id, ...[teamIn(input.config)].filter((id) => id !== null)],
     plan(call, now) {
       const { core, ask, caller, input } = call;
@@ -134,7 +134,7 @@ const update: Operation<UpdateInput> = {
   },
 };
 
-/** What of a policy changes, for those who approve that. */
+/** What changes in a policy, for its approvers. */
 const differences = (before: PolicyRow, after: PolicyRow): string =>
   (['name', 'enabled', 'environments', 'types', 'names', 'config'] as const)
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))

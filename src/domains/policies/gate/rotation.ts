@@ -1,6 +1,6 @@
-// Automatic rotation, as the gate takes part in it: it tells the Worker which secrets wait for a new value, takes each value if its secret
-// still waits for it, and tells why one was not rotated. Invariant: a value is taken for exactly the secret as it was told, so that runs that
-// overlap, are repeated or come late rotate nothing twice.
+// Automatic rotation, in the gate: lists the secrets waiting for a new value, accepts each value if its secret still waits for it, and
+// reports secrets that were not rotated. Invariant: a value is accepted only for the exact state of the secret that was listed, so
+// concurrent, repeated or late runs rotate nothing twice.
 import type { SecretRow, SecretType } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { fail, ok } from '../../../gate/outcome';
@@ -10,20 +10,20 @@ import { advance, type Kept, keptOf } from '../../secrets/gate/plans';
 import { subjectOf } from '../../secrets/gate/state';
 import { type EncryptedValue, etagOf } from '../../secrets/rules';
 
-/** Secrets that the Worker is told at once, and rows that are looked at for them. */
+/** Secrets listed per round, and the rows examined to find them. */
 const TOLD = 20;
 const LOOKED_AT = 1000;
-/** How soon the gate asks again where more wait. */
+/** How soon the gate starts another run if more are waiting. */
 const SOON = 60_000;
 
-/** A secret that waits for a new value; `etag` says for which one. */
+/** A secret waiting for a new value; `etag` identifies its state. */
 export interface WaitingSecret {
   id: string;
   type: SecretType;
   etag: string;
 }
 
-/** The secrets that wait. Those that need no new value any more wait no longer. */
+/** The waiting secrets. Secrets that no longer need a new value are dropped. */
 const waiting: Operation<Record<string, never>> = {
   read({ core }): OperationOutcome {
     const now = core.now();
@@ -39,7 +39,7 @@ const waiting: Operation<Record<string, never>> = {
         }
       }
     });
-    // It does nothing that an entry would report: each rotation has its own.
+    // It has no effect of its own to audit: each rotation has its own entry.
     return { ...ok(found), audited: true };
   },
 };
@@ -67,7 +67,7 @@ const rotate: Operation<RotateInput> = {
       const row = find(call);
       // safety: rotated-once
       if (!row || etagOf(row) !== input.etag || !isToRotate(core, row, now))
-        return refuse('CONFLICT', { message: 'This secret has changed meanwhile, or is not due any more.' });
+        return refuse('CONFLICT', { message: 'This secret has changed in the meantime or is no longer due.' });
       const plan = advance(call, row, input.value, {}, kept as Kept | null, now);
       if (isRefusal(plan)) return plan;
       return { ...plan, data: null, etag: undefined };
@@ -75,7 +75,7 @@ const rotate: Operation<RotateInput> = {
   },
 };
 
-/** Tells, once a period, that a secret is due and was not rotated; it waits no longer in this period. */
+/** Reports, once per period, that a due secret was not rotated. It then no longer waits in this period. */
 const failed: Operation<{ id: string; reason: string }> = {
   subject: (call) => ({ ...subject(call), reason: call.input.reason }),
   read(call): OperationOutcome {
@@ -83,7 +83,7 @@ const failed: Operation<{ id: string; reason: string }> = {
     const now = core.now();
     const row = find(call);
     const known = core.rotations.of(input.id);
-    if (!row || !known?.waiting) return fail(refuse('CONFLICT', { message: 'This secret does not wait for a new value.' }));
+    if (!row || !known?.waiting) return fail(refuse('CONFLICT', { message: 'This secret is not waiting for a new value.' }));
     const { since } = dueOf(core, row, now);
     core.storage.transactionSync(() => {
       core.rotations.set(input.id, { ...known, waiting: false, told: true });

@@ -1,5 +1,5 @@
-// The secrets that a naming policy would refuse now, for they are older than it, page by page. It answers for a policy that is off too, so
-// that one sees whom it would meet. Invariant: a caller sees the secrets that it may list, and no others.
+// The secrets that a naming policy would refuse now because they are older than it, page by page. Also works for a disabled policy, to show
+// whom it would affect. Invariant: a caller sees only secrets that it may list.
 import { reaches, stepsFor } from '../../../auth/authorize';
 import { widthOf } from '../../../auth/globs';
 import { isFound } from '../../../auth/naming';
@@ -12,7 +12,7 @@ import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Operation } from '../../../gate/types';
 import { inDoubt } from '../../secrets/gate/state';
 
-/** Rows that one page looks at, and steps of comparing their names with patterns: a page may be short, or empty, and still not the last. */
+/** Rows and matching steps per page. A page may be short or empty without being the last one. */
 const LOOKED_AT = 1000;
 const MOST_STEPS = 4_000_000;
 const LISTS = ['secrets:list', 'secrets:read'];
@@ -49,7 +49,7 @@ export const violations: Operation<ListInput> = {
       const rows = core.rows.after('secret', after, 200);
       for (const row of rows) {
         spent += row.name.length * width;
-        // A page looks at one row at least, so that the next one begins later.
+        // A page examines at least one row, so the next page always starts later.
         // safety: violations-steps-bounded
         if ((!steps.take(row.environment_id, row.name) || spent > MOST_STEPS) && after !== start) return answer(after);
         if (isViolation(row) && shown.push(row) > input.limit) {

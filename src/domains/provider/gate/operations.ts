@@ -1,5 +1,5 @@
-// What a provider token can do: push, replace and revoke the value of a name. Invariants: a name has one secret, however many providers
-// issue it at once; what was revoked is never read again, and only an issue gives the secret a value after that.
+// Operations of a provider token: issue, rotate and revoke the value of a name. Invariants: a name has one secret, even if several
+// providers issue it concurrently; a revoked version can never be read again, and only an issue gives the secret a new value.
 import { mayReach } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -17,19 +17,19 @@ interface NameInput {
   environment: string;
 }
 
-/** `id` is the secret that the Worker encrypted the value for: the one that it takes the name to have. */
+/** `id`: the secret that the Worker encrypted the value for; its guess of the secret with this name. */
 interface ValueInput extends NameInput {
   id: string | null;
   value: EncryptedValue | null;
 }
 
-/** The live secret of the name that the body gives, and its environment. */
+/** The live secret with the requested name, and its environment. */
 function find({ core, ask, input }: Call<NameInput>) {
   const environment = environmentOf(core, ask.org, input.environment);
   return { environment, row: environment && core.rows.find('secret', environment.id, input.name) };
 }
 
-/** Judges and locks what the body names. */
+/** The subject, checks and locks for the requested name. */
 const named = {
   subject(call: Call<NameInput>): Partial<Subject> {
     const { environment, row } = find(call);
@@ -47,13 +47,13 @@ const named = {
   },
 };
 
-/** What the next version of the secret leaves of it, if the value was encrypted for it. */
+/** What remains of the old version after a new one, if the value was encrypted for this secret. */
 async function left(call: Call<ValueInput>): Promise<Kept | null> {
   const { row } = find(call);
   return row && row.id === call.input.id && call.input.value ? keptOf(call, row) : null;
 }
 
-/** 404 unless there is an environment and a secret of that name in it. */
+/** 404 unless the environment exists and has a secret with this name. */
 function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refusal {
   const { environment, row } = find(call);
   if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
@@ -61,7 +61,7 @@ function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refus
   return { row, shown: environment.slug };
 }
 
-/** A plan that is answered in the provider's words. */
+/** A plan with the response of the Provider API. */
 const answered = (plan: Plan | Refusal, shown: string): Plan | Refusal =>
   isRefusal(plan) ? plan : { ...plan, data: issuedOut(plan.puts?.[0]?.row as SecretRow, shown), etag: undefined };
 
@@ -84,7 +84,7 @@ const issue: Operation<ValueInput & { ttl: number }> = {
       const { id, name, value, ttl } = input;
       // safety: secret-id-unused
       if (id === null || !value || isUsedId(core, id)) return encryptFor(call, null);
-      // Whoever issues knows what kind of thing it is; the vault is told a value, and claims no more.
+      // The provider sends only a value, so the secret gets the type generic.
       const fields = { id, name, type: 'generic', description: null, tags: {}, rotate_every_seconds: null } as const;
       return answered(begin(call, environment, fields, value, ttl, now), environment.slug);
     },

@@ -1,7 +1,7 @@
-// What in a text could be the value of a stored secret: words, quoted and assigned texts, lines, PEM blocks, and the whole text.
-// Invariants: the work is linear in the text; the likeliest candidates come first, so a limit on their number drops the least likely.
+// What in a text could be the value of a stored secret: words, quoted and assigned texts, lines, PEM blocks and the whole text. Invariants:
+// the work is linear in the text; the likeliest candidates come first, so a limit drops the least likely ones.
 
-/** Characters of a value that can be found: shorter ones stand in any text. */
+/** The fewest characters of a value to search for: shorter ones occur in any text. */
 export const LEAST = 8;
 const MOST = 65_536;
 
@@ -10,7 +10,7 @@ export interface Candidate {
   at: number;
 }
 
-/** A character outside the basic plane is two units long, and counts once. */
+/** A character outside the basic plane has two code units but counts once. */
 // safety: scan-no-short-values
 const isLongEnough = (value: string) => value.length >= LEAST && (value.length >= 2 * LEAST || [...value].length >= LEAST);
 
@@ -44,7 +44,7 @@ function trimmed(text: string, at: number, add: Add): void {
   if (value !== text) add(value, at + text.length - start.length);
 }
 
-/** PEM blocks, as they stand and as they are stored most often: with line feeds, with and without the last one. */
+/** PEM blocks, in the text's form and in the forms in which they are usually stored: with line feeds, with and without a final one. */
 function blocks(text: string, add: Add): void {
   for (let at = text.indexOf('-----BEGIN '); at >= 0; ) {
     const label = text.indexOf('-----', at + 11);
@@ -60,7 +60,7 @@ function blocks(text: string, add: Add): void {
   }
 }
 
-/** What stands between two quotation marks of one kind on a line. */
+/** The text between two quotation marks of one kind on a line. */
 function quoted(text: string, quote: string, add: Add): void {
   for (let at = text.indexOf(quote); at >= 0; ) {
     let end = at + 1;
@@ -79,17 +79,17 @@ function quoted(text: string, quote: string, add: Add): void {
   }
 }
 
-/** A text of JSON, as what it stands for. */
+/** A JSON string, unescaped. */
 function unescaped(text: string, at: number, add: Add): void {
   if (text.length > MOST) return;
   try {
     add(JSON.parse(`"${text}"`), at);
   } catch {
-    // It is no JSON, and stands for itself.
+    // Not JSON: the text is used unchanged.
   }
 }
 
-/** Lines, and what follows the first `=` or `:` on them. */
+/** Lines, and the text after the first `=` or `:` in them. */
 function lines(text: string, likely: Add, rest: Add): void {
   for (let at = 0; at < text.length; ) {
     const end = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at);

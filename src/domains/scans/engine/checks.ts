@@ -1,5 +1,5 @@
-// Offline checks of credentials: checksums, account numbers, structure, and randomness. Pure, and linear in the text. Invariant: a check
-// that cannot be made counts as failed, so nothing is reported.
+// Offline checks of credentials: checksums, account numbers, structure and randomness. Pure, and linear in the text. Invariant: a check
+// that cannot be completed counts as failed, so nothing is reported.
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -36,14 +36,14 @@ export function crc32(text: string): number {
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A number of 32 bits as six digits of base62. */
+/** A 32-bit number as six base62 digits. */
 export function base62(value: number): string {
   let digits = '';
   for (let rest = value; digits.length < 6; rest = Math.floor(rest / 62)) digits = BASE62.charAt(rest % 62) + digits;
   return digits;
 }
 
-/** Tokens of GitHub and npm: 30 random characters after the prefix, then their CRC-32 in six digits of base62. */
+/** Tokens of GitHub and npm: 30 random characters after the prefix, then their CRC-32 as six base62 digits. */
 export function hasChecksum(token: string): boolean {
   const body = token.slice(token.indexOf('_') + 1);
   return base62(crc32(body.slice(0, -6))) === body.slice(-6);
@@ -51,9 +51,9 @@ export function hasChecksum(token: string): boolean {
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The number of the account that an access key id of AWS holds since 2019; null where it holds none, or none that there can be. */
+/** The account number that an AWS access key id contains since 2019; null if it has none or an impossible one. */
 export function awsAccountOf(id: string): string | null {
-  // Older ids hold none.
+  // Older ids have none.
   if ('IJ'.includes(id.charAt(4))) return null;
   let bits = 0n;
   for (const char of id.slice(4, 14)) bits = bits * 32n + BigInt(BASE32.indexOf(char));
@@ -62,21 +62,23 @@ export function awsAccountOf(id: string): string | null {
   return account <= 999_999_999_999n ? account.toString().padStart(12, '0') : null;
 }
 
-/** An access key id of AWS: one whose account there can be, or an older one. */
+/** An AWS access key id with a possible account number, or an older one. */
 export const isAwsKeyId = (id: string): boolean =>
   !id.endsWith('EXAMPLE') && isVaried(id.slice(4)) && ('IJ'.includes(id.charAt(4)) || awsAccountOf(id) !== null);
 
-/** A JWT: a header that names its algorithm, and a payload, both JSON objects. A DPoP proof serves one request and is none. */
+/**
+ * A JWT: a header that names its algorithm, and a payload, both JSON objects. A DPoP proof is not one: it is valid for a single request.
+ */
 export function isJwt(token: string): boolean {
   const [header, payload] = token.split('.');
   const text = Buffer.from(header ?? '', 'base64').toString('latin1');
-  // Recognises most texts that only look like one without an exception.
+  // Rejects most texts that are not JWTs without an exception.
   if (!text.includes('"alg"') || !text.endsWith('}')) return false;
   const head = parsed(text);
   return typeof head?.alg === 'string' && head.typ !== 'dpop+jwt' && parsed(decodedText(payload ?? '')) !== null;
 }
 
-/** The base64 of a private key in PEM: DER, or the format of OpenSSH. */
+/** The base64 of a private key in PEM: DER or the OpenSSH format. */
 export function isKeyBody(body: string): boolean {
   const lines = body.replace(/\\[nr]/g, '\n').split(/\s+/);
   // Old encrypted keys begin with headers.
@@ -86,20 +88,20 @@ export function isKeyBody(body: string): boolean {
   return bytes[0] === 0x30 || bytes.toString('latin1', 0, 14) === 'openssh-key-v1' || /DEK-Info|Proc-Type/.test(body);
 }
 
-/** What Basic authentication sends: `user:password`. */
+/** The content of Basic authentication: `user:password`. */
 export function isBasic(token: string): boolean {
   const text = Buffer.from(token.slice(token.lastIndexOf(' ') + 1), 'base64').toString('latin1');
   const colon = text.indexOf(':');
   return colon > 0 && /^[\x20-\x7e]+$/.test(text) && isLikelySecret(text.slice(colon + 1));
 }
 
-/** The bearer part of tokens that hold JSON: those of Grafana and 1Password. */
+/** The payload of tokens that contain JSON: those of Grafana and 1Password. */
 export const holdsJson = (token: string): boolean => parsed(decodedText(token.slice(token.indexOf('eyJ')))) !== null;
 
-/** How often each character of ASCII occurs; the last place counts all others. */
+/** The count of each ASCII character; the last place counts all others. */
 const counts = new Uint32Array(129);
 
-/** Bits of information in each character, by how often each occurs. */
+/** Bits of entropy per character. */
 export function entropyOf(text: string): number {
   counts.fill(0);
   for (let at = 0; at < text.length; at++) {
@@ -113,14 +115,14 @@ export function entropyOf(text: string): number {
 
 const PLAIN = /(.)\1{5}|example|placeholder|redacted|123456789|abcdefgh|changeme|your[-_]?|xxxx|\*\*\*|\.\.\./i;
 
-/** Whether the part after a known prefix may be random: no placeholder. */
+/** Whether the part after a known prefix looks random and is not a placeholder. */
 export const isVaried = (text: string): boolean => entropyOf(text) >= 2.5 && !PLAIN.test(text);
 
-/** Words of texts that are no secrets, in any spelling. */
+/** Words of texts that are not secrets, in any case. */
 const STOP =
   /example|sample|dummy|placeholder|change|replace|your|secret|passw|token|redact|insert|default|undefined|function|return|process|config|import|string|value|test|mock|fake|null|none|true|false|lorem|hello|world|https?:|node_modules|public|private|schema|error|invalid|\.(?:js|ts|json|md|html|css|com|org|io)\b/i;
 
-/** Whether a text looks random: letters and digits mixed, and no words in it. Conservative: it misses passwords that people make up. */
+/** Whether a text looks random: letters and digits mixed, without common words. Conservative: it misses passwords that people choose. */
 export function isLikelySecret(text: string): boolean {
   if (text.length < 12 || !/\d/.test(text) || !/[A-Za-z]/.test(text)) return false;
   if (PLAIN.test(text) || STOP.test(text) || /[${}<>()[\]\s%]/.test(text)) return false;
@@ -129,11 +131,14 @@ export function isLikelySecret(text: string): boolean {
 
 const PATH_OF_NAMES = /^[A-Za-z_][A-Za-z0-9_]*(?:[.][A-Za-z_][A-Za-z0-9_]*){1,40}$/;
 
-/** The same of a value that nothing but its name marks: of 20 characters or more, changing between letters and digits often, no hash and no UUID. */
+/**
+ * The same for a value identified only by its name: at least 20 characters, many changes between letters and digits, not a hash and not a
+ * UUID.
+ */
 export function isRandom(text: string): boolean {
   if (text.length < 20 || PATH_OF_NAMES.test(text) || !isLikelySecret(text) || entropyOf(text) < 3.7) return false;
   const runs = text.match(/[A-Z]+|[a-z]+|\d+/g) ?? [];
-  // A name such as UserAccessV2 has long runs, and digits at one place.
+  // A name such as UserAccessV2 has long runs and digits in one place.
   if (runs.filter((run) => /\d/.test(run)).length < 2) return false;
   return runs.length >= text.length / 4 && !/^[0-9a-f]+$|^[0-9A-F]+$/.test(text) && !/^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(text);
 }

@@ -1,6 +1,6 @@
 // Finds credentials in a text by their formats. Invariants: the work is linear in the text, because it searches for literals first, each
-// attempt at a literal takes a bounded number of steps, and unbounded formats (JWTs, PEM keys) are read once; each finding lies within
-// the text and is reported once.
+// attempt at a literal takes a bounded number of steps, and unbounded formats (JWTs, PEM keys) are read once; each finding lies within the
+// text and is reported once.
 import { isJwt, isKeyBody, isVaried } from './checks';
 import { type Format, formats } from './formats';
 
@@ -13,7 +13,7 @@ export interface Hit {
   isGuess?: true;
 }
 
-/** A place where a literal stands. */
+/** A literal to search for. */
 interface Compiled {
   format: Format;
   pattern: RegExp;
@@ -22,7 +22,7 @@ interface Compiled {
 
 const compiled: readonly Compiled[] = formats.map((format) => ({
   format,
-  // A name is followed by what it is assigned to, and its value says where it ends.
+  // A name is followed by the assigned value, and the value says where it ends.
   pattern: new RegExp(format.isName ? format.body : `${format.body}(?![A-Za-z0-9_])`, 'dy'),
   before: format.before === undefined ? null : new RegExp(`(?<![A-Za-z0-9_])${format.before}$`),
 }));
@@ -30,13 +30,13 @@ const compiled: readonly Compiled[] = formats.map((format) => ({
 const MOST_BEFORE = 40;
 const isWord = (code: number) => (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95;
 
-/** Whether a credential may start here: not inside of a word, but after an escaped line break of a JSON text. */
+/** Whether a credential may start here: not inside a word, except after an escaped line break in a JSON text. */
 function isStart(text: string, at: number): boolean {
   if (at === 0 || !isWord(text.charCodeAt(at)) || !isWord(text.charCodeAt(at - 1))) return true;
   return at > 1 && text[at - 2] === '\\' && 'nrt'.includes(text[at - 1] as string);
 }
 
-/** The text in lower case, at the same places: letters outside ASCII that would change its length stay. */
+/** The text in lower case, with all positions unchanged: letters outside ASCII that would change its length stay. */
 function lowered(text: string): string {
   const lower = text.toLowerCase();
   return lower.length === text.length ? lower : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
@@ -79,14 +79,14 @@ function endOfRun(text: string, from: number): number {
   return at;
 }
 
-/** Characters that a JWT's header has at least, and characters of header and payload that are looked into. */
+/** The least characters of a JWT header, and the most characters of header and payload that are examined. */
 const LEAST_HEADER = 15;
 const MOST_HEADER = 4096;
 const MOST_PAYLOAD = 65_536;
 
 function jwts(text: string, hits: Hit[]): void {
   for (let at = text.indexOf('eyJ'); at >= 0; ) {
-    // Each run is looked at once: a token starts where its run does, or after an escaped line break.
+    // Each run is examined once: a token starts where its run does, or after an escaped line break.
     const ends: number[] = [endOfRun(text, at)];
     const isFirst = at === 0 || !isUrl64(text.charCodeAt(at - 1)) || (text[at - 2] === '\\' && text[at - 1] === 'n');
     while (isFirst && ends.length < 3 && text[ends.at(-1) as number] === '.') ends.push(endOfRun(text, (ends.at(-1) as number) + 1));
@@ -116,11 +116,11 @@ function privateKeys(text: string, hits: Hit[]): void {
 
 const SERVICE_ACCOUNT = '"service_account"';
 const KEY = '"private_key"';
-/** How far apart the fields of a service account's key may be. */
+/** The most distance between the fields of a service account key. */
 const NEAR = 8192;
 
 function serviceAccounts(text: string, hits: Hit[]): void {
-  // Both walk on through the text, so that it is searched once.
+  // Both positions only move forward, so the text is searched once.
   let key = text.indexOf(KEY);
   for (let at = text.indexOf(SERVICE_ACCOUNT); at >= 0 && key >= 0; at = text.indexOf(SERVICE_ACCOUNT, at + 1)) {
     while (key >= 0 && key < at - NEAR) key = text.indexOf(KEY, key + 1);
@@ -129,7 +129,7 @@ function serviceAccounts(text: string, hits: Hit[]): void {
   }
 }
 
-/** What looks like a credential in a text, in its order. A guess is left out where something else was found. */
+/** Everything that looks like a credential in a text, in order. A guess is dropped if another format matches at the same place. */
 export function find(text: string): Hit[] {
   const hits: Hit[] = [];
   byFormat(text, hits);
@@ -141,7 +141,7 @@ export function find(text: string): Hit[] {
   let [end, guessed] = [0, 0];
   for (const hit of hits) {
     const isInside = hit.at < end;
-    // Of two formats at one place the longer one is right; a guess is worth nothing beside another.
+    // Of two matches at one place the longer one is kept; a guess is dropped.
     if (isInside && (hit.isGuess || hit.at + hit.length <= end)) continue;
     const last = kept.at(-1);
     if (last?.isGuess && hit.at < guessed && !hit.isGuess) kept.pop();

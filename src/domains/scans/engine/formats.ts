@@ -1,22 +1,24 @@
-// The table of formats of well-known credentials. A format has a fixed start and a pattern for what follows. Invariants: every start is
-// a literal that the text is searched for; every pattern is bounded and has no nested repetition, so each attempt takes a bounded number
-// of steps.
+// The formats of well-known credentials. A format has a fixed start and a pattern for what follows. Invariants: every start is a literal to
+// search for; every pattern is bounded and has no nested repetition, so each attempt takes a bounded number of steps.
 import { hasChecksum, holdsJson, isAwsKeyId, isBasic, isLikelySecret, isRandom, isVaried } from './checks';
 
 export interface Format {
   id: string;
   name: string;
-  /** What it starts with, one of these. */
+  /** The literals it can start with. */
   starts: readonly string[];
-  /** What follows, as the source of a regular expression. Its one group, if there is one, is the credential; else all of it with the start. */
+  /**
+   * What follows the start, as the source of a regular expression. If it has a group, the group is the credential; otherwise the start and
+   * the match are.
+   */
   body: string;
   /** What must come before the start, as the source of a regular expression of at most 32 characters; it is part of the credential. */
   before?: string;
-  /** Starts are found in any case, and inside of words: they name what is assigned. */
+  /** Starts are matched in any case and inside words: they name the assigned variable. */
   isName?: true;
-  /** Whether what was found is one. Of a name, `found` is the value. By default, what follows the start must not be a placeholder. */
+  /** Whether a match is valid. For a name, `found` is the value. By default, the part after the start must not be a placeholder. */
   check?(found: string): boolean;
-  /** Weak: it is left out where another format finds something at the same place. */
+  /** Weak: dropped if another format matches at the same place. */
   isGuess?: true;
 }
 
@@ -31,13 +33,13 @@ const github = (id: string, name: string, start: string): Format => ({
 const plain = (id: string, name: string, start: string | readonly string[], body: string): Format => ({
   ...{ id, name, starts: typeof start === 'string' ? [start] : start, body },
 });
-/** A value that is known by the name it is assigned to. */
+/** A value recognised by the name it is assigned to. */
 const assigned = (id: string, name: string, names: readonly string[], value: string, check: Format['check'] = isVaried): Format => ({
   ...{ id, name, starts: names, isName: true, check },
   body: `[A-Za-z0-9_.-]{0,24}["']?[ \\t]{0,4}(?:=>|:=|=|:)[ \\t]{0,4}["'\`]?(${value})(?![A-Za-z0-9_+/=-])`,
 });
 
-/** Formats with a start of their own. */
+/** Formats with a distinctive start. */
 const prefixed: readonly Format[] = [
   github('pat', 'personal access token', 'ghp_'),
   github('oauth-token', 'OAuth access token', 'gho_'),
@@ -167,10 +169,10 @@ const prefixed: readonly Format[] = [
   { ...plain('basic-authorization', 'Basic authorization header', 'Authorization: Basic ', '[A-Za-z0-9+/]{12,200}={0,2}'), check: isBasic },
 ];
 
-/** Ids of this service look random, and are no secrets. */
+/** Ids of this service look random but are not secrets. */
 const isOwnId = (value: string): boolean => /^[a-z]{3,4}_[0-9A-Za-z]{22}$/.test(value);
 
-/** Formats that are known by the name of what they are assigned to. */
+/** Formats recognised by the name of the assigned variable. */
 const named: readonly Format[] = [
   assigned(
     'aws-secret-access-key',
@@ -217,7 +219,7 @@ const named: readonly Format[] = [
 
 export const formats: readonly Format[] = [...prefixed, ...named];
 
-/** What is found by other means than a start and what follows. */
+/** Rules that are not matched by a start and a pattern. */
 export const others = [
   { id: 'private-key', name: 'Private key' },
   { id: 'jwt', name: 'JSON Web Token' },
@@ -226,5 +228,5 @@ export const others = [
   { id: 'stored-secret', name: 'Value of a stored secret' },
 ] as const;
 
-/** What each rule is called. */
+/** The name of each rule. */
 export const ruleNames: ReadonlyMap<string, string> = new Map([...formats, ...others].map(({ id, name }) => [id, name]));

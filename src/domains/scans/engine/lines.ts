@@ -5,7 +5,7 @@ export interface Position {
   column: number;
 }
 
-/** Tells positions in a text. */
+/** Converts offsets in a text to positions. */
 export function positions(text: string): (at: number) => Position {
   const starts = [0];
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);

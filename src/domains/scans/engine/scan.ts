@@ -1,6 +1,9 @@
-// Scans the files of one request. Invariants: a finding holds the position of a credential and never the credential; the work is bounded
-// for any input.
-import { type Kind, type PageKind, readPageToken, readToken } from '../../../auth/token';
+// Scans the files of one request. Invariants: a finding contains the position of a credential and never the credential itself; the work is
+// bounded for any input.
+import { readDeviceCode, readRefreshToken } from '../../../auth/proofs';
+import { readPageToken, readToken } from '../../../auth/token';
+import { sha256 } from '../../../crypto/digest';
+import type { FoundToken } from '../parts';
 import { type Candidate, candidatesOf } from './candidates';
 import { find, type Hit } from './find';
 import { type Position, positions } from './lines';
@@ -10,7 +13,7 @@ export interface File {
   content: string;
 }
 
-/** Something that was found, by its place in one of the files. */
+/** A finding, by its place in one of the files. */
 export interface Found extends Position {
   rule: string;
   path: string | null;
@@ -18,11 +21,17 @@ export interface Found extends Position {
   at: number;
   length: number;
   prefix: string;
-  /** Of a token of this service: whose it is. */
-  token?: { kind: Kind | PageKind; org: string; hash: string };
+  /** For a token of this service that belongs to an organisation: its organisation and hash. */
+  token?: FoundToken & { org: string };
 }
 
-/** What could be the value of a secret, and where it stands first. */
+/** The keys that genuine tokens of this deployment are signed with. */
+export interface TokenKeys {
+  tag: Uint8Array;
+  proof: Uint8Array;
+}
+
+/** Possible values of secrets, with the places where each occurs first. */
 export type Places = Map<string, { file: number; at: number }[]>;
 
 export interface Scanned {
@@ -34,25 +43,42 @@ export interface Scanned {
   truncated: boolean;
 }
 
-/** Bounds of one scan. */
+/** Limits of one scan. */
 export const MOST_FINDINGS = 1000;
 export const MOST_CANDIDATES = 20_000;
 /** Places of one value that are reported. */
 const MOST_PLACES = 50;
 
 const TOKEN = /svc(?:_live|sess|ag|_agent|prov|bg|enrol|share)_([0-9A-Za-z]{66})/g;
+const REFRESH_TOKEN = /svcref_org_\w{22}\.ses_\w{22}\.[1-9]\d{0,8}\.[\w-]{43}/g;
+const DEVICE_CODE = /svcdc_[A-Z]{8}\.[\w-]{43}\.[\w-]{43}/g;
 
-/** Tokens of this deployment, recognised by their tag whatever surrounds them. */
-function ownTokens(text: string, tagKey: Uint8Array): (Hit & { token: Found['token'] })[] {
-  return [...text.matchAll(TOKEN)].flatMap(({ 0: spelled, 1: body, index }) => {
-    const at = index as number;
-    const read = readToken(spelled) ?? readPageToken('enrolment', spelled) ?? readPageToken('share', spelled);
-    // safety: scan-only-genuine-tokens
-    if (!read?.isGenuine(tagKey)) return [];
-    const { kind, org, hash } = read;
-    const token = { kind, org, hash };
-    return [{ rule: 'svc-token', at, length: spelled.length, prefix: spelled.slice(0, -(body as string).length), token }];
-  });
+const prefixOf = (spelled: string) => /^svc(?:_live|_agent|[a-z]+)_/.exec(spelled)?.[0] ?? '';
+
+type OwnHit = Hit & { token?: Found['token'] };
+
+/** Tokens of this deployment, recognised by their tag regardless of the surrounding text. */
+function ownTokens(text: string, { tag, proof }: TokenKeys): OwnHit[] {
+  const all = (form: RegExp, read: (spelled: string) => { token?: Found['token'] } | null): OwnHit[] =>
+    [...text.matchAll(form)].flatMap(({ 0: spelled, index: at }) => {
+      const found = read(spelled);
+      return found ? [{ rule: 'svc-token', at, length: spelled.length, prefix: prefixOf(spelled), ...found }] : [];
+    });
+  return [
+    ...all(TOKEN, (spelled) => {
+      const read = readToken(spelled) ?? readPageToken('enrolment', spelled) ?? readPageToken('share', spelled);
+      // safety: scan-only-genuine-tokens
+      if (!read?.isGenuine(tag)) return null;
+      const { kind, org, hash } = read;
+      return { token: { kind, org, hash } };
+    }),
+    ...all(REFRESH_TOKEN, (spelled) => {
+      const read = readRefreshToken(proof, spelled);
+      return read && { token: { kind: 'refresh', hash: sha256(spelled), ...read } };
+    }),
+    // A device code belongs to no organisation, and expires within minutes.
+    ...all(DEVICE_CODE, (spelled) => (readDeviceCode(proof, spelled) === null ? null : {})),
+  ];
 }
 
 /** Findings by format that do not overlap with tokens of this service. */
@@ -61,7 +87,7 @@ const apart = (hits: readonly Hit[], tokens: readonly Hit[]): Hit[] =>
     ? [...hits]
     : hits.filter((hit) => !tokens.some(({ at, length }) => hit.at < at + length && at < hit.at + hit.length));
 
-export function scanFiles(files: readonly File[], tagKey: Uint8Array): Scanned {
+export function scanFiles(files: readonly File[], keys: TokenKeys): Scanned {
   const tellers: ((at: number) => Position)[] = [];
   const positionOf = (file: number, at: number): Position => {
     tellers[file] ??= positions((files[file] as File).content);
@@ -70,7 +96,7 @@ export function scanFiles(files: readonly File[], tagKey: Uint8Array): Scanned {
   const found: Found[] = [];
   let truncated = false;
   for (const [file, { path, content }] of files.entries()) {
-    const tokens = ownTokens(content, tagKey).slice(0, MOST_FINDINGS + 1);
+    const tokens = ownTokens(content, keys).slice(0, MOST_FINDINGS + 1);
     const hits = [...tokens, ...apart(find(content).slice(0, MOST_FINDINGS + 1), tokens)].sort((a, b) => a.at - b.at);
     for (const { isGuess: _, ...hit } of hits) {
       if (found.length >= MOST_FINDINGS) truncated = true;
@@ -81,7 +107,7 @@ export function scanFiles(files: readonly File[], tagKey: Uint8Array): Scanned {
   return { files, found, candidates, positionOf, truncated: truncated || isCut };
 }
 
-/** Candidates for values in all files, the likeliest first: each text once, with its first places. */
+/** Candidates for values in all files, likeliest first, each once with its first places. */
 function candidatesIn(files: readonly File[]): { candidates: Places; isCut: boolean } {
   const candidates: Places = new Map();
   let isCut = false;

@@ -1,6 +1,6 @@
 // Scans in the gate: which tokens are live, and which secrets have a value whose keyed digest the Worker sent. Invariants: a secret that
-// the caller may not read now, because of reach, status or approval, is treated like one that does not exist; a leak event is written in
-// the same turn as the audit entry of the scan.
+// the caller may not read now, because of reach, status or approval, is treated as non-existent; a leak event is written in the same turn
+// as the audit entry of the scan.
 import { mayAct, reaches, reasons, stepsFor } from '../../../auth/authorize';
 import { mayReveal } from '../../../gate/hold';
 import { isAlive } from '../../../gate/identity';
@@ -14,11 +14,11 @@ import { readableVersion } from '../../secrets/rules';
 import { allLinks, shownBy } from '../../shares/gate/links';
 import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../parts';
 
-/** Steps of comparing names with patterns that one scan may take. */
+/** The most matching steps for one scan. */
 const MOST_STEPS = 4_000_000;
-/** Secrets that one scan names: as many as findings are listed. */
+/** The most secrets in one result, the same as the most listed findings. */
 const MOST_SECRETS = 1000;
-/** Members among whom a token of an enrolment link is looked for: as many as an organisation has. */
+/** The most members checked for a token of an enrolment link: the limit of an organisation. */
 const MOST_MEMBERS = 2000;
 
 /** The ids of the active secrets that the caller may read now and that have one of these values, by fingerprint. */
@@ -28,7 +28,7 @@ function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now
   const steps = stepsFor(caller, ['secrets:read'], MOST_STEPS);
   let count = 0;
   for (const { id, environment, name, fingerprint } of core.rows.withFingerprints(fingerprints)) {
-    // It ends silently: a caller who may not read secrets must not learn how many have a value.
+    // Stops silently: a caller who may not read secrets must not learn how many have a value.
     // safety: scan-steps-bounded
     if (!steps.take(environment, name)) break;
     // safety: scan-within-reach
@@ -44,7 +44,7 @@ function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now
   return found;
 }
 
-/** What is known of tokens of this organisation. */
+/** What is known about tokens of this organisation. */
 function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly FoundToken[], now: number): KnownToken[] {
   const self = core.rows.get('credential', caller.credential);
   const own = self ? lineageOf(core, self).map(({ id }) => id) : [];
@@ -57,16 +57,21 @@ function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly Found
       )
     : new Set<string>();
   const links = new Map(tokens.some(({ kind }) => kind === 'share') ? allLinks(core).map((link) => [link.key_hash, link]) : []);
-  return tokens.map(({ kind, hash }) => {
+  return tokens.map((token) => {
+    const { kind, hash } = token;
     if (kind === 'enrolment') return { kind, live: enrolments.has(hash), id: null, isShown: false, above: null };
     if (kind === 'share') {
       const link = links.get(hash);
       const secret = link && shownBy(core, ask.org, link, now);
       return { kind, live: !!secret, id: link?.id ?? null, isShown: false, above: null, ...(secret && { secret: secret.id }) };
     }
-    const row = core.rows.find('credential', kind, hash);
+    const row = kind === 'refresh' ? core.rows.get('credential', token.session) : core.rows.find('credential', kind, hash);
+    // A used refresh token does not renew anything: sending it revokes the session.
+    // safety: scan-used-refresh-token
+    const isUsed = kind === 'refresh' && !row?.refresh?.live.includes(token.n);
+    const live = row !== null && !isUsed && isAlive(core, ask.org, row);
     const at = row ? own.indexOf(row.id) : -1;
-    return { kind, live: row !== null && isAlive(core, ask.org, row), id: row?.id ?? null, isShown, above: at < 0 ? null : at };
+    return { kind, live, id: row?.id ?? null, isShown, above: at < 0 ? null : at };
   });
 }
 
@@ -104,7 +109,7 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   };
 }
 
-/** `revoke_live` needs the scope that revoking needs. Each token is revoked by its own operation, which authorises the caller again. */
+/** `revoke_live` needs the scope for revoking. Each token is revoked by its own operation, which authorises the caller again. */
 function mayRevoke({ ask, need, caller, input }: Call<ScanInput>) {
   // safety: scan-revokes-by-scope
   return input.revoke_live ? mayAct(caller, { ...need, scopes: ['tokens:write'] }, ask.request.ip) : null;

@@ -1,5 +1,5 @@
-// Changing secrets. Values pass through encrypted; equality is judged by keyed fingerprints.
-// Invariant: a name is unique among the live secrets of its environment.
+// Changing secrets. Values arrive encrypted and are compared by keyed fingerprints. Invariant: a name is unique among the live secrets of
+// its environment.
 import { mayReach, reaches } from '../../../auth/authorize';
 import { canGenerate, type GenerateOptions, optionsProblem } from '../../../crypto/generate';
 import { RESTORABLE } from '../../../db/rows';
@@ -29,7 +29,7 @@ interface CreateInput {
   tags: Record<string, string>;
   ttl: number | null;
   rotate_every_seconds: number | null;
-  /** Absent where a Worker of 0.4.0 asks. */
+  /** Absent from a Worker of 0.4.0. */
   auto_rotate?: 1 | null;
   value: EncryptedValue;
 }
@@ -64,11 +64,11 @@ export const create: Operation<CreateInput> = {
 export interface UpdateInput {
   if_match: string | null;
   name: string | null;
-  /** Fields as they are to stand; those that are absent stay. */
+  /** New values of fields; absent fields stay unchanged. */
   fields: Partial<Pick<SecretRow, 'type' | 'description' | 'tags' | 'rotate_every_seconds'>>;
-  /** Not among the fields, all of which a gate of 0.4.0 would write. Undefined leaves it. */
+  /** Not among `fields`, which a 0.4.0 gate writes as they come. Undefined leaves it unchanged. */
   auto_rotate?: 1 | null;
-  /** Seconds from now, null for no end; undefined leaves it. */
+  /** Seconds from now, null for no expiry; undefined leaves it unchanged. */
   ttl?: number | null;
   value: EncryptedValue | null;
 }
@@ -90,10 +90,10 @@ export const update: Operation<UpdateInput> = {
   },
 };
 
-/** The plan of a secret that gets other fields, another name or another value. */
+/** The plan for a secret that gets new fields, a new name or a new value. */
 export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept | null, now: number): Plan | Refusal {
   const { core, input, caller } = call;
-  // A new lifetime revives what has expired; nothing else may change it.
+  // A new lifetime makes an expired secret active again; no other change is allowed on one.
   const refusal = row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null ? null : readable(row, now);
   if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
   const conflict = preconditionFailed(row, input.if_match);
@@ -108,7 +108,7 @@ export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept
     ...(input.name !== null && { name: input.name }),
     ...(input.ttl !== undefined && lifetime(input.ttl, now)),
   };
-  // Who may not read the value is not told, by a version that stays, that it equals theirs.
+  // An unchanged version would reveal that the value is equal, so it is kept only for callers who may read it.
   const mayRead = reaches(caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
   // safety: equal-value-told-to-readers
   const same = input.value !== null && input.value.fingerprint === row.fingerprint && mayRead;
@@ -121,16 +121,18 @@ export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept
 
 interface RotateInput {
   if_match: string | null;
-  /** Null until the Worker has generated one: the gate then says for which type. */
+  /** Null until the Worker has generated a value; the gate first returns the type. */
   value: EncryptedValue | null;
-  /** Null where the caller did not ask for a generated value by name. */
+  /** Null unless the caller explicitly requested a generated value. */
   generate: GenerateOptions | null;
 }
 
-/** Types whose values others issue as often as not: a random string may replace one only if that is asked for, or if it replaces another. */
+/**
+ * Types whose values are often issued elsewhere: a random string replaces one only on request, or if it replaces another generated value.
+ */
 const ISSUED: ReadonlySet<SecretType> = new Set(['api_key', 'env_var', 'generic']);
 
-/** 400 where no value can be generated for a secret as it stands, or none in that way. */
+/** 400 if no value can be generated for the secret in its current state, or not in the requested way. */
 function ungenerable({ type, generated }: SecretRow, asked: GenerateOptions | null): Refusal | null {
   if (!canGenerate(type)) return invalid('value', `is required: values of type ${type} cannot be generated`);
   // safety: issued-value-not-replaced
@@ -153,7 +155,7 @@ export const rotate: Operation<RotateInput> = {
       const row = core.rows.get('secret', target(call));
       const refusal = readable(row, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
-      // Judged in both halves of the request: the secret may have been given another value between them.
+      // Checked in both rounds of the request: the value may have changed in between.
       const problem = input.value === null || input.value.generated !== null ? ungenerable(row, input.generate) : null;
       if (problem) return problem;
       const conflict = preconditionFailed(row, input.if_match);
@@ -172,7 +174,9 @@ export const rollback: Operation<RollbackInput> = {
   subject: aboutSecret,
   change: {
     locks: (call) => [target(call)],
-    /** The version, or why there is none now: what stands once it is locked may be another, but that is as true an answer. */
+    /**
+     * The version, or why there is none now. Under the lock another version may be current; rolling back to this one is equally correct.
+     */
     async before(call): Promise<VersionRow | Refusal> {
       const row = call.core.rows.get('secret', target(call));
       return readableVersion(row, call.input.version, call.core.now()) ?? versionOf(call, (row as SecretRow).id, call.input.version);
@@ -186,9 +190,9 @@ export const rollback: Operation<RollbackInput> = {
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
       const conflict = preconditionFailed(row, call.input.if_match);
       if (conflict) return conflict;
-      // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
+      // The ciphertext is bound to its random seal_id, not to a version number, so it can be reused unchanged.
       const { seal_id, value_sealed, fingerprint, size } = old;
-      // A ciphertext that an earlier release has cached lacks the column.
+      // A ciphertext cached by an earlier release lacks the column.
       // safety: rollback-keeps-generated
       const value = { seal_id, value_sealed, fingerprint, size, generated: old.generated ?? null };
       return advance(call, row, value, {}, left as Kept | null, now);
@@ -206,7 +210,7 @@ export const remove: Operation<DeleteInput> = {
   authorize: ({ caller, input }) =>
     // safety: break-glass-cannot-purge
     input.permanent && caller.kind === 'break_glass'
-      ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token cannot delete a secret permanently. Leave out permanent.' })
+      ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token cannot delete a secret permanently. Omit permanent.' })
       : null,
   change: {
     locks: (call) => [target(call), ...linksOf(call.core, target(call)).map(({ id }) => id)],
@@ -217,13 +221,13 @@ export const remove: Operation<DeleteInput> = {
       const conflict = preconditionFailed(row, input.if_match);
       if (conflict) return conflict;
       const taken = row.deleted_at === null ? { former_name: row.name } : {};
-      // They do not come back with it.
+      // Restoring the secret does not restore its links.
       // safety: deletion-ends-links
       const links = removal(
         ask.org,
         linksOf(core, row.id).map(({ id }) => ({ kind: 'share', id })),
       );
-      // It can be restored from D1. Its cached ciphertexts go, and so do the generated values in stored responses.
+      // It can be restored from D1. Its cached ciphertexts and the generated values in stored responses are deleted.
       if (!input.permanent) {
         const plan = changed(call, row, { deleted_at: now }, now);
         // safety: soft-delete-destroys-stored-values

@@ -1,26 +1,26 @@
-// Folders of secrets: what is directly below a prefix, where `/` in names divides them. First the folders, then the secrets, each in the
-// order of names. Invariants: a folder is shown only for a secret in it that the caller may list and that the filters match; and what a
-// folder holds is jumped over, so that a folder of 50,000 secrets costs as much as one of two.
+// Folders of secrets: lists what is directly below a prefix, with `/` in names as the separator. Folders come first, then secrets, each
+// sorted by name. Invariants: a folder is listed only if it contains a secret that the caller may list and that matches the filters; the
+// contents of a folder are skipped, so that a folder of 50,000 secrets costs as much as one of two.
 import type { Steps } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 
-/** What one page may cost: 1 for ten names of the index, 10 for a row or a jump. */
+/** The maximum cost of one page: 1 for ten names of the index, 10 for a row or for skipping a folder. */
 const MOST_COST = 10_000;
 const JUMP = 10;
 const MOST_NAMES = 200;
-/** Names that are searched for a folder after a jump; then eight times as many each time, and the most at once. */
+/** The number of names searched for the next folder after one was skipped. Each further search covers eight times as many, up to the maximum. */
 const SEARCHED = 16;
 const MOST_SEARCHED = 10_000;
 
-/** Names are ASCII: this comes after every name that begins with what stands before it. */
+/** Names are ASCII: appended to a prefix, this sorts after every name with that prefix. */
 const LAST = '\u007f';
 
-/** What is listed: names that begin so, in an environment. */
+/** The names that are listed: those with a prefix, in an environment. */
 export interface Place {
   environment: string;
   prefix: string;
-  /** The literal beginnings that listed names can have, in the order of names. */
+  /** The literal prefixes that listed names can have, sorted. */
   beginnings: readonly string[];
 }
 
@@ -33,13 +33,13 @@ interface Limits {
 export interface Below {
   folders: string[];
   rows: SecretRow[];
-  /** For each folder the secret that it is shown for. */
+  /** For each folder, the secret for which it is listed. */
   witnesses: string[];
-  /** Where the next page begins: `/` for folders or `=` for secrets, and the name after which it goes on. */
+  /** Where the next page begins: `/` for folders or `=` for secrets, followed by the name after which it continues. */
   next: string | null;
 }
 
-/** One page in the making. */
+/** The state of a page while it is built. */
 interface Walk extends Limits {
   core: Core;
   place: Place;
@@ -48,11 +48,11 @@ interface Walk extends Limits {
   judged: number;
 }
 
-/** Reads the names of a place on and on, from a name: up to `size` at a time, none at the end. */
+/** Returns a function that reads names after a given name: up to `size` at a time, none at the end. */
 export function reader(core: Core, { environment, beginnings }: Place) {
   let current = 0;
   return (after: string, size: number): { name: string; id: string }[] => {
-    // A beginning that has no more names is not asked again.
+    // A prefix without further names is not read again.
     for (; current < beginnings.length; current++) {
       const beginning = beginnings[current] as string;
       const names = beginning + LAST <= after ? [] : core.rows.named(environment, beginning, after, size);
@@ -62,11 +62,11 @@ export function reader(core: Core, { environment, beginnings }: Place) {
   };
 }
 
-/** A row that is listed, null for one that is not, and undefined where the page ends before it. */
+/** The row if it is listed, null if it is not, and undefined if the page ends before it. */
 function judge(walk: Walk, { id, name }: { id: string; name: string }): SecretRow | null | undefined {
   const { core, place, page, limit, steps, matches } = walk;
   if (page.folders.length + page.rows.length === limit || walk.left <= 0) return undefined;
-  // A page looks at one row at least, so that the next one begins later.
+  // A page examines at least one row, so that the next page begins later.
   // safety: folder-steps-bounded
   if (!steps.take(place.environment, name) && walk.judged > 0) return undefined;
   walk.judged++;
@@ -76,10 +76,10 @@ function judge(walk: Walk, { id, name }: { id: string; name: string }): SecretRo
   return row && matches(row) ? row : null;
 }
 
-/** Where the part of a name that is a folder ends; 0 where it has none. */
+/** Where the folder part of a name ends; 0 if the name has none. */
 const folderEnd = (name: string, { prefix }: Place): number => name.indexOf('/', prefix.length) + 1;
 
-/** Takes folders from a name on. Answers the name after which the next page goes on, or null at the end. */
+/** Adds the folders after a name to the page. Returns the name after which the next page continues, or null at the end. */
 function takeFolders(walk: Walk, from: string): string | null {
   const { core, place, page } = walk;
   let at = from;
@@ -105,18 +105,18 @@ function takeFolders(walk: Walk, from: string): string | null {
   return null;
 }
 
-/** Takes secrets from a name on, and jumps over folders. */
+/** Adds the secrets after a name to the page, and skips folders. */
 function takeSecrets(walk: Walk, from: string): string | null {
   const { core, place, page } = walk;
   const read = reader(core, place);
   let at = from;
-  // After a jump one name is asked for, then twice as many each time, so that a jump does not read what it is about to pass.
+  // After a skipped folder, one name is read, then twice as many each time, so that few names of the next folder are read in vain.
   for (let size = 1; ; size = Math.min(size * 2, MOST_NAMES)) {
     const names = read(at, size);
     walk.left -= JUMP + names.length / 10;
     if (!names.length) return null;
     for (const named of names) {
-      // What a jump has passed.
+      // Part of a skipped folder.
       if (named.name < at) continue;
       const end = folderEnd(named.name, place);
       if (end) {
@@ -133,7 +133,7 @@ function takeSecrets(walk: Walk, from: string): string | null {
   }
 }
 
-/** One page of what is directly below a prefix. */
+/** One page of the folders and secrets directly below a prefix. */
 export function below(core: Core, place: Place, limits: Limits, after: string | null): Below {
   const page: Below = { folders: [], rows: [], witnesses: [], next: null };
   const walk = { ...limits, core, place, page, left: MOST_COST, judged: 0 };

@@ -1,5 +1,5 @@
-// Lists of secrets, without values: in the order of creation, in the order of names, or by folders. Invariant: from the gate's own rows, so
-// that what D1 was made to say is not listed; and only what the caller reaches.
+// Lists of secrets, without values: sorted by creation or by name, or by folder. Invariant: lists are made from the gate's own rows, so
+// that altered rows in D1 are not listed, and contain only secrets that the caller may list.
 
 import { namesHeld, reaches, type Steps, stepsFor } from '../../../auth/authorize';
 import { RESTORABLE } from '../../../db/rows';
@@ -22,34 +22,34 @@ export interface ListInput {
   prefix: string | null;
   status: 'active' | 'expired' | 'revoked' | 'deleted' | null;
   tag: string | null;
-  /** One secret alone. */
+  /** Only this secret. */
   id: string | null;
-  /** By name, within an environment; else in the order of creation. */
+  /** Sorts by name, within an environment; otherwise by creation. */
   by_name: boolean;
-  /** By folders, within an environment. Absent from a Worker of 0.4.0. */
+  /** Lists by folder, within an environment. A Worker of 0.4.0 does not send it. */
   by_folder?: boolean;
 }
 
-/** Rows that one page looks at, and steps of comparing their names with patterns: where few match, it may be short, or empty, and still not the last. */
+/** The number of rows that one page examines, and of steps to compare their names with patterns. If few match, a page may be short or empty without being the last. */
 const LOOKED_AT = 1000;
 const PAGE = 200;
 const MOST_STEPS = 4_000_000;
 
-/** Which list a position belongs to, by its first character: none is taken for one of another list. */
+/** Whether a position belongs to this list, by its first character, so that no position of another list is accepted. */
 const isOf = ({ by_name, by_folder }: ListInput, [first = '']: string): boolean =>
   by_folder ? '/='.includes(first) : by_name ? first === '=' : !'/='.includes(first);
 
-/** Beginnings of names that a list reads one after the other; with more, it goes through all names. */
+/** The number of name prefixes that a list reads one after the other. With more, it reads all names. */
 const MOST_BEGINNINGS = 1000;
 
-/** The names in an environment that the caller's patterns can match, for lists in their order. */
+/** The names in an environment that the caller's patterns can match, in order. */
 function placeOf({ caller, need, input }: Call<ListInput>, environment: string): Place {
   const prefix = input.prefix ?? '';
   const beginnings = prefixesOf(prefix, namesHeld(caller, need.scopes, environment));
   return { environment, prefix, beginnings: beginnings.length > MOST_BEGINNINGS ? [prefix] : beginnings };
 }
 
-/** Rows in the order of a list, from a position on. */
+/** Rows in the order of a list, after a position. */
 function pagesOf(call: Call<ListInput>, environment: string | null) {
   const { core, input } = call;
   const { id } = input;
@@ -74,7 +74,7 @@ function pagesOf(call: Call<ListInput>, environment: string | null) {
   return { at: (row: SecretRow) => `=${row.name}`, from };
 }
 
-/** Which rows are listed: those that the filters name, of those that the caller reaches. */
+/** Whether a row is listed: it matches the filters and the caller may list it. */
 function matcherOf({ core, caller, need, input }: Call<ListInput>, environment: EnvironmentRow | null) {
   const now = core.now();
   return (row: SecretRow): boolean =>
@@ -87,7 +87,7 @@ function matcherOf({ core, caller, need, input }: Call<ListInput>, environment: 
     reaches(caller, need.scopes, row.environment_id, row.name);
 }
 
-/** One page of rows, and where the next one begins. */
+/** One page of rows, and where the next page begins. */
 function rowsOfPage(call: Call<ListInput>, environment: EnvironmentRow | null, matches: (row: SecretRow) => boolean, steps: Steps) {
   const { limit, after: first } = call.input;
   const rows: SecretRow[] = [];
@@ -97,7 +97,7 @@ function rowsOfPage(call: Call<ListInput>, environment: EnvironmentRow | null, m
   for (let looked = 0; looked < LOOKED_AT; looked += PAGE) {
     const found = pages.from(after);
     for (const row of found) {
-      // A page looks at one row at least, so that the next one begins later.
+      // A page examines at least one row, so that the next page begins later.
       // safety: list-steps-bounded
       if (!steps.take(row.environment_id, row.name) && after !== start) return { rows, next: after };
       if (matches(row) && rows.push(row) > limit) {
@@ -111,7 +111,7 @@ function rowsOfPage(call: Call<ListInput>, environment: EnvironmentRow | null, m
   return { rows, next: after };
 }
 
-/** From the gate's own rows: what D1 was made to say is not listed. */
+/** Lists from the gate's own rows, so that altered rows in D1 are not listed. */
 export function list(call: Call<ListInput>): Outcome {
   const { core, ask, input, caller, need } = call;
   const now = core.now();

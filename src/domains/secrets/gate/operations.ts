@@ -1,4 +1,4 @@
-// What can be done with secrets, as the gate does it.
+// Operations on secrets in the gate.
 
 import type { Operation } from '../../../gate/types';
 import { create, remove, restore, rollback, rotate, update } from './changes';

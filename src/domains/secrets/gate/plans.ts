@@ -1,6 +1,6 @@
-// The plans that changes of secrets share: a new secret, a further version, a row that stands otherwise. Invariants: versions are numbered
-// here, one after the other; the audit entry of whatever sets a lifetime says until when it holds; `sealed_size` of a row is the ciphertext that D1 holds
-// of it.
+// Plans shared by changes of secrets: a new secret, a new version, a changed row. Invariants: version numbers are assigned here,
+// consecutively; the audit entry of every change that sets a lifetime records the expiry; a row's `sealed_size` is the size of its
+// ciphertexts in D1.
 
 import { macOf } from '../../../db/rows';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
@@ -15,17 +15,19 @@ import { type EncryptedValue, etagOf, MOST_VERSIONS } from '../rules';
 import { secretOut } from '../wire';
 import { limits, subjectOf } from './state';
 
-/** Has the Worker encrypt the value for another secret, once. If the name belongs to yet another secret by then, the caller tries again. */
+/**
+ * Asks the Worker, once, to encrypt the value for another secret. If the name belongs to yet another secret by then, the caller must retry.
+ */
 export const encryptFor = ({ ask }: Call<unknown>, id: string | null): Refusal | { more: { id: string | null } } =>
   ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
 
-/** Whether a secret has, or had, this id: then a new one cannot get it. */
+/** Whether a secret has or had this id, so a new one cannot use it. */
 export const isUsedId = ({ rows }: Core, id: string): boolean => rows.get('secret', id) !== null || rows.isBuried('secret', id);
 
-/** The lock of whoever gives a name, or depends on who has it. */
+/** The lock for assigning a name, or depending on its assignment. */
 export const nameLock = (environment: string, name: string) => `name:${environment}:${name}`;
 
-/** A lifetime of so many seconds from now on, null for no end, as a row holds it. */
+/** A lifetime in seconds as an expiry in a row; null for none. */
 export const lifetime = (seconds: number | null, now: number) => ({
   expires_at: seconds === null ? null : now + seconds * 1000,
   lifetime_seconds: seconds,
@@ -47,7 +49,7 @@ function newVersion(call: Call<unknown>, secret: string, version: number, value:
 type Fields = Pick<SecretRow, 'id' | 'name' | 'type' | 'description' | 'tags' | 'rotate_every_seconds'> &
   Partial<Pick<SecretRow, 'auto_rotate'>>;
 
-/** The plan of a new secret, of a name that is free in its environment. `ttl` is its lifetime in seconds, null for none. */
+/** The plan for a new secret with an unused name in its environment. `ttl` is its lifetime in seconds, null for none. */
 export function begin(
   call: Call<unknown>,
   environment: EnvironmentRow,
@@ -88,22 +90,24 @@ export function begin(
   };
 }
 
-/** A plan that tells the audit entry more. */
+/** Adds fields to the audit entry of a plan. */
 export const withAbout = <P extends Plan | Refusal>(plan: P, about: Plan['about']): P =>
   isRefusal(plan) ? plan : { ...plan, about: { ...plan.about, ...about } };
 
-/** The oldest version that a secret keeps once it has one version more. */
+/** The oldest version that is kept after one more version. */
 const oldestAfter = ({ version, oldest_version }: SecretRow) => Math.max(oldest_version, version + 1 - MOST_VERSIONS + 1);
 
-/** What one version more leaves of a secret's ciphertext, in bytes, where that destroys older ones; `of` is the MAC of the row that this was asked for. */
+/**
+ * The bytes of ciphertext that remain after one more version destroys older ones; `of` is the MAC of the row that this was calculated for.
+ */
 export interface Kept {
   of: string;
   bytes: number;
 }
 
 /**
- * Asks D1 what one version more leaves of a secret's ciphertext, if that destroys older ones: the row tells the sum alone, not what each
- * version takes. For a change that has the secret locked, so that the answer holds until its plan is carried out.
+ * Asks D1 how many bytes of ciphertext remain if one more version destroys older ones: the row has only the sum, not the size of each
+ * version. The secret must be locked, so the result holds until the plan is carried out.
  */
 export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null): Promise<Kept | null> {
   if (!row || oldestAfter(row) === row.oldest_version) return null;
@@ -114,7 +118,7 @@ export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null
   return { of: row.mac, bytes: found?.bytes ?? 0 };
 }
 
-/** The same of many secrets, by their ids, in one query. */
+/** The same for many secrets, in one query. */
 export async function keptOfAll({ core, ask }: Call<unknown>, rows: readonly SecretRow[]): Promise<Map<string, Kept>> {
   const trimming = rows.filter((row) => oldestAfter(row) !== row.oldest_version);
   if (trimming.length === 0) return new Map();
@@ -127,7 +131,7 @@ export async function keptOfAll({ core, ask }: Call<unknown>, rows: readonly Sec
   return new Map(found.map(({ id, bytes }) => [id, { of: macs.get(id) as string, bytes }]));
 }
 
-/** The plan of a secret's next version: the row moves on, the oldest version beyond the thousandth goes. */
+/** The plan for a secret's next version; the oldest version beyond the limit is destroyed. */
 export function advance(
   call: Call<unknown>,
   row: SecretRow,
@@ -139,7 +143,7 @@ export function advance(
   const version = row.version + 1;
   const oldest = oldestAfter(row);
   const trims = oldest > row.oldest_version;
-  // Counted for another row: a database was restored meanwhile.
+  // Calculated for a different row: a database was restored in the meantime.
   // safety: count-of-this-row
   if (trims && kept?.of !== row.mac) return refuse('UNAVAILABLE', { retry_after: 1 });
   // safety: quota-counts-kept-versions
@@ -165,7 +169,7 @@ export function advance(
   };
 }
 
-/** The plan of a row that stands otherwise; what is no new version is one amendment more. */
+/** The plan for a changed row; a change without a new version increments `amended`. */
 export function changed(call: Call<unknown>, before: SecretRow, fields: Partial<SecretRow>, now: number): Plan {
   const put = revision(call, 'secret', before, { amended: before.amended + 1, ...fields, updated_at: now });
   const row = put.row as SecretRow;

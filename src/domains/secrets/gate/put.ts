@@ -1,5 +1,5 @@
-// Creating a secret by its name, or changing the one that has it: one call, and idempotent by nature. Invariant: it is audited as what it did,
-// a create or an update; a name has one secret, however many put it at once.
+// PUT by name: creates a secret or changes the existing one. Idempotent. Invariant: it is audited as what it did, a create or an update; a
+// name has one secret, regardless of concurrent requests.
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { environmentOf } from '../../../gate/named';
@@ -12,7 +12,7 @@ import { subjectOf } from './state';
 
 export interface PutInput extends Pick<UpdateInput, 'if_match' | 'fields' | 'auto_rotate' | 'ttl'> {
   if_none_match: string | null;
-  /** The secret that the Worker encrypted the value for: the one that it takes the name to have. */
+  /** The secret that the Worker encrypted the value for: its guess of the secret with this name. */
   id: string;
   value: EncryptedValue;
 }
@@ -22,7 +22,7 @@ function find({ core, ask }: Call<PutInput>) {
   return { environment, row: environment && core.rows.find('secret', environment.id, ask.named.name as string) };
 }
 
-/** 412 unless the secret is as the caller believes: absent, or of that version. */
+/** 412 unless the secret is as the caller expects: absent, or with that version. */
 function conflicts(row: SecretRow | null, { if_match, if_none_match }: PutInput): Refusal | null {
   if (!row) return if_match === null ? null : refuse('VERSION_CONFLICT');
   return (

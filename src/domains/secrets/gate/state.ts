@@ -1,4 +1,4 @@
-// What the gate asks of its own state before it reads or changes a secret: changes in doubt, and the limits of an organisation.
+// Checks of the gate's state before a secret is read or changed: changes in doubt, and the organisation's limits.
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Subject } from '../../../gate/audit-log';
@@ -14,7 +14,7 @@ export const inDoubt = (call: Call<unknown>, ...ids: string[]): Refusal | null =
   // safety: no-read-in-doubt
   ids.some((id) => call.core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
 
-/** How the audit entry names a secret. */
+/** The secret in an audit entry. */
 export const subjectOf = (core: Core, { id, name, environment_id, version }: SecretRow): Partial<Subject> => ({
   resource: id,
   resource_name: name,
@@ -22,13 +22,16 @@ export const subjectOf = (core: Core, { id, name, environment_id, version }: Sec
   version,
 });
 
-/** The same of the secret that the path names by its id. */
+/** The same for the secret whose id is in the path. */
 export function aboutSecret({ core, ask }: Call<unknown>): Partial<Subject> {
   const row = core.rows.get('secret', ask.named.secret as string);
   return row ? subjectOf(core, row) : {};
 }
 
-/** 409 if an organisation would hold too many secrets, or too many bytes of ciphertext. A change that adds none is allowed above the limit. */
+/**
+ * 409 if an organisation would have too many secrets or too many bytes of ciphertext. A change that adds nothing is allowed above the
+ * limit.
+ */
 export function limits(core: Core, addedBytes: number, addedSecrets: number): Refusal | null {
   if (addedSecrets && core.rows.count('secret') + addedSecrets > MOST_SECRETS)
     return refuse('LIMIT_REACHED', {

@@ -1,5 +1,5 @@
-// Versions of secrets: their ciphertexts, cached or fetched from D1, and their history. Invariant: what D1 gives is checked before it is
-// kept or shown; a version that D1 does not hold as it was written is refused and reported as an integrity violation.
+// Versions of secrets: their history, and their ciphertexts from the cache or D1. Invariant: rows from D1 are verified before they are
+// cached or returned; a version that D1 does not have as it was written is refused and reported as an integrity violation.
 
 import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
 import { fromD1, macOf } from '../../../db/rows';
@@ -13,10 +13,10 @@ import type { Call } from '../../../gate/types';
 import { hasVersion } from '../rules';
 import { versionOut } from '../wire';
 
-/** The versions of a secret whose ciphertexts are not cached are fetched from D1, in one query; each is checked before it is kept. */
+/** Fetches the versions whose ciphertexts are not cached from D1, in one query, and verifies each before caching it. */
 export async function fetchVersions(call: Call<unknown>, wanted: { secret: string; version: number }[]): Promise<VersionRow[]> {
   const { core, ask } = call;
-  // CROSS JOIN fixes the order: one look into the primary key for each that is wanted, never a walk over all versions of the org.
+  // CROSS JOIN fixes the order: one primary-key lookup per version, never a scan of the organisation's versions.
   const query =
     'select v.* from json_each(?1) w cross join secret_versions v on v.org_id = ?2 and v.secret_id = w.value ->> 0 and v.version = w.value ->> 1';
   const found = await core.database.all<Record<string, unknown>>({
@@ -35,7 +35,7 @@ const isRight = (call: Call<unknown>) => {
   return (version: Omit<VersionRow, 'value_sealed'>) => version.mac === macOf(key, 'version', version);
 };
 
-/** Refuses for a version that D1 does not hold as it was written: as an integrity violation, unless a change that destroys it has come between. */
+/** Refuses a version that D1 does not have as it was written: as an integrity violation, unless a concurrent change destroyed it. */
 async function miss({ core, ask }: Call<unknown>, secret: string, version: number): Promise<never> {
   const row = await core.locks.hold([secret], async () => core.rows.get('secret', secret));
   const isAmiss = row !== null && hasVersion(row, version) && !core.intents.isOpen(secret);
@@ -45,7 +45,7 @@ async function miss({ core, ask }: Call<unknown>, secret: string, version: numbe
   throw new ApiError(refuse('UNAVAILABLE', { retry_after: isAmiss ? 60 : 1 }));
 }
 
-/** One version, kept or fetched. The row is to be judged again after this. */
+/** One version, from the cache or D1. Check the row again after this. */
 export async function versionOf(call: Call<unknown>, secret: string, version: number): Promise<VersionRow> {
   const kept = call.core.ciphertexts.get(secret, version, call.core.now());
   if (kept) return kept;
@@ -53,7 +53,7 @@ export async function versionOf(call: Call<unknown>, secret: string, version: nu
   return fetched as VersionRow;
 }
 
-/** Keeps a fetched ciphertext, unless its secret was destroyed meanwhile. */
+/** Caches a fetched ciphertext, unless its secret was destroyed in the meantime. */
 export function keep(core: Core, version: VersionRow) {
   const row = core.rows.get('secret', version.secret_id);
   // safety: purged-version-not-cached

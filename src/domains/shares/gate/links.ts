@@ -1,6 +1,5 @@
-// Links in the gate: which of them are live, and how one is created. Invariants: a link ends for good with its secret, with the version
-// that it shows, and with the credential or member that created it; the row of a link is deleted with its last view, and when it is
-// revoked.
+// Share links in the gate: which are live, and how one is created. Invariants: a link is permanently invalid once its secret, its version,
+// or the credential or member that created it is gone; its row is deleted with the last view or when it is revoked.
 import type { SecretRow, ShareRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion } from '../../../gate/commit';
@@ -11,10 +10,10 @@ import type { Call } from '../../../gate/types';
 import { readableVersion } from '../../secrets/rules';
 
 const MOST_LINKS = 1000;
-/** Total bytes of encrypted values in the links of an organisation, which the gate holds. */
+/** The most total bytes of encrypted values in an organisation's links, which the gate stores. */
 const MOST_BYTES = 16 * 1024 ** 2;
 
-/** A link that the Worker has created, with the value encrypted under its key. */
+/** A link created by the Worker, with the value encrypted under its key. */
 export interface NewLink {
   id: string;
   version: number;
@@ -39,7 +38,7 @@ export function shownBy(core: Core, org: string, link: ShareRow, now: number): S
   if (!organisation || organisation.deleted_at !== null) return null;
   // safety: link-expires
   if (link.revoked_at !== null || link.expires_at <= now) return null;
-  // A panic ends what API keys and members gave away, too.
+  // A panic also revokes links of API keys and members.
   // safety: link-ends-with-panic
   if (link.created_at <= (organisation.panicked_at ?? 0)) return null;
   // safety: link-ends-with-maker
@@ -49,13 +48,13 @@ export function shownBy(core: Core, org: string, link: ShareRow, now: number): S
   return readableVersion(secret, link.version, now) ? null : secret;
 }
 
-/** All rows of links: at most a thousand. */
+/** All link rows: at most 1,000. */
 export const allLinks = (core: Core): ShareRow[] => core.rows.after('share', '', MOST_LINKS);
 
 /** The links of a secret, live or not. */
 export const linksOf = (core: Core, secret: string): ShareRow[] => core.rows.within('share', secret);
 
-/** The row of a new link. It ends with the secret or its maker where they end earlier, so that a later extension of theirs does not revive it. */
+/** The row of a new link. It expires no later than the secret or its creator, so extending these later does not extend the link. */
 export function linking(
   call: Call<unknown>,
   secret: SecretRow,
@@ -78,7 +77,7 @@ export function linking(
     max_views: asked.max_views,
     views: 0,
     failures: 0,
-    // With which browser session, for a member: a contained session takes its links along.
+    // For a member, the browser session: containing the session also revokes its links.
     created_by: caller.credential,
     dies_with: caller.id,
     created_at: now,

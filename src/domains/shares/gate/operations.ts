@@ -1,6 +1,6 @@
-// Operations on shares in the gate. Invariants: nobody shares a secret that they may not read, or grants more than they hold; a view is
-// counted, under a lock, in the commit before the value leaves, so a link is never viewed more often than allowed; every link that is
-// not live is refused in the same way.
+// Operations on shares in the gate. Invariants: a caller shares only secrets it may read, and grants no more than it holds; a view is
+// counted, under a lock, in the commit before the value is sent, so a link is never viewed more often than allowed; all links that are not
+// live are refused in the same way.
 
 import { fullNeed } from '../../../auth/actions';
 import { mayAct, mayReach } from '../../../auth/authorize';
@@ -25,7 +25,7 @@ import { type Delivered, readable, readableVersion } from '../../secrets/rules';
 import { grantOut, linkOut } from '../wire';
 import { linking, linksOf, type NewLink, shownBy } from './links';
 
-/** Wrong passphrases that a link takes: the tenth ends it. */
+/** The most wrong passphrases for a link: the tenth revokes it. */
 const MOST_FAILURES = 10;
 
 const target = (call: Call<unknown>): SecretRow | null => call.core.rows.get('secret', call.ask.named.secret as string);
@@ -34,7 +34,7 @@ export interface LinkInput {
   kind: 'link';
   expires_in: number;
   max_views: number;
-  /** Null until the Worker has encrypted the value for the link: the gate gives it the version first. */
+  /** Null until the Worker has encrypted the value for the link: the gate first returns the version. */
   link: NewLink | null;
 }
 
@@ -48,10 +48,10 @@ export interface GrantInput {
 
 type ShareInput = LinkInput | GrantInput;
 
-/** What reading the secret needs. */
+/** The permissions needed to read the secret. */
 const READ = fullNeed({ scopes: ['secrets:read'], reveals: true });
 
-/** 403 for a caller who may share the secret and not read it. */
+/** 403 for a caller who may share the secret but not read it. */
 function mayRead(call: Call<unknown>): Refusal | null {
   const { caller, ask } = call;
   const row = target(call);
@@ -62,7 +62,7 @@ function mayRead(call: Call<unknown>): Refusal | null {
   );
 }
 
-/** What a grant of this secret asks for: its environment and its name, in which no character stands for others. */
+/** A grant of this secret: its environment and its exact name, without wildcards. */
 const grantOf = (input: GrantInput, row: SecretRow) => ({ ...input, environments: [row.environment_id], secrets: [row.name] });
 
 const share: Operation<ShareInput> = {
@@ -80,7 +80,10 @@ const share: Operation<ShareInput> = {
       const secret = call.ask.named.secret as string;
       return input.kind === 'link' ? [secret, 'links'] : [secret, input.grantee.id, caller.credential, caller.id];
     },
-    /** The version to encrypt for the link, or why there is none: once it is locked, another may be current, but that is as true an answer. */
+    /**
+     * The version to encrypt for the link, or why there is none. Under the lock another version may be current; sharing this one is equally
+     * correct.
+     */
     async before(call): Promise<VersionRow | Refusal | null> {
       if (call.input.kind === 'grant' || call.input.link) return null;
       const row = target(call);
@@ -111,7 +114,7 @@ const shared = (core: Core, { id, name, environment_id, version }: SecretRow, da
   data: { secret_id: id, name, environment: slugOf(core, environment_id), version, ...data },
 });
 
-/** First gives the Worker the version; then notes the link that the Worker has encrypted it for. */
+/** First returns the version to the Worker; then stores the link that the Worker encrypted it for. */
 function planLink(
   call: Call<unknown>,
   input: LinkInput,
@@ -144,11 +147,11 @@ function planLink(
   };
 }
 
-/** Whether a grant names this secret and nothing else. */
+/** Whether a grant names only this secret. */
 const isOf = ({ environments, secrets }: GrantRow, { environment_id, name }: SecretRow): boolean =>
   environments?.length === 1 && environments[0] === environment_id && secrets?.length === 1 && secrets[0] === name;
 
-/** Grants first, then links: the order of their ids. */
+/** Grants first, then links, in id order. */
 const list: Operation<ListInput> = {
   subject: aboutSecret,
   read(call): OperationOutcome {
@@ -175,7 +178,7 @@ const list: Operation<ListInput> = {
   },
 };
 
-/** Ends a link, of which nothing is left, or a grant that names this secret alone. */
+/** Revokes a link, deleting its row, or a grant that names only this secret. */
 const revoke: Operation<Record<string, never>> = {
   subject: (call) => ({ ...aboutSecret(call), version: null, share: call.ask.named.share ?? call.ask.named.grant }),
   change: {
@@ -211,11 +214,11 @@ export interface View {
   name: string;
   version: number;
   value_sealed: string;
-  /** Whether the passphrase is part of the key. */
+  /** Whether the key also depends on the passphrase. */
   has_passphrase: boolean;
 }
 
-/** The link that a view is of, by its id and its key, with the secret that it shows; null if there is no such link, or it is not live. */
+/** The link of a view, found by its id and key, and its secret; null if there is no such link or it is not live. */
 function viewed({ core, ask, input }: Call<ViewInput>, now: number): { link: ShareRow; secret: SecretRow } | null {
   const link = core.rows.get('share', input.id);
   // safety: link-key-compared
@@ -241,11 +244,11 @@ const view: Operation<ViewInput> = {
       const { link, secret } = found;
       const end = removal(ask.org, [{ kind: 'share', id: link.id }]);
       if (link.passphrase !== null) {
-        if (input.passphrase === null) return refuse('PASSPHRASE_WRONG', { message: 'This link asks for a passphrase.' });
+        if (input.passphrase === null) return refuse('PASSPHRASE_WRONG', { message: 'This link requires a passphrase.' });
         // safety: passphrase-compared
         if (!equal(link.passphrase, input.passphrase)) {
           const failures = link.failures + 1;
-          // A success to the gate, so that it is kept for a repeat of the same request, which then counts once.
+          // A success for the gate, so it is stored for a repeat of the same request, which then counts only once.
           // safety: passphrase-attempts-counted
           return {
             status: 403,

@@ -1,7 +1,7 @@
-// Browser sessions, as the gate keeps them: begun and confirmed by a passkey, refreshed by cookies that are good once, ended at will or by
-// time.
-// Invariants: a challenge begins one session at most, for the session's id comes from it; a challenge confirms once, for it is bound to the
-// confirmation before; a number of a cookie is given once; one that comes back late ends its session; a confirmation leaves one cookie.
+// Browser sessions in the gate: begun and confirmed with a passkey, refreshed with single-use cookies, ended on request or by expiry.
+// Invariants: a challenge begins at most one session, because the session's id comes from it; a challenge confirms once, because it is
+// bound to the previous confirmation; a cookie's number is issued once, and late reuse ends its session; a confirmation leaves one valid
+// cookie.
 
 import type { CredentialRow, PasskeyRow, Refresh } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -14,12 +14,12 @@ import { mayFollow, type Used } from '../../passkeys/webauthn';
 import { sessionOut } from '../wire';
 import { beginBrowser, begunOf, ending, IDLE, sessionsOf, surplus, TOTAL, turn } from './sessions';
 
-/** For how long a cookie that was used may come again: its reply may have been lost. */
+/** How long a used cookie is accepted again: its response may have been lost. */
 const FORGIVEN = 10_000;
-/** Cookies of one session that may be good at once. */
+/** The most valid cookies of one session at a time. */
 const MOST_LIVE = 32;
 
-/** Whether a challenge has begun a session before. */
+/** Whether a challenge has already begun a session. */
 const isSpent = ({ core }: Call<unknown>, id: string) => core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
 
 /** The change that an assertion makes to its passkey, if any. */
@@ -45,7 +45,7 @@ const login: Operation<LoginInput> = {
       const passkey = core.rows.get('passkey', input.passkey.id);
       const isIts = passkey && passkey.member_id === caller.id && passkey.credential_id === input.passkey.credential_id;
       if (!member || !isIts || isSpent(call, input.session)) return refuse('UNAUTHENTICATED');
-      // The Worker has judged it by what D1 holds.
+      // The Worker compared it only with D1.
       if (!mayFollow(passkey.counter, input.passkey.counter)) return refuse('UNAUTHENTICATED');
       const puts = beginBrowser(call, input.session, passkey.id, over as string[], now);
       puts.push(...advanced(call, passkey, input.passkey));
@@ -96,7 +96,7 @@ const own = ({ core, caller }: Call<unknown>): CredentialRow | null => core.rows
 
 const ownSession = ({ caller }: Call<unknown>) => ({ resource: caller.credential });
 
-/** Takes a number that is good and gives the next: of a cookie, of a refresh token, or of the device code that a terminal signs in with. */
+/** Accepts a valid number and issues the next: of a cookie, a refresh token, or the device code of a terminal. */
 const refresh: Operation<{ n: number }> = {
   subject: ownSession,
   change: {
@@ -110,7 +110,7 @@ const refresh: Operation<{ n: number }> = {
       const used = row.refresh.used.filter(([, at]) => at > now - FORGIVEN);
       const isGood = live.includes(n);
       const isForgiven = used.some(([number]) => number === n);
-      // Genuine, and neither: it was used, and whoever has it now is not who used it.
+      // A genuine number that is neither: it was used before, possibly by someone else.
       if (!isGood && !isForgiven) return { status: 401, data: null, puts: [ending(call, row, now)] };
       if (isForgiven && live.length >= MOST_LIVE)
         return refuse('RATE_LIMITED', {
@@ -132,10 +132,10 @@ const refresh: Operation<{ n: number }> = {
   },
 };
 
-/** The number of the last confirmation. A challenge to confirm is bound to it, and so serves once. */
+/** The number of the last confirmation. A challenge to confirm is bound to it and so works once. */
 const confirmationOf = (row: CredentialRow): number => row.refresh?.confirmed ?? 0;
 
-/** What the Worker makes the options of a confirmation from, and later judges the response by. */
+/** What the Worker builds the options of a confirmation from, and later verifies the response against. */
 export interface Confirming {
   session: string;
   member: string;
@@ -155,11 +155,11 @@ const confirmOptions: Operation<Record<string, never>> = {
 
 interface ConfirmInput {
   since: number;
-  /** The passkey that the Worker has verified the response by; null if it does not verify. */
+  /** The passkey that the Worker verified the response with; null if verification failed. */
   passkey: LoginInput['passkey'] | null;
 }
 
-/** The first call tells the Worker which challenge to look for; the second judges what the Worker found. */
+/** The first call tells the Worker which challenge to expect; the second checks the Worker's result. */
 const confirm: Operation<ConfirmInput> = {
   subject: ownSession,
   change: {
@@ -171,7 +171,7 @@ const confirm: Operation<ConfirmInput> = {
       if (!row?.refresh || !member) return refuse('UNAUTHENTICATED');
       const since = confirmationOf(row);
       if (!ask.again) return { more: { session: row.id, member: caller.id, since } satisfies Confirming };
-      // Of two with the same challenge the second comes after another confirmation.
+      // Of two requests with the same challenge, the second comes after another confirmation.
       // safety: challenge-used-once
       if (input.since !== since || !input.passkey) return refuse('UNAUTHENTICATED');
       const { id, credential_id, counter } = input.passkey;
@@ -181,7 +181,7 @@ const confirm: Operation<ConfirmInput> = {
       if (!isTheirs || !mayFollow(passkey.counter, counter)) return refuse('UNAUTHENTICATED');
       const n = row.refresh.last + 1;
       const put = revision(call, 'credential', row, {
-        // Nothing is forgiven: whoever has an earlier cookie need not be who has confirmed.
+        // No reuse is tolerated: the holder of an earlier cookie need not be the one who confirmed.
         // safety: confirmation-ends-used-cookies, confirmation-ends-live-cookies, confirmation-keeps-jwts-refused
         refresh: { live: [n], used: [], last: n, confirmed: n, ...(row.refresh.jwts && { jwts: [n, null] }) },
         confirmed_at: now,
@@ -215,7 +215,7 @@ const list: Operation<{ limit: number; after: string | null }> = {
   },
 };
 
-/** Ends the session that is named, or all of the member's; again is the same answer. */
+/** Ends one session of the member, or all. A repeat returns the same response. */
 const end: Operation<Record<string, never>> = {
   change: {
     before: async (call) => endable(call).map(({ id }) => id),

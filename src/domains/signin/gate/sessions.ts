@@ -1,5 +1,5 @@
-// The sessions of members, as rows: how one begins, what is told of it, and which end to make room.
-// Invariant: a session that a browser began holds cookies; one of a terminal holds refresh tokens, and never counts as confirmed.
+// Rows of members' sessions: how a session begins, what the Worker is given for it, and which sessions end to make room. Invariant: a
+// browser session has cookies; a terminal session has refresh tokens and never counts as confirmed.
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, Refresh } from '../../../db/schema';
 import { insertion, revision } from '../../../gate/commit';
@@ -8,14 +8,14 @@ import type { Call } from '../../../gate/types';
 import { fresh } from '../../credentials/gate/create';
 import { signedInMember } from '../wire';
 
-/** How long a session lives without a refresh, and in all. */
+/** How long a session lasts without a refresh, and in total. */
 export const IDLE = DAY / 2;
 export const TOTAL = 7 * DAY;
-/** Sessions of a member: one more ends the oldest. */
+/** The most sessions of a member: one more ends the oldest. */
 const MOST_SESSIONS = 20;
 const RATE = 600;
 
-/** What the Worker makes a JWT and a cookie or refresh token from. */
+/** What the Worker creates a JWT and a cookie or refresh token from. */
 export interface Begun {
   session: { id: string; expires_at: number; ends_at: number; n: number };
   member: ReturnType<typeof signedInMember>;
@@ -33,12 +33,12 @@ export const sessionsOf = ({ core, ask }: Call<unknown>, member: string): Creden
     return row && isAlive(core, ask.org, row) ? [row] : [];
   });
 
-/** Sessions of a member that begin and end do so one after the other. */
+/** The lock that serialises beginning and ending sessions of a member. */
 export const turn = (member: string) => `sessions:${member}`;
 
 export const ending = (call: Call<unknown>, row: CredentialRow, now: number) => revision(call, 'credential', row, { revoked_at: now });
 
-/** The oldest sessions, that one more would be too many beside; never the one that asks. */
+/** The oldest sessions, which must end to make room for one more; never the calling one. */
 export function surplus(call: Call<unknown>): CredentialRow[] {
   const all = sessionsOf(call, call.caller.id);
   const others = all.filter(({ id }) => id !== call.caller.credential);
@@ -47,7 +47,7 @@ export function surplus(call: Call<unknown>): CredentialRow[] {
 
 type Begin = Pick<CredentialRow, 'refresh' | 'confirmed_at' | 'expires_at'> & Partial<Pick<CredentialRow, 'name' | 'created_in'>>;
 
-/** The rows that a new session changes: its own, and those of the oldest ones if there are too many. */
+/** The rows that a new session changes: its own, and those of the oldest sessions if there are too many. */
 function begin(call: Call<unknown>, id: string, passkey: string | null, over: string[], now: number, fields: Begin) {
   const { core, ask, caller } = call;
   const put = insertion(call, 'credential', {
@@ -64,7 +64,7 @@ function begin(call: Call<unknown>, id: string, passkey: string | null, over: st
   return [put, ...oldest.map((row) => ending(call, row, now))];
 }
 
-/** A session of a browser whose member has just proved to have a passkey. */
+/** A browser session whose member has just authenticated with a passkey. */
 export const beginBrowser = (call: Call<unknown>, id: string, passkey: string, over: string[], now: number) =>
   begin(call, id, passkey, over, now, {
     refresh: { live: [1], used: [], last: 1, confirmed: 1 },
@@ -72,19 +72,19 @@ export const beginBrowser = (call: Call<unknown>, id: string, passkey: string, o
     expires_at: now + IDLE,
   });
 
-/** What a terminal signs in with. */
+/** How a terminal signs in. */
 export interface Terminal {
   session: string;
   client_name: string;
-  /** When the device code ends, and with it a session that no terminal has fetched. */
+  /** When the device code expires, and with it a session that no terminal has fetched. */
   ends_at: number;
 }
 
-/** A session of a terminal. Its device code is the first of its refresh tokens, with the number 0. */
+/** A terminal session. Its device code is its first refresh token, with the number 0. */
 export const beginTerminal = (call: Call<unknown>, terminal: Terminal, passkey: string | null, over: string[], now: number) =>
   begin(call, terminal.session, passkey, over, now, {
     name: terminal.client_name,
-    // A containment of the browser session that confirmed it ends it too.
+    // A containment of the confirming browser session also ends this one.
     // safety: terminal-contained-with-browser
     created_in: call.caller.credential,
     refresh: { by: 'token', live: [0], used: [], last: 0 },

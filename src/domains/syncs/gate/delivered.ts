@@ -1,4 +1,5 @@
-// The ciphertexts of secrets that a sync sends. Invariant: they are given out for rows of this very turn, or the caller judges again after fetching.
+// The ciphertexts of secrets that a sync sends. Invariant: they are returned for rows of the current turn, or the caller checks again after
+// fetching.
 import type { SecretRow, VersionRow } from '../../../db/schema';
 import { slugOf } from '../../../gate/named';
 import type { Call } from '../../../gate/types';
@@ -21,7 +22,7 @@ export async function deliveredOf(call: Call<unknown>, rows: readonly SecretRow[
   });
 }
 
-/** As many of the rows, in their order, as one answer of the gate holds. */
+/** The first rows that fit one response of the gate. */
 export function fitting(rows: readonly SecretRow[], most: { secrets: number; bytes: number }): SecretRow[] {
   let bytes = 0;
   const past = rows.findIndex(({ size }, i) => {

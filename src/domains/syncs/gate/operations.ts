@@ -1,4 +1,4 @@
-// What can be done with syncs, as the gate does it: looking at them, cancelling them, and those that changed secrets ask for.
+// Operations on syncs in the gate: list, show, cancel, and start automatic syncs after changes.
 import { failed } from '../../../adapters/sync/plan';
 import { idPrefixes, newId } from '../../../db/ids';
 import type { SyncRow } from '../../../db/schema';
@@ -19,7 +19,7 @@ const target = ({ ask }: Call<unknown>) => ask.named.sync as string;
 
 const shown = (core: Core, row: SyncRow) => syncOut(row, core.syncs.results(row.id), core.syncs.startedAt(row.id));
 
-/** Results on one page of the list: it may be short for them. */
+/** The most results on one page of the list; a page may be shorter for it. */
 const MOST_SHOWN = 5000;
 
 /** Newest first. */
@@ -53,7 +53,7 @@ const cancel: Operation<Record<string, never>> = {
       if (!row) return refuse('NOT_FOUND');
       if (row.finished_at !== null) return refuse('SYNC_ENDED');
       const about = { cancelled_at: row.cancelled_at ?? now };
-      // Whoever works on it ends it; names that are being written are finished.
+      // The job that has the lease ends the sync; names being written are finished.
       const put = revision(call, 'sync', row, about);
       const open = core.syncs.steps(row.id, MOST_SECRETS).filter(({ begun }) => !begun);
       const results = [...core.syncs.results(row.id), ...open.map(({ name, target }) => failed(name, target, cancelled))];
@@ -62,13 +62,13 @@ const cancel: Operation<Record<string, never>> = {
   },
 };
 
-/** Begins the syncs that changed secrets ask for. */
+/** Starts the automatic syncs that changed secrets ask for. */
 const auto: Operation<Record<string, never>> = {
   change: {
     locks: () => ['syncs'],
     plan(call, now) {
       const { core, ask } = call;
-      // What waits to begin will have the newer values.
+      // A sync that has not started yet will send the newer values.
       const waiting = core.rows.within('sync', 'open').filter(({ id }) => core.syncs.startedAt(id) === null);
       const puts = core.syncs.dueBy(now).flatMap(({ integration, environment }) => {
         const row = core.rows.get('integration', integration);

@@ -1,6 +1,6 @@
-// Running a sync, as the gate takes part in it: it says who may work on it, judges anew whose secrets these are, gives out ciphertexts and notes what came
-// of each name. Invariants: nothing is given out once a caller, or the sync itself, has ended; results and the names that are ours from then on are noted
-// in the turn in which they are reported; each run that reads values has one audit entry that says so, by whoever asked for it.
+// Running a sync, in the gate: leases it to a job, selects its secrets again, returns ciphertexts and records the result of each name.
+// Invariants: nothing is returned once a caller or the sync itself has ended; results and the names that the sync then owns are recorded in
+// the turn in which they are reported; each run that reads values has one audit entry, attributed to the requester.
 import type { Owned, Result, Step } from '../../../adapters/sync/plan';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import type { Draft } from '../../../gate/audit-log';
@@ -16,15 +16,15 @@ import { deliveredOf, fitting } from './delivered';
 import { actingFor, formerCaller, heldBack, prunable, select } from './select';
 import { ending } from './state';
 
-/** Secrets in one answer, and in one chunk of writes. */
+/** Secrets per page, and per chunk of writes. */
 const PAGE = { secrets: 1000, bytes: 8 * 1024 ** 2 };
 const MOST_CHUNK = 1000;
 
-/** Why a sync cannot go on. */
+/** Why a sync cannot continue. */
 export type Stop = { code: 'CALLER_REVOKED' | 'NOT_ATTEMPTED'; message: string };
 
-const revoked: Stop = { code: 'CALLER_REVOKED', message: 'The credential that this sync was done for has ended.' };
-const held: Stop = { code: 'NOT_ATTEMPTED', message: 'An approval policy holds reads of this secret.' };
+const revoked: Stop = { code: 'CALLER_REVOKED', message: 'The credential that started this sync is no longer valid.' };
+const held: Stop = { code: 'NOT_ATTEMPTED', message: 'Reading this secret requires approval.' };
 
 const unaudited = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });
 const open = ({ core }: Call<unknown>, id: string): SyncRow | null => {
@@ -39,7 +39,7 @@ export interface Taken {
   planned: boolean;
 }
 
-/** Begins to work on a sync, unless it has ended, another one is on it, or an earlier one of its place has not ended. */
+/** Leases a sync to a job, unless it has ended, another job has it, or an earlier sync of the same place has not ended. */
 export const take: Operation<{ sync: string }> = {
   read(call) {
     const { core, input } = call;
@@ -59,7 +59,7 @@ interface Working {
   lease: number;
 }
 
-/** The sync that a consumer works on, and whose reach counts; or why it cannot go on. Null: it is somebody else's now, or has ended. */
+/** The leased sync and the callers whose reach counts, or why it cannot continue. Null if another job has it now or it has ended. */
 function working(call: Call<Working>) {
   const { core, ask, input } = call;
   const row = open(call, input.sync);
@@ -77,13 +77,13 @@ export interface ValuesPage {
   stop: Stop | null;
   items: Delivered[];
   next: string | null;
-  /** With the first page. */
+  /** Only with the first page. */
   results: Result[];
   owned: Owned[];
   prunable: Owned[];
 }
 
-/** The secrets that take part, page by page. */
+/** The secrets to sync, page by page. */
 export const values: Operation<ValuesInput> = {
   async read(call) {
     const { core, input } = call;
@@ -118,7 +118,7 @@ export const values: Operation<ValuesInput> = {
 
 const heldResult = ({ name }: SecretRow): Result => ({ name, targetName: null, action: 'failed', ...held });
 
-/** That these secrets were read, by whoever asked for the sync. */
+/** The audit entry for reading these secrets, attributed to the requester. */
 function entryOf({ core, ask }: Call<unknown>, row: SyncRow, rows: readonly SecretRow[]): Draft {
   return {
     actor: row.requester as Draft['actor'],
@@ -139,7 +139,7 @@ function entryOf({ core, ask }: Call<unknown>, row: SyncRow, rows: readonly Secr
   };
 }
 
-/** The names of the secrets that a sync was asked to send, for one that cannot begin. Whoever asked knew them. */
+/** The names of the requested secrets, for a sync that cannot begin. The requester knew them. */
 export const names: Operation<Working> = {
   read(call) {
     const { core, ask } = call;
@@ -165,9 +165,9 @@ export const plan: Operation<Working & { steps: Step[]; results: Result[] }> = {
 };
 
 export interface NextInput extends Working {
-  /** What came of the steps before. */
+  /** The results of earlier steps. */
   report: (Result & { digest: string })[];
-  /** How many steps are wanted; 0 where the job ends here and another goes on. */
+  /** How many steps to return; 0 if the job ends here and another continues. */
   most: number;
 }
 
@@ -176,12 +176,12 @@ export interface Chunk {
   work: { step: OpenStep; delivered: Delivered | null }[];
 }
 
-/** Notes what came of the steps before, and gives out the next ones with their values. */
+/** Records the results of earlier steps and returns the next ones with their values. */
 export const next: Operation<NextInput> = {
   async read(call) {
     const { core, input } = call;
     const row = core.rows.get('sync', input.sync);
-    // What was written counts, even where the sync has ended meanwhile.
+    // Written names count even if the sync has ended in the meantime.
     if (row)
       core.storage.transactionSync(() => core.syncs.report(row.id, { id: row.place, environment: row.environment_id }, input.report));
     const found = working(call);
@@ -215,7 +215,7 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
   // safety: sync-rechecked-after-fetch
   if (again?.stop !== null) return { stop: again?.stop ?? revoked, work: [] };
   return core.storage.transactionSync((): Chunk => {
-    // What is not there any more, or held by now, is not written.
+    // A secret that is gone or now held is not written.
     const ended = [...selected.skipped, ...back.map(heldResult)];
     for (const result of ended) {
       const step = puts.find(({ name }) => name === result.name);
@@ -225,7 +225,7 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
     const gone = new Set(ended.map(({ name }) => name));
     const work = steps.flatMap((step): Chunk['work'] => {
       if (step.kind === 'remove') {
-        // The secret may be back.
+        // The secret may exist again.
         const isBack = readable(core.rows.find('secret', environment_id, step.name), now) === null;
         if (isBack) core.syncs.drop(row.id, step);
         return isBack ? [] : [{ step, delivered: null }];
@@ -242,9 +242,9 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
 }
 
 export interface EndInput extends Working {
-  /** What the names that are open fail with. */
+  /** The error for the remaining names. */
   problem: { code: string; message: string } | null;
-  /** Of a sync that ends before it has a plan. */
+  /** For a sync that ends before it has a plan. */
   results: Result[];
   retryAfter: number | null;
 }
@@ -262,7 +262,7 @@ export const end: Operation<EndInput> = {
       const row = open(call, input.sync);
       if (!row || !core.syncs.renew(input.sync, input.lease, now)) return { status: 200, data: null };
       core.storage.transactionSync(() => {
-        // What is noted of a sync that had begun stands.
+        // The results of a sync that had begun are kept.
         const isNew = core.syncs.count(row.id) === 0 && core.syncs.steps(row.id, 1).length === 0;
         if (isNew) core.syncs.plan(row.id, [], input.results);
         if (input.problem) core.syncs.fail(row.id, input.problem, 'all');

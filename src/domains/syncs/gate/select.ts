@@ -1,5 +1,5 @@
-// Which secrets take part in a sync: those of its environment that are active and that whoever it is done for may read. Invariants: what is outside
-// their reach looks like what does not exist; a secret that an approval policy holds takes part only under the approval that names it.
+// Which secrets a sync sends: the active ones of its environment that its callers may read. Invariants: secrets outside their reach look
+// non-existent; a secret held by an approval policy is sent only under an approval that names it.
 import type { Owned, Result } from '../../../adapters/sync/plan';
 import { type Caller, nobody, reaches, reachesEnvironment, reasons, stepsFor } from '../../../auth/authorize';
 import { covers } from '../../../auth/scopes';
@@ -11,7 +11,7 @@ import { callerOf, endOf, memberOf } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
 import { readable } from '../../secrets/rules';
 
-/** Secrets of one sync, and steps of comparing their names with patterns. */
+/** The most secrets of one sync, and the most matching steps. */
 export const MOST_SECRETS = 10_000;
 const MOST_STEPS = 20_000_000;
 
@@ -19,11 +19,11 @@ const READ = ['secrets:read'];
 
 export interface Selected {
   rows: SecretRow[];
-  /** Names of the request that take no part, and why. */
+  /** Requested names that are not sent, and why. */
   skipped: Result[];
 }
 
-/** Those of the names, or all; a refusal for too many. */
+/** The named secrets, or all; a refusal if there are too many. */
 export function select(
   { rows }: Pick<Core, 'rows'>,
   callers: readonly Caller[],
@@ -52,7 +52,7 @@ export function select(
 }
 
 const tooMany = refuse('RESULT_TOO_LARGE', {
-  message: `A sync takes at most ${MOST_SECRETS.toLocaleString('en')} secrets. Name those to sync in names, in several syncs.`,
+  message: `A sync can send at most ${MOST_SECRETS.toLocaleString('en')} secrets. Split them into several syncs with names.`,
 });
 
 const SKIPPED: Partial<Record<Refusal['code'], string>> = {
@@ -65,17 +65,17 @@ const skipped = (name: string, { code }: Refusal): Result => ({
   targetName: null,
   action: 'skipped',
   code: code as NonNullable<Result['code']>,
-  message: SKIPPED[code] ?? 'The environment has no secret of this name that this sync may read.',
+  message: SKIPPED[code] ?? 'The environment has no secret with this name that this sync can read.',
 });
 
-/** Secrets that an approval policy holds, unless this approval is for reading them. */
+/** Secrets that an approval policy holds and that this approval does not name. */
 export function heldBack(core: Core, rows: readonly SecretRow[], approval: string | null): SecretRow[] {
   const targets = approval === null ? {} : (core.rows.get('approval', approval)?.targets ?? {});
   // safety: sync-held-secrets-not-sent
   return rows.filter((row) => holdingReads(core, row).length > 0 && !Object.hasOwn(targets, row.id));
 }
 
-/** A caller by what admitted it, as it stands now; null for one that has ended. */
+/** The current state of a caller, by its credential or member; null if it has ended. */
 function callerBy(core: Core, org: string, id: string): Caller | null {
   if (core.rows.get('org', org)?.deleted_at !== null) return null;
   const member = core.rows.get('member', id);
@@ -87,7 +87,7 @@ function callerBy(core: Core, org: string, id: string): Caller | null {
   return endOf(core, org, lineage) === null ? callerOf(core, org, lineage) : null;
 }
 
-/** What a caller could do who may have ended: to say which names a sync was about, never to read them. */
+/** The permissions of a caller that may have ended: only to list the names of a sync, never to read. */
 export function formerCaller(core: Core, org: string, id: string): Caller | null {
   const member = core.rows.get('member', id);
   if (member) return memberOf(core, org, id, member);
@@ -95,7 +95,7 @@ export function formerCaller(core: Core, org: string, id: string): Caller | null
   return row && callerOf(core, org, lineageOf(core, row));
 }
 
-/** What of a caller says which secrets it may read, as a connection keeps it; `generation`: how many panics there had been. */
+/** What a connection stores of its creator's reach; `generation`: the number of panics at that time. */
 export const reachOf = ({ permissions }: Caller, generation: number): NonNullable<IntegrationRow['reach']> =>
   permissions
     .filter(({ scopes }) => READ.some((scope) => covers(scopes, scope)))
@@ -103,7 +103,7 @@ export const reachOf = ({ permissions }: Caller, generation: number): NonNullabl
 
 const copy = (list: readonly string[] | null): string[] | null => list && [...list];
 
-/** Whose reach counts for a sync: all of them may read what takes part. Null once one of them has ended. */
+/** The callers whose reach counts for a sync: all of them must be able to read a secret. Null once one of them has ended. */
 export function actingFor(core: Core, org: string, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] | null {
   const asker = sync.credential === null ? null : callerBy(core, org, sync.credential);
   if (sync.credential !== null && asker === null) return null;
@@ -112,7 +112,7 @@ export function actingFor(core: Core, org: string, sync: Pick<SyncRow, 'credenti
   const maker = connection?.maker ? callerBy(core, org, connection.maker) : null;
   // safety: sync-maker-judged-again
   if (!connection || !maker) return null;
-  // A member stays when a panic ends their sessions: what one of these sessions pointed somewhere sends nothing until it is pointed there again.
+  // A panic ends a member's sessions but not the member: a connection from before it sends nothing until it is updated again.
   // safety: sync-connection-before-panic
   if (maker.kind === 'member' && (connection.reach?.[0]?.generation ?? 0) < (core.rows.get('org', org)?.generation ?? 0)) return null;
   const then = (connection.reach ?? []).map((one) => ({ ...one, expires_at: null }));
@@ -120,13 +120,16 @@ export function actingFor(core: Core, org: string, sync: Pick<SyncRow, 'credenti
   return [maker, { ...nobody, permissions: [then[0] ?? nobody.permissions[0], ...then.slice(1)] }];
 }
 
-/** 403 for who may read no secret at all, 404 for who may read none in an environment, or for none (''). Agents are told what they lack. */
+/**
+ * 403 for a caller that may not read any secret; 404 for one that may not read secrets in an environment, or any environment (''). Agents
+ * are told what they lack.
+ */
 export function mayRead(caller: Caller, environment: string | null): Refusal | null {
   const isAgent = caller.kind === 'agent';
   if (reasons(caller.permissions, READ, null).length === 0)
     return isAgent
-      ? refuse('SECRET_ACCESS_DENIED', { message: 'This agent does not hold the scope secrets:read, which this call needs.' })
-      : refuse('INSUFFICIENT_SCOPE', { message: 'This credential does not hold the scope secrets:read, which this call needs.' });
+      ? refuse('SECRET_ACCESS_DENIED', { message: 'This agent does not hold the scope secrets:read, which this request needs.' })
+      : refuse('INSUFFICIENT_SCOPE', { message: 'This credential does not hold the scope secrets:read, which this request needs.' });
   // safety: sync-environment-within-reach
   if (environment === null || (environment !== '' && reachesEnvironment(caller, READ, environment))) return null;
   return isAgent
@@ -135,8 +138,8 @@ export function mayRead(caller: Caller, environment: string | null): Refusal | n
 }
 
 /**
- * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked): within `names` where they are given, and within
- * reach.
+ * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked), limited to `names` if given and to
+ * the callers' reach.
  */
 export function prunable(
   core: Core,

@@ -1,5 +1,5 @@
-// Asking for a sync. Invariants: a sync is a row, written in the commit that uses up its approval and stores its response, so that a repeat finds the
-// same one; a dry run writes nothing; nothing is sent to a target here.
+// Starting a sync. Invariants: a sync is a row, written in the commit that uses its approval and stores its response, so a repeat finds the
+// same sync; a dry run writes nothing; nothing is sent to a target here.
 import type { Owned, Result } from '../../../adapters/sync/plan';
 import type { Caller } from '../../../auth/authorize';
 import type { IntegrationRow } from '../../../db/schema';
@@ -16,7 +16,7 @@ import { actingFor, heldBack, mayRead, prunable, type Selected, select } from '.
 
 export interface SyncInput {
   id: string;
-  /** A stored connection; or a platform with its config: what may be shown of it, and its credentials, encrypted for this sync. */
+  /** A stored connection, or a platform with its config: the fields that may be shown, and its credentials encrypted for this sync. */
   integration: string | null;
   platform: string | null;
   config: Record<string, unknown> | null;
@@ -25,7 +25,7 @@ export interface SyncInput {
   names: string[] | null;
   prune: boolean;
   dryRun: boolean;
-  /** What a dry run came to: given once the Worker has asked the target. */
+  /** The result of a dry run, after the Worker has asked the target. */
   foreseen?: { results: Result[]; redeployRequired: boolean };
 }
 
@@ -34,16 +34,16 @@ export interface DryRun {
   integration: IntegrationRow | null;
   place: string;
   items: Delivered[];
-  /** Names that an approval policy holds: their values are not compared. */
+  /** Names held by an approval policy: their values are not compared. */
   held: string[];
   skipped: Result[];
   owned: Owned[];
   prunable: Owned[];
 }
 
-/** Syncs of an organisation that have not ended. */
+/** The most unfinished syncs of an organisation. */
 const MOST_OPEN = 100;
-/** What one dry run looks at: one answer of the gate holds it. */
+/** The limits of one dry run, which must fit one response of the gate. */
 const MOST_DRY = { secrets: 2000, bytes: 16 * 1024 ** 2 };
 
 /** What a request is about. */
@@ -65,7 +65,7 @@ function judge(call: Call<SyncInput>): About | Refusal {
   if (integration && integration.kind !== 'sync')
     return refuse('VALIDATION_FAILED', { details: [{ path: 'integrationId', message: 'must be a connection of kind sync' }] });
   const environment = environmentOf(core, ask.org, input.environment);
-  // With a stored connection the caller needs no reach of its own: its maker had it.
+  // With a stored connection the caller needs no reach of its own: the connection's creator had it.
   const barred = integration ? null : mayRead(caller, environment?.id ?? '');
   if (barred) return barred;
   if (!environment) return noEnvironment;
@@ -74,7 +74,8 @@ function judge(call: Call<SyncInput>): About | Refusal {
   const callers = integration ? actingFor(core, ask.org, { credential: null, integration_id: integration.id }) : [caller];
   if (!callers)
     return refuse('CONFLICT', {
-      message: 'Whoever made this connection has ended. Send its config again with PATCH, by a caller that may read the secrets.',
+      message:
+        'The creator of this connection no longer has access. Send its config again with PATCH, as a caller that can read the secrets.',
     });
   if (integration && callers.some((one) => mayRead(one, environment.id))) return noEnvironment;
   const platform = integration?.platform ?? (input.platform as string);
@@ -82,7 +83,7 @@ function judge(call: Call<SyncInput>): About | Refusal {
   return { integration, platform, environment_id: environment.id, place, callers };
 }
 
-/** Which secrets take part. */
+/** The secrets to sync. */
 const selectedBy = ({ core, input }: Call<SyncInput>, { callers, environment_id }: About, now: number): Selected | Refusal =>
   select(core, callers, { environment_id, names: input.names }, now);
 
@@ -98,7 +99,7 @@ export const sync: Operation<SyncInput> = {
       if (!call.input.dryRun || call.input.foreseen) return null;
       const about = judge(call);
       const selected = isRefusal(about) ? about : selectedBy(call, about, call.core.now());
-      // The plan tells why.
+      // The plan reports the reason.
       if (isRefusal(selected)) return null;
       const { rows } = selected;
       return fitting(rows, MOST_DRY).length < rows.length ? refuse('RESULT_TOO_LARGE') : deliveredOf(call, rows);
@@ -125,7 +126,7 @@ function newSync(
   const { core, ask, caller, input } = call;
   if (core.rows.within('sync', 'open').length >= MOST_OPEN)
     return refuse('LIMIT_REACHED', {
-      message: `An organisation can have at most ${MOST_OPEN} syncs under way. Wait until some have ended, or cancel some.`,
+      message: `An organisation can have at most ${MOST_OPEN} unfinished syncs. Wait until some have ended, or cancel some.`,
     });
   const put = insertion(call, 'sync', {
     org_id: ask.org,

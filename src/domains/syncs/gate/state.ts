@@ -1,4 +1,4 @@
-// What a sync looks like, and how it ends. Invariant: a sync ends once, with the credentials of its request erased, and one event.
+// How a sync is shown and how it ends. Invariant: a sync ends once, with one event, and the credentials of its request are erased.
 import type { Result } from '../../../adapters/sync/plan';
 import type { SyncRow } from '../../../db/schema';
 import { revision } from '../../../gate/commit';
@@ -7,13 +7,13 @@ import { slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import type { Call } from '../../../gate/types';
 
-/** How a sync ended, by what became of its names. */
+/** How a sync ended, from the results of its names. */
 export function statusOf(results: readonly Result[]): 'completed' | 'partial' | 'failed' {
   if (!results.some(({ action }) => action === 'failed')) return 'completed';
   return results.some(({ action }) => action !== 'failed' && action !== 'skipped') ? 'partial' : 'failed';
 }
 
-/** The plan that ends a sync, with what is noted of its names. `about` is what else changes of its row. */
+/** The plan that ends a sync, from the recorded results. `about` contains other changes to its row. */
 export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow>, now: number): Required<Pick<Plan, 'puts' | 'events'>> {
   const { core } = call;
   const results = core.syncs.results(row.id);
@@ -29,7 +29,7 @@ export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow
 
 const ACTIONS = ['created', 'updated', 'unchanged', 'deleted', 'skipped', 'failed'] as const;
 
-/** How events name a sync: with counts, and no name of a secret. */
+/** A sync in events: with counts but without names of secrets. */
 function dataOf(core: Core, { id, platform, integration_id, environment_id }: SyncRow, status: string, results: readonly Result[]) {
   const counts = ACTIONS.map((action) => [action, results.filter((result) => result.action === action).length]);
   return {

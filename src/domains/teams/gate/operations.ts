@@ -1,5 +1,5 @@
-// What can be done with teams, as the gate does it. A team holds grants; whoever is in it has them.
-// Invariants: nobody puts a member into a team that holds more than they do themselves; with a team go its memberships and grants.
+// Operations on teams in the gate. A team has grants, which apply to its members. Invariants: a caller cannot add a member to a team that
+// holds more than the caller; a team is deleted together with its memberships and grants.
 
 import { withinPermissions } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
@@ -15,7 +15,7 @@ import type { Call, Operation } from '../../../gate/types';
 import { teamMemberOut, teamOut } from '../wire';
 
 const MOST_TEAMS = 1000;
-/** Teams of a member: the grants of each are looked at in every request of the member. */
+/** The most teams of a member: every request of the member evaluates the grants of each. */
 const MOST_TEAMS_OF_ONE = 20;
 
 const find = ({ core, ask }: Call<unknown>): TeamRow | null => core.rows.get('team', ask.named.team as string);
@@ -103,12 +103,17 @@ const listMembers: Operation<ListInput> = {
   },
 };
 
-/** 403 unless the caller holds what the team gives, for as long. What ends with its maker cannot leave a membership behind that does not. */
+/**
+ * 403 unless the caller holds everything the team grants, for at least as long. A caller that depends on another credential cannot create a
+ * membership that outlives it.
+ */
 function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
   const grants = core.rows.within('grant', ask.named.team as string).filter((grant) => isGrantAlive(core, ask.org, grant));
   // safety: team-member-added-independently
   if (caller.isDependent && grants.length > 0)
-    return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another cannot add members to a team that has grants.' });
+    return refuse('SCOPE_EXCEEDS_PARENT', {
+      message: 'A credential that is revoked together with its creator cannot add members to a team that has grants.',
+    });
   for (const grant of grants) {
     const exceeds = withinPermissions(caller, { ...permissionsOfGrant(grant), allowed_addresses: null });
     // safety: team-within-permissions
@@ -132,7 +137,7 @@ const add: Operation<{ member_id: string }> = {
       const there = core.rows.get('team_member', id);
       if (there) return { status: 201, data: shown(core, there) };
       if (core.rows.within('team_member', member.id).length >= MOST_TEAMS_OF_ONE)
-        return refuse('LIMIT_REACHED', { message: `A member is in up to ${MOST_TEAMS_OF_ONE} teams.` });
+        return refuse('LIMIT_REACHED', { message: `A member can be in at most ${MOST_TEAMS_OF_ONE} teams.` });
       const fields = {
         org_id: ask.org,
         id,

@@ -1,19 +1,19 @@
-// Confirming a terminal login, as the gate does it. The Worker finds the login by its user code, once the gate has said whose attempt it is.
-// Invariants: a login begins one session at most, under the id that it was started with; until the terminal fetches it, the session is good
-// for nothing but that, and it ends with the codes.
+// Confirming a terminal login, in the gate. The Worker looks up the login by its user code after the gate has said whose attempt it is.
+// Invariants: a login begins at most one session, under the id chosen when it started; until the terminal fetches it, the session can do
+// nothing else, and it expires with the codes.
 import type { Asking, Decision } from '../../../auth/device-login';
 import { type Refusal, refuse } from '../../../errors';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
 import { beginTerminal, surplus, turn } from '../../signin/gate/sessions';
 
-/** What the Worker found under a user code; and how many seconds the member has to wait, after too many attempts. */
+/** The login that the Worker found for a user code, and how many seconds the member must wait after too many attempts. */
 export interface Found {
   login: Asking | null;
   wait: number;
 }
 
-/** Whose attempt at a user code it is. */
+/** The member who entered a user code. */
 export interface Attempt {
   member: string;
 }
@@ -24,13 +24,13 @@ const subject = ({ input }: Call<Found>) => ({ resource: input.login?.session ??
 
 const expired = refuse('CODE_EXPIRED');
 
-/** The login that the member means, if nobody has decided it, or decided it so; or why there is none. */
+/** The login that the member means, if it is undecided or already has this decision; otherwise the refusal. */
 function meant({ input: { login, wait } }: Call<Found>, decision: Decision | null): Asking | Refusal {
   if (wait) return refuse('RATE_LIMITED', { message: 'Too many codes were entered. Wait before you try again.', retry_after: wait });
   return login && (login.decided === null || login.decided === decision) ? login : expired;
 }
 
-/** Answers what a member means by a code. Nothing changes here. */
+/** Shows the login that a member means. Nothing changes here. */
 const telling = (decision: Decision | null): Operation<Found> => ({
   subject,
   read(call): Outcome {
@@ -56,7 +56,7 @@ const confirm: Operation<Found> = {
       if ('code' in login) return login;
       const { session } = login;
       const begun = core.rows.get('credential', session);
-      // Its reply was lost, or it was cut off before the login knew.
+      // The response was lost, or the request was interrupted before the login was updated.
       if (begun && begun.member_id === caller.id && begun.revoked_at === null) return { status: 200, data: { session } };
       const own = core.rows.get('credential', caller.credential);
       // safety: device-login-begins-once

@@ -1,6 +1,6 @@
-// The exchange of an issuer's token for a session token, as the gate decides it. The Worker has verified the token; the gate has the last word:
-// by the trust as it stands under lock. Invariants: a session token holds no more than its trust, and ends with it; one token gives ten at
-// most, whatever fails in between; a refusal has one answer, and its reason is in the audit log.
+// The gate's decision on exchanging an issuer's token for a session token. The Worker has verified the token; the gate decides by the trust
+// under lock. Invariants: a session token holds no more than its trust and is revoked together with it; one token gives at most ten session
+// tokens, regardless of failures; all refusals have the same response, and the reason is in the audit log.
 import { isWithin } from '../../../auth/addresses';
 import { essential, refusedBy } from '../../../auth/trusts';
 import { type CredentialRow, parentColumn } from '../../../db/schema';
@@ -18,19 +18,19 @@ import { fresh, RATES } from '../../credentials/gate/create';
 import type { TokenInput } from '../../credentials/gate/credential';
 import type { Verified } from '../verify';
 
-/** How often one token serves, and how many session tokens of a trust may be live. */
+/** How often one token can be exchanged, and how many session tokens of a trust can be live. */
 const MOST_USES = 10;
 const MOST_SESSIONS = 1000;
-/** Characters of the name of a session token: its trust, and the subject of the workload. */
+/** The most characters in the name of a session token: its trust, and the subject of the workload. */
 const MOST_NAME = 200;
 
 export interface ExchangeInput extends Verified {
   token: TokenInput;
-  /** The revision of the trust that the Worker has judged by. */
+  /** The revision of the trust that the Worker used. */
   revision: number;
 }
 
-/** What the Worker answers with. */
+/** What the Worker responds with. */
 export interface Given {
   id: string;
   expires_at: number;
@@ -38,7 +38,7 @@ export interface Given {
 
 const trustOf = ({ core, caller }: Call<unknown>): CredentialRow | null => core.rows.get('credential', caller.id);
 
-/** Why no session token is given; null if one is. */
+/** Why no session token is issued; null if one is. */
 function problemOf(call: Call<ExchangeInput>): string | null {
   const { core, ask, input } = call;
   const row = trustOf(call);
@@ -62,20 +62,20 @@ export const exchange: Operation<ExchangeInput> = {
     return reason === null ? { resource: call.input.token.id } : { resource: call.caller.id, reason };
   },
   change: {
-    // A change of the trust and an exchange come one after the other.
+    // Serialises changes of the trust and exchanges.
     locks: ({ input, caller }) => [caller.id, input.token.id],
     plan(call, now): Plan | ReturnType<typeof refuse> | { more: unknown } {
       const { core, ask, input, caller } = call;
       const row = trustOf(call);
       const problem = problemOf(call);
-      // The Worker has judged by a trust that is no more: it looks again.
+      // The Worker used an outdated trust: it reads the trust again.
       if (problem && row && row.revision !== input.revision) return { more: {} };
       if (problem || !row?.trust) return refuse('UNAUTHENTICATED');
-      if (core.descendants.hasSessions(row.id, MOST_SESSIONS, now))
+      if (core.descendants.hasSessions(row.id, MOST_SESSIONS, now, row.trust.ttl * 1000))
         return refuse('LIMIT_REACHED', {
           message: 'A trust can have at most 1,000 live session tokens. Revoke some, or give it a shorter ttlSeconds.',
         });
-      // Noted before anything is given: a change that fails costs a use, and never gives one.
+      // Recorded before a token is issued: a failed change costs one use but never gives an extra one.
       core.exchanged.note(input.spent, ask.request.id, now);
       const [{ scopes, environments, secrets }] = caller.permissions;
       const ends = [now + row.trust.ttl * 1000, ...(caller.expires_at === null ? [] : [caller.expires_at])];
@@ -98,7 +98,7 @@ export const exchange: Operation<ExchangeInput> = {
   },
 };
 
-/** A token that the Worker has refused: nothing but the entry. */
+/** A token that the Worker refused: writes only the audit entry. */
 export const exchangeRefused: Operation<{ trust: string; reason: string }> = {
   subject: ({ input }) => ({ resource: input.trust, reason: input.reason }),
   read: () => fail(refuse('UNAUTHENTICATED')),

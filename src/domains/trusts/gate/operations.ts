@@ -1,12 +1,12 @@
-// Trusts, as the gate keeps them. Invariants: a trust holds no more than its maker does; whoever makes it accept other tokens must hold all that
-// it gives, and becomes its maker; a trust that has ended is not there.
+// Operations on trusts in the gate. Invariants: a trust holds no more than its creator; a caller that makes it accept other tokens must
+// hold everything the trust gives, and becomes its creator; a trust that has ended looks non-existent.
 
 import { type Wanted, withinPermissions } from '../../../auth/authorize';
 import { isNarrowerTrust } from '../../../auth/trusts';
 import { idStart } from '../../../db/ids';
 import type { CredentialRow } from '../../../db/schema';
 import type { Trust } from '../../../db/trusts';
-import { type Refusal, refuse } from '../../../errors';
+import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableFor, accountableOf } from '../../../gate/accountable';
 import { revision } from '../../../gate/commit';
 import { isAlive } from '../../../gate/identity';
@@ -16,9 +16,10 @@ import type { Call, Operation } from '../../../gate/types';
 import { aboutToken, issue, maker, makerLocks, RATES, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { find, shown, type TokenInput, target } from '../../credentials/gate/credential';
 import { changed, held, mayGive, mayOutlive, revoke, type UpdateInput } from '../../credentials/gate/update';
+import { sharedProblem } from '../rules';
 import { exchange, exchangeRefused } from './exchange';
 
-/** Live trusts of an organisation. */
+/** The most live trusts of an organisation. */
 const MOST_TRUSTS = 100;
 
 const live = (call: Call<unknown>): CredentialRow | null => {
@@ -27,7 +28,7 @@ const live = (call: Call<unknown>): CredentialRow | null => {
 };
 
 interface NewInput {
-  /** Of no token: a trust has an id alone. */
+  /** Not a token: a trust has only an id. */
   token: TokenInput;
   name: string;
   scopes: string[];
@@ -37,7 +38,7 @@ interface NewInput {
   trust: Omit<Trust, 'changed_at'>;
 }
 
-/** What its session tokens would hold. A workload has no device, so that who is bound to one makes no trust. */
+/** What its session tokens would hold. A workload has no device, so a caller bound to a device cannot create a trust. */
 const permissionsOf = (call: Call<NewInput>) => ({
   ...wanted(call, { ...call.input, expires_at: null }),
   // safety: trust-bound-to-no-device
@@ -62,17 +63,26 @@ const create: Operation<NewInput> = {
 };
 
 interface PatchInput extends Omit<UpdateInput, 'ttlSeconds' | 'rate_limit'> {
-  /** What it accepts, as far as that changes. */
+  /** What it accepts, if that changes. */
   trust: Partial<Omit<Trust, 'changed_at'>>;
 }
 
-/** The fields of a changed trust, or 403. To accept less, or to hold less, anyone may have it who may change it. */
+/** 400 for a change after which an issuer of many accounts is trusted without naming one: what stays of the trust counts too. */
+function unowned({ issuer, claims }: Partial<Trust>, after: Trust): Refusal | null {
+  // safety: changed-trust-names-account
+  const problem = issuer !== undefined || claims !== undefined ? sharedProblem(after.issuer, after.claims) : null;
+  return problem ? invalid('claims', problem) : null;
+}
+
+/** The fields of a changed trust, or why it may not change so. Accepting or holding less needs no more than the permission to update. */
 function judge(call: Call<PatchInput>, now: number): Refusal | Partial<CredentialRow> | null {
   const row = live(call);
   if (!row?.trust) return null;
   const { name, trust, ...rest } = call.input;
   const isRenamed = Object.keys(rest).length === 0 && Object.keys(trust).length === 0;
   const after = { ...row.trust, ...trust, ...(!isRenamed && { changed_at: now }) };
+  const refused = unowned(trust, after);
+  if (refused) return refused;
   const fields = { ...changed(call as Call<UpdateInput>, now), trust: after };
   const holds = held({ ...row, ...fields });
   // safety: trust-repointed-within-permissions
@@ -86,7 +96,7 @@ function judge(call: Call<PatchInput>, now: number): Refusal | Partial<Credentia
 const update: Operation<PatchInput> = {
   authorize: judge,
   change: {
-    // Who changes it stays meanwhile, for they may become its maker.
+    // The caller must not change in the meantime, because it may become the creator.
     locks: (call) => [target(call), call.caller.credential, call.caller.id],
     plan(call, _now, { judged }) {
       const row = live(call);

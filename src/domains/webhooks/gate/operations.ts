@@ -1,5 +1,5 @@
-// Operations on webhooks in the gate. Invariants: only a caller that is limited neither to environments nor to names can have events of
-// the whole organisation sent somewhere, or see what was sent; the gate holds URLs and signing secrets only as ciphertext.
+// Operations on webhooks in the gate. Invariants: only a caller without limits to environments or names can have events of the whole
+// organisation delivered, or see deliveries; the gate has URLs and signing secrets only as ciphertext.
 import { idStart } from '../../../db/ids';
 import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
@@ -29,7 +29,7 @@ const read: Operation<Record<string, never>> = {
 
 interface CreateInput {
   id: string;
-  /** As it is shown. */
+  /** In its shown form. */
   url: string;
   host: string;
   url_sealed: string;
@@ -92,11 +92,14 @@ const remove: Operation<Record<string, never>> = {
 
 export interface RotateInput {
   overlap: number;
-  /** The new secret, and the one before, encrypted anew as the old one. Absent at first: the gate says which one that is. */
+  /**
+   * The new secret, and the previous one encrypted again as the old secret. Absent in the first round, in which the gate returns the
+   * current one.
+   */
   made?: { from: string; secret_sealed: string; old_secret_sealed: string; url: string };
 }
 
-/** What the Worker needs to make the new secret. */
+/** What the Worker needs to create the new secret. */
 export interface Rotating {
   host: string;
   url_sealed: string;

@@ -1,5 +1,5 @@
-// The webhook that a request names, and what the gate gives the Worker of it. Invariant: only a caller that is limited neither to
-// environments nor to names can use webhooks, because a webhook receives the events of all of them.
+// The webhook of a request, and what the gate gives the Worker for it. Invariant: only a caller without limits to environments or names can
+// use webhooks, because a webhook receives the events of all of them.
 import { reachesAll } from '../../../auth/authorize';
 import type { WebhookRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -13,9 +13,9 @@ export const find = (call: Call<unknown>): WebhookRow | null => call.core.rows.g
 export const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
   reachesAll(caller, need.scopes)
     ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot use webhooks.' });
+    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential limited to environments or names cannot use webhooks.' });
 
-/** Where deliveries go, and how they are signed. */
+/** The address of deliveries and the signing secrets. */
 export const targetOf = (row: WebhookRow, now: number) => ({
   id: row.id,
   host: row.host,

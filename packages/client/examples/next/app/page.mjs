@@ -1,4 +1,4 @@
-// Next.js: a server component. It shows what a secret unlocks, and passes no secret to a client component.
+// Next.js: a server component. It uses a secret to fetch data, and passes no secret to a client component.
 import { vault } from '../lib/vault.mjs';
 
 export const dynamic = 'force-dynamic';

@@ -1,4 +1,4 @@
-// How many requests wait for the member who is signed in: the number beside Approvals in the navigation.
+// The number of requests that wait for the signed-in member, beside Approvals in the navigation.
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from '../../api';
 import { may } from '../../may';

@@ -1,4 +1,4 @@
-// One request for approval: what is asked, by whom and why, what happens if it is approved, and the decision.
+// One approval request: the operation, the requester, the reason, what approval means, and the decision.
 import { Check } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -8,7 +8,8 @@ import { Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
-import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { nameOfKind } from '../credentials/words';
 import { operationWords } from '../policies/words';
@@ -18,30 +19,31 @@ import '../../styles/access.css';
 
 const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
-/** Whether the member who is signed in made the request, or answers for the credential that did. */
+/** Whether the signed-in member made the request, or is accountable for the credential that made it. */
 const isOwn = ({ requester }: Approval): boolean =>
   requester.accountable.some(({ member_id }) => member_id === me.value?.id) || requester.id === me.value?.id;
 
-/** Does something to an approval, and reads all of them again. */
+/** Approves, rejects or cancels a request, and invalidates the list. */
 async function decide(approval: Approval, verb: 'approve' | 'reject' | 'cancel'): Promise<void> {
   const { api } = vault();
   if (verb === 'approve') await confirmed(() => api.POST('/orgs/{org_id}/approvals/{id}/approve', at(approval.id)));
   else if (verb === 'reject') await api.POST('/orgs/{org_id}/approvals/{id}/reject', at(approval.id));
   else await api.POST('/orgs/{org_id}/approvals/{id}/cancel', at(approval.id));
   await forget('approvals');
-  tell({ approve: 'Your approval counts', reject: 'The request is rejected', cancel: 'The request is cancelled' }[verb]);
+  tell({ approve: 'Request approved', reject: 'Request rejected', cancel: 'Request cancelled' }[verb]);
 }
 
 function Waiting({ approval, onReject }: { approval: Approval; onReject: () => void }) {
   const missing = approval.required - approval.approvals.length;
-  if (approval.may_decide)
+  const isDecided = approval.decisions.some(({ member_id }) => member_id === me.value?.id);
+  if (approval.may_decide && !isDecided)
     return (
       <section class="card stack" aria-label="Your decision">
         <p>
-          {missing === 1
-            ? 'Your approval is the last that is needed. Then exactly this request can be made once, within 24 hours.'
-            : `${missing} approvals are missing. Yours is one of them.`}{' '}
-          You confirm it with your passkey. One rejection ends the request.
+          {missing <= 1
+            ? 'Yours is the last approval required. After it, exactly this request can be made once, within 24 hours.'
+            : `This request needs ${missing} more approvals. Yours is one of them.`}{' '}
+          You confirm with your passkey. A single rejection closes the request.
         </p>
         <div class="row">
           <Button kind="primary" onPress={() => decide(approval, 'approve')}>
@@ -51,27 +53,37 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
         </div>
       </section>
     );
-  const isDecided = approval.decisions.some(({ member_id }) => member_id === me.value?.id);
   return (
     <p class="note">
       {isDecided
-        ? `You have approved it. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} needed.`
+        ? missing > 0
+          ? `You have approved this request. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} required.`
+          : 'You have approved this request. It also needs approval by the approvers of another policy.'
         : isOwn(approval)
-          ? 'You are behind this request, so others decide it.'
-          : 'You are not among those who may decide it.'}
+          ? 'You made this request, or are accountable for the credential that did, so someone else must decide it.'
+          : 'You cannot decide this request: you are not an approver, or the requester invited or promoted you in the last 7 days.'}
     </p>
   );
 }
 
 const Approved = ({ approval }: { approval: Approval }) => (
   <p class="note">
-    {isOwn(approval) ? 'Do the same again, and it happens. ' : 'The requester can now make it once. '}A program repeats the request with the
-    header <code>Approval-Id: {approval.id}</code>, until <Time at={approval.expires_at} />.
+    {isOwn(approval) ? 'Repeat the action to complete it. ' : 'The requester can now make the request once. '}A program repeats the request
+    with the header <code>Approval-Id: {approval.id}</code>, before it expires: <Time at={approval.expires_at} />.
   </p>
 );
 
+const responsible = ({ accountable }: Approval['requester']): [string, ComponentChildren] => [
+  'Responsible',
+  accountable.map(({ member_id, name }) => (
+    <span key={member_id}>
+      <Who id={member_id} name={name} />{' '}
+    </span>
+  )),
+];
+
 const factsOf = ({ requester, target, request, policies, operation, id, ...rest }: Approval): [string, ComponentChildren][] => [
-  ['Asks to', operationWords[operation] ?? operation],
+  ['Operation', operationWords[operation] ?? operation],
   [
     'Target',
     target.id?.startsWith('sec_') ? (
@@ -91,34 +103,28 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
       <Badge>{nameOfKind(requester.kind)}</Badge> <Who id={requester.id} name={requester.name} />
     </>,
   ],
+  ...(requester.kind === 'member' ? [] : [responsible(requester)]),
+  ['Reason', request.reason ?? <span class="dim">None</span>],
+  ['IP address', [request.ip, request.place].filter(Boolean).join(' · ')],
+  ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
   [
-    'Behind it',
-    requester.accountable.map(({ member_id, name }) => (
-      <span key={member_id}>
-        <Who id={member_id} name={name} />{' '}
-      </span>
-    )),
-  ],
-  ['Reason', request.reason ?? <span class="dim">None given</span>],
-  ['From', [request.ip, request.place].filter(Boolean).join(' · ')],
-  ['Program', request.user_agent ?? <span class="dim">Unknown</span>],
-  [
-    'Call',
+    'Request',
     <code>
       {request.method} {request.path}
     </code>,
   ],
   [
-    'Held by',
+    'Policy',
     policies.map((policy) => (
-      <span key={policy.id}>
-        <Link href={`/policies/${policy.id}`}>{policy.name}</Link> <span class="dim">needs {policy.required}</span>{' '}
+      <span key={policy.id} class="block">
+        <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
+        <span class="dim">needs {policy.required === 1 ? '1 approval' : `${policy.required} approvals`}</span>{' '}
       </span>
     )),
   ],
-  ['Asked', <Time at={rest.created_at} />],
-  [rest.ended_at ? 'Ended' : 'Open until', <Time at={rest.ended_at ?? rest.expires_at} />],
-  ['Id', <Id id={id} />],
+  ['Requested', <Time at={rest.created_at} />],
+  [rest.ended_at ? 'Closed' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
+  ['ID', <Id id={id} />],
 ];
 
 const Decisions = ({ approval }: { approval: Approval }) =>
@@ -147,20 +153,12 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
     refetch,
   } = useRead(['approvals', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/approvals/{id}', { ...at(id), signal }));
   const [asking, setAsking] = useState<'reject' | 'cancel' | null>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Approval" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !approval) return <Skeleton />;
+  if (error) return <Missing what="approval" list={['/approvals', 'Approvals']} error={error} onRetry={refetch} />;
+  if (isPending || !approval) return <LoadingPage />;
   const isOpen = approval.status === 'pending' || approval.status === 'approved';
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/approvals">Approvals</Link>
-      </nav>
+      <Crumbs places={[['/approvals', 'Approvals']]} />
       <PageHead
         title={approval.summary}
         lead={
@@ -186,8 +184,8 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
         >
           <p>{approval.summary}</p>
           <p>
-            {asking === 'reject' ? 'It ends, also for the others who may decide it. ' : 'Nobody has to decide it any more. '}The requester
-            can ask anew.
+            {asking === 'reject' ? 'This closes the request for all approvers. ' : 'Approvers can no longer decide it. '}The requester can
+            make a new request.
           </p>
         </Confirm>
       )}

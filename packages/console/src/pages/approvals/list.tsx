@@ -1,4 +1,5 @@
-// The inbox of approvals: what waits for the member who is signed in comes first.
+// The approval inbox. Requests that wait for the signed-in member come first.
+import { Link } from 'wouter-preact';
 import { here, useList, vault } from '../../api';
 import { may } from '../../may';
 import { useParameter } from '../../router';
@@ -45,20 +46,20 @@ const columns: Column<Approval>[] = [
       </span>
     ),
   },
-  { label: 'Asked', width: '8.5rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  { label: 'Requested', width: '8.5rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
   {
-    label: 'Open until',
+    label: 'Expires',
     width: '8.5rem',
     wide: true,
     cell: ({ status, expires_at }) =>
-      status === 'pending' || status === 'approved' ? <Time at={expires_at} /> : <span class="dim">Ended</span>,
+      status === 'pending' || status === 'approved' ? <Time at={expires_at} /> : <span class="dim">Closed</span>,
   },
 ];
 
 const views = ['pending', 'approved', 'rejected', 'used', 'expired'] as const;
 const nothing: Record<string, [title: string, words: string]> = {
-  me: ['Nothing waits for you', 'Requests that an approval policy holds, and that you may decide, appear here.'],
-  pending: ['Nothing is pending', 'A request is pending until enough people approve it, or one rejects it.'],
+  me: ['Nothing is waiting for you', 'Requests that need your approval appear here.'],
+  pending: ['No pending requests', 'A request is pending until enough members approve it, or one rejects it.'],
 };
 
 export default function Approvals() {
@@ -71,13 +72,13 @@ export default function Approvals() {
       signal,
     }),
   );
-  const [title, words] = nothing[view] ?? ['Nothing here', 'No request has this status.'];
+  const [title, words] = nothing[view] ?? ['No requests', 'No request has this status.'];
   return (
     <>
-      <PageHead title="Approvals" lead="Requests that a policy holds until people approve them. Until then nothing has been done." />
+      <PageHead title="Approvals" lead="Requests that a policy holds until they are approved. Nothing happens before then." />
       <search class="filters">
         <Segments
-          label="Which requests"
+          label="Filter requests"
           value={view}
           onValue={choose}
           choices={[
@@ -97,7 +98,20 @@ export default function Approvals() {
         columns={columns}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/approvals/${id}`}
-        empty={<Empty title={title}>{words}</Empty>}
+        empty={
+          <Empty
+            title={title}
+            action={
+              may('policies:read') && (
+                <Link href="/policies" class="button plain">
+                  View policies
+                </Link>
+              )
+            }
+          >
+            {words}
+          </Empty>
+        }
       />
     </>
   );

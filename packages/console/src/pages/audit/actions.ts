@@ -1,4 +1,4 @@
-// The actions of the audit log, by what they are about, for the filter. One that a later release adds can be filtered by from an entry.
+// The actions of the audit log, grouped by resource, for the filter. To filter by an action that is not listed, start from an entry.
 
 const VERBS: Record<string, [label: string, verbs: string]> = {
   secret: [
@@ -41,7 +41,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   trust: ['Workload identity', 'create delete list read update'],
 };
 
-/** Each group with its actions, as the API names them. */
+/** Each group with its actions, named as in the API. */
 export const ACTION_GROUPS: [label: string, actions: string[]][] = Object.entries(VERBS).map(([about, [label, verbs]]) => [
   label,
   verbs.split(' ').map((verb) => `${about}.${verb}`),
@@ -49,13 +49,13 @@ export const ACTION_GROUPS: [label: string, actions: string[]][] = Object.entrie
 
 const ALL = ACTION_GROUPS.flatMap(([, actions]) => actions);
 
-/** What gives out values of secrets. */
+/** Actions that return values of secrets. */
 const VALUES = [
   ...['secret.read', 'secret.read_all', 'secret.share_view'],
   ...['integration.generate', 'integration.sync', 'integration.sync_run', 'integration.sync_auto'],
 ];
 
-/** Looks at metadata, and what programs do all the time: of little interest to a person, and most of the log. */
+/** Reads of metadata, and routine actions of programs: of little interest to people, and most of the log. */
 const ROUTINE = new Set([
   ...ALL.filter((action) => /\.(list|read)$/.test(action) && !VALUES.includes(action)),
   ...['secret.versions', 'secret.share_list', 'member.access', 'credential.graph', 'policy.violations', 'compliance.report'],
@@ -65,26 +65,26 @@ const ROUTINE = new Set([
 ]);
 const ACTIVITY = ALL.filter((action) => !ROUTINE.has(action));
 
-/** Quick choices of what the log shows. The first is what it shows when nobody has chosen. */
+/** Quick filters for the log. The first is the default. */
 export const VIEWS: { value: string; label: string; lead: string; query: { action?: string; outcome?: 'denied' } }[] = [
   {
     value: 'activity',
     label: 'Activity',
-    lead: 'Changes, reads of values and sign-ins. Lists and other looks at metadata are under Everything.',
+    lead: 'Changes, reads of values and sign-ins. For lists and other reads of metadata, choose Everything.',
     query: { action: ACTIVITY.join(',') },
   },
   {
     value: 'changes',
     label: 'Changes',
-    lead: 'What was created, changed or ended.',
+    lead: 'Everything that was created, changed, deleted or revoked.',
     query: { action: ACTIVITY.filter((action) => !VALUES.includes(action) && !/^auth\.(?!enrol|session_end)/.test(action)).join(',') },
   },
   {
     value: 'values',
     label: 'Reads of values',
-    lead: 'Reads of secrets, one by one or many together, generated files, syncs and opened links.',
+    lead: 'Reads of secrets, single or in bulk, generated files, syncs and opened links.',
     query: { action: VALUES.join(',') },
   },
-  { value: 'refusals', label: 'Refusals', lead: 'Requests that were not allowed.', query: { outcome: 'denied' } },
-  { value: 'all', label: 'Everything', lead: 'Every request, looks at this page included.', query: {} },
+  { value: 'refusals', label: 'Refusals', lead: 'Requests that were denied.', query: { outcome: 'denied' } },
+  { value: 'all', label: 'Everything', lead: 'Every request, including reads of this page.', query: {} },
 ];

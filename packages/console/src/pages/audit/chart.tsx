@@ -1,4 +1,4 @@
-// The entries over time, drawn by uPlot. Dragging over the chart chooses a time range; the filters choose one without a mouse.
+// The entries over time, drawn by uPlot. Dragging over the chart selects a time range; the filters do the same without a mouse.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -6,15 +6,15 @@ import type { Stretches } from './timeline';
 
 interface ChartProps {
   stretches: Stretches;
-  /** What it shows, for those who do not see it. */
+  /** A description for screen readers. */
   label: string;
-  /** Called with the range that somebody drags over, in milliseconds. */
+  /** Called with the selected range, in milliseconds. */
   onRange: (from: number, to: number) => void;
 }
 
 const HEIGHT = 132;
 
-/** Counts up when the colour scheme changes: a canvas has no colours of its own. */
+/** Increments when the colour scheme changes, because a canvas must be redrawn. */
 function useScheme(): number {
   const [times, setTimes] = useState(0);
   useEffect(() => {
@@ -31,7 +31,7 @@ function useScheme(): number {
   return times;
 }
 
-/** The colours of the styles, as the canvas takes them: `--name` is resolved by an element that has it. */
+/** The colours of the styles for the canvas: `--name` is resolved on an element. */
 function coloursOf(box: HTMLElement) {
   const read = (name: string) => {
     const probe = box.querySelector(`.chart-${name}`);
@@ -45,7 +45,7 @@ const hours = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 const seconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** The words at the time axis, on one line: times, or days where the marks are a day or more apart. */
+/** The labels of the time axis, on one line: times, or dates if the ticks are a day or more apart. */
 const timesOf: UPlot.Axis.DynamicValues = (_, splits, __, ___, apart) =>
   splits.map((time) => {
     const date = new Date(time * 1000);
@@ -127,7 +127,7 @@ export default function Chart({ stretches, label, onRange }: ChartProps) {
       <figcaption class="small dim" aria-hidden="true">
         {hovered !== null && times[hovered] !== undefined
           ? `${at.format(new Date(times[hovered] * 1000))}: ${all[hovered]} entries, ${refused[hovered]} refused or failed`
-          : 'Drag over the chart to choose a time.'}
+          : 'Drag over the chart to select a time range.'}
       </figcaption>
     </figure>
   );

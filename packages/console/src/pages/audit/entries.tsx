@@ -1,4 +1,4 @@
-// The entries of the audit log, newest first; while they are followed, the newest are read again every few seconds.
+// The entries of the audit log, newest first. In follow mode, the newest are read again every few seconds.
 import { useEffect, useState } from 'preact/hooks';
 import { here, useList, useRead, vault } from '../../api';
 import { useParameter } from '../../router';
@@ -16,10 +16,10 @@ const AGAIN = 3000;
 const read = (query: Query, cursor: string | undefined, signal: AbortSignal) =>
   vault().api.GET('/orgs/{org_id}/audit-log', { params: { path: here(), query: { ...query, limit: 100, cursor } }, signal });
 
-/** Reading the log is an entry of the log; while it is followed, these would hide all others. */
+/** Reading the log creates an entry. In follow mode, these entries would hide all others. */
 const isOwnLook = ({ action, actor }: Entry): boolean => action === 'audit.read' && actor.id === me.value?.id;
 
-/** The entries page by page, or the newest hundred, again and again. */
+/** The entries page by page, or the newest hundred in follow mode. */
 function useEntries(query: Query, isFollowing: boolean) {
   const list = useList<Entry>(['audit', 'list', query], (cursor, signal) => read(query, cursor, signal) as never);
   const live = useRead(
@@ -47,9 +47,9 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     ),
   },
   { label: 'Outcome', width: '6.5rem', cell: (entry: Entry) => <Outcome outcome={entry.outcome} /> },
-  { label: 'Who', width: 'minmax(8rem, 1fr)', wide: true, cell: (entry: Entry) => <span class="truncate">{actorName(entry)}</span> },
+  { label: 'Actor', width: 'minmax(8rem, 1fr)', wide: true, cell: (entry: Entry) => <span class="truncate">{actorName(entry)}</span> },
   {
-    label: 'About',
+    label: 'Resource',
     width: 'minmax(10rem, 1.6fr)',
     wide: true,
     cell: (entry: Entry) => <span class={entry.resource_name ? 'mono truncate' : 'mono truncate dim'}>{subjectOf(entry)}</span>,
@@ -64,7 +64,7 @@ export function Entries() {
   const [isFollowing, setFollowing] = useState(false);
   const list = useEntries(query, isFollowing);
   const shown = list.rows.find(({ id }) => id === shownId);
-  // Older times do not change, so there is nothing to follow.
+  // A range in the past does not change, so there is nothing to follow.
   useEffect(() => {
     if (query.to) setFollowing(false);
   }, [query.to]);
@@ -77,10 +77,10 @@ export function Entries() {
         <Button small disabled={Boolean(query.to)} aria-pressed={isFollowing} onPress={() => setFollowing(!isFollowing)}>
           {isFollowing && <span class="following" aria-hidden="true" />} {isFollowing ? 'Stop following' : 'Follow live'}
         </Button>
-        {isFollowing && <span class="dim small">The newest 100, without your own looks at this log.</span>}
+        {isFollowing && <span class="dim small">The newest 100, without your own reads of this log.</span>}
         {isFiltered && (
           <Button small kind="quiet" onPress={() => change({ action: '', outcome: '', actor: '', resource: '' })}>
-            Remove filters
+            Clear filters
           </Button>
         )}
       </div>
@@ -90,7 +90,7 @@ export function Entries() {
         label="Entries"
         keyOf={({ id }) => id}
         columns={columnsFor(({ id }) => setShownId(id))}
-        empty={<Empty title="No entries match">Choose a longer time, or remove filters.</Empty>}
+        empty={<Empty title="No entries match">Choose a longer time range or clear filters.</Empty>}
       />
       {shown && <EntryDialog key={shown.id} entry={shown} change={change} onClose={() => setShownId('')} />}
     </>

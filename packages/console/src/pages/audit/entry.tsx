@@ -1,4 +1,4 @@
-// An entry of the audit log in full, and ways from it to what is related.
+// All fields of an audit log entry, with links to related entries.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { Button } from '../../ui/button';
@@ -10,13 +10,13 @@ const tones: Record<Entry['outcome'], Tone> = { success: 'good', denied: 'bad', 
 
 export const Outcome = ({ outcome }: Pick<Entry, 'outcome'>) => <Badge tone={tones[outcome]}>{outcome}</Badge>;
 
-/** Who it was, in a word. */
+/** The name of the actor. */
 export const actorName = ({ actor }: Pick<Entry, 'actor'>): string => actor.name ?? actor.id ?? actor.kind.replaceAll('_', ' ');
 
-/** What it was about: its name, else its id. */
+/** The name of the resource, or its id. */
 export const subjectOf = (entry: Entry): string | null => entry.resource_name ?? entry.resource;
 
-/** Fields that have a place of their own below; all others are shown as they are. */
+/** Fields that are shown separately below; all others are shown unchanged. */
 const PLACED = new Set([
   ...['id', 'sequence', 'format', 'time', 'actor', 'action', 'resource', 'resource_name', 'environment', 'version', 'reason'],
   ...['request_id', 'ip', 'user_agent', 'outcome', 'status', 'count', 'emergency', 'prev_hash', 'hash', 'approval'],
@@ -39,11 +39,11 @@ function factsOf(entry: Entry): [string, ComponentChildren][] {
       'Time',
       <time dateTime={entry.time}>{new Date(entry.time).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'medium' })}</time>,
     ],
-    ['Who', `${actorName(entry)} (${actor.kind.replaceAll('_', ' ')})`],
-    ['Actor id', actor.id ? <Id id={actor.id} /> : <None />],
-    ...(actor.parent_id ? [['Comes from', <Id id={actor.parent_id} />] as [string, ComponentChildren]] : []),
-    ['About', entry.resource_name ? <span class="mono">{entry.resource_name}</span> : <None />],
-    ['Resource id', entry.resource ? <Id id={entry.resource} /> : <None />],
+    ['Actor', `${actorName(entry)} (${actor.kind.replaceAll('_', ' ')})`],
+    ['Actor ID', actor.id ? <Id id={actor.id} /> : <None />],
+    ...(actor.parent_id ? [['Parent', <Id id={actor.parent_id} />] as [string, ComponentChildren]] : []),
+    ['Resource', entry.resource_name ? <span class="mono">{entry.resource_name}</span> : <None />],
+    ['Resource ID', entry.resource ? <Id id={entry.resource} /> : <None />],
     ['Environment', entry.environment ?? <None />],
     ['Version', entry.version ?? <None />],
     ['Reason', entry.reason ?? <None />],
@@ -53,12 +53,12 @@ function factsOf(entry: Entry): [string, ComponentChildren][] {
     ...rest.map(([name, value]): [string, ComponentChildren] => [wordsOf(name), shownAs(value)]),
     ['Status', entry.status],
     ...(entry.count > 1 ? [['Requests', entry.count] as [string, ComponentChildren]] : []),
-    ['Address', <span class="mono">{entry.ip}</span>],
+    ['IP address', <span class="mono">{entry.ip}</span>],
     ['User agent', entry.user_agent ?? <None />],
-    ['Request', <Id id={entry.request_id} />],
+    ['Request ID', <Id id={entry.request_id} />],
     ['Sequence', entry.sequence.toLocaleString()],
     ['Hash', <code>{entry.hash}</code>],
-    ['Hash before', <code>{entry.prev_hash}</code>],
+    ['Previous hash', <code>{entry.prev_hash}</code>],
   ];
 }
 
@@ -100,17 +100,17 @@ export function EntryDialog({ entry, change, onClose }: EntryProps) {
           Only this action
         </Button>
         <Button small onPress={() => change({ ...around, action: '', outcome: '', actor: '', resource: '' })}>
-          What else happened then
+          Entries around this time
         </Button>
       </div>
       <Facts items={factsOf(entry)} />
-      {entry.resource?.startsWith('sec_') && entry.outcome === 'success' && <Link href={`/secrets/${entry.resource}`}>See the secret</Link>}
+      {entry.resource?.startsWith('sec_') && entry.outcome === 'success' && <Link href={`/secrets/${entry.resource}`}>View secret</Link>}
       <details>
-        <summary>As JSON</summary>
+        <summary>JSON</summary>
         <pre class="value-shown raw" tabIndex={0} aria-label="The entry as JSON">
           <code>{raw}</code>
         </pre>
-        <CopyButton text={raw} label="Copy the entry" />
+        <CopyButton text={raw} label="Copy entry" />
       </details>
     </Dialog>
   );

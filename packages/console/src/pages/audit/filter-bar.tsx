@@ -9,7 +9,7 @@ interface BarProps {
   change: (part: Partial<Filters>) => void;
 }
 
-/** An id: taken when somebody has typed it, since each look at the log is an entry of its own. */
+/** An id. Applied when typing is finished, because each read of the log creates an entry. */
 const FilterId = ({ label, value, onValue }: { label: string; value: string; onValue: (value: string) => void }) => (
   <input
     key={value}
@@ -59,7 +59,7 @@ export function FilterBar({ filters, change }: BarProps) {
         choices={VIEWS}
       />
       {isCustom ? (
-        <button type="button" class="button plain chip" onClick={() => change({ from: '', to: '' })} aria-label="Remove this time range">
+        <button type="button" class="button plain" onClick={() => change({ from: '', to: '' })} aria-label="Clear this time range">
           {inWords(filters.from)} – {filters.to ? inWords(filters.to) : 'now'} <X size={15} aria-hidden="true" />
         </button>
       ) : (
@@ -73,8 +73,8 @@ export function FilterBar({ filters, change }: BarProps) {
       )}
       <ActionSelect value={filters.action} onValue={set('action')} />
       <FilterSelect label="Outcome" all="All outcomes" value={filters.outcome} onValue={set('outcome')} choices={OUTCOMES} />
-      <FilterId label="Actor id" value={filters.actor} onValue={set('actor')} />
-      <FilterId label="Resource id" value={filters.resource} onValue={set('resource')} />
+      <FilterId label="Actor ID" value={filters.actor} onValue={set('actor')} />
+      <FilterId label="Resource ID" value={filters.resource} onValue={set('resource')} />
     </search>
   );
 }

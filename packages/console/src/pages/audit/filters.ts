@@ -1,4 +1,4 @@
-// What of the audit log is shown, as parameters of the address, and as the API takes it.
+// The filters of the audit log, as parameters of the address and as an API query.
 import type { components } from '@secrets-vault/client';
 import { useMemo } from 'preact/hooks';
 import { useSearchParams } from 'wouter-preact';
@@ -8,7 +8,7 @@ export type Entry = components['schemas']['AuditEntry'];
 export const OUTCOMES = ['success', 'denied', 'failed'] as const;
 
 const HOUR = 3_600_000;
-/** How far back a range goes, in milliseconds; `all` has no beginning. */
+/** The length of each range, in milliseconds; `all` has no start. */
 const RANGES: Record<string, number> = { '1h': HOUR, '24h': 24 * HOUR, '7d': 168 * HOUR, '30d': 720 * HOUR };
 
 export const RANGE_CHOICES = [
@@ -24,7 +24,7 @@ const NAMES = ['show', 'action', 'outcome', 'actor', 'resource', 'from', 'to', '
 export type FilterName = (typeof NAMES)[number];
 export type Filters = Record<FilterName, string>;
 
-/** As GET /audit-log takes them. */
+/** The query of GET /audit-log. */
 export interface Query {
   action?: string;
   outcome?: Entry['outcome'];
@@ -34,17 +34,17 @@ export interface Query {
   to?: string;
 }
 
-/** A time of the address, as the API takes it; what is no time is left out. */
+/** A time from the address in the format of the API; an invalid time is ignored. */
 const timeOf = (text: string): string | undefined => {
   const time = Date.parse(text);
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 };
 
-/** The quick choice that is shown; none where an action or an outcome is chosen by itself. */
+/** The active quick filter; none if an action or an outcome is selected directly. */
 export const viewOf = ({ show, action, outcome }: Filters) =>
   action || outcome ? undefined : (VIEWS.find(({ value }) => value === show) ?? VIEWS[0]);
 
-/** @param now in milliseconds: ranges go back from there */
+/** @param now in milliseconds: the end of the ranges */
 export function queryOf(filters: Filters, now: number): Query {
   const { action, outcome, actor, resource, from, to, range } = filters;
   const isCustom = Boolean(from || to);
@@ -59,12 +59,12 @@ export function queryOf(filters: Filters, now: number): Query {
   };
 }
 
-/** The filters of the address, the query that they make, and how to change several of them at once. */
+/** The filters in the address, the resulting query, and a function to change several of them. */
 export function useFilters() {
   const [parameters, setParameters] = useSearchParams();
   const text = NAMES.map((name) => `${name}=${parameters.get(name) ?? ''}`).join('\n');
   const filters = useMemo(() => Object.fromEntries(NAMES.map((name) => [name, parameters.get(name) ?? ''])) as Filters, [text]);
-  // A range begins where it began when it was chosen, so that the pages of the list fit together.
+  // The start of a range is fixed when it is chosen, so that the pages of the list are consistent.
   const query = useMemo(() => queryOf(filters, Date.now()), [filters]);
   const change = (part: Partial<Filters>) =>
     setParameters(

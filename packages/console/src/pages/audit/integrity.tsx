@@ -1,4 +1,4 @@
-// Whether the audit log is intact: a verification by the service with its result, and the signed checkpoints with which anybody can verify
+// The integrity of the audit log: a verification by the service and its result, and the signed checkpoints that let anyone verify
 // an export without trusting the service.
 import type { components } from '@secrets-vault/client';
 import { ShieldAlert, ShieldCheck } from 'lucide-preact';
@@ -13,7 +13,7 @@ type Verification = components['schemas']['Verification'];
 type Checkpoint = components['schemas']['Checkpoint'];
 type Missing = Verification['missing'][number];
 
-/** What the parts of a verification come to. */
+/** The combined result of the parts of a verification. */
 interface Verdict {
   to: number;
   head: number;
@@ -24,14 +24,14 @@ interface Verdict {
 }
 
 const reasons: Record<NonNullable<Verification['broken']>['reason'], string> = {
-  entry: 'This entry does not follow the one before it, or its hash is wrong.',
-  checkpoint_altered: 'The signature of the checkpoint of this entry is wrong.',
+  entry: 'This entry does not follow the previous one, or its hash is wrong.',
+  checkpoint_altered: 'The checkpoint of this entry has an invalid signature.',
   checkpoint_missing: 'The checkpoint of this entry was deleted.',
-  checkpoint_differs: 'The entry is not the one that was signed.',
-  cut_off: 'A checkpoint was signed of a newer entry than the newest that is there.',
+  checkpoint_differs: 'This entry is not the one that was signed.',
+  cut_off: 'A checkpoint was signed for an entry that no longer exists: newer entries were removed.',
 };
 
-/** Verifies part by part, and tells after each. */
+/** Verifies part by part, and reports after each. */
 async function verify(onPart: (verdict: Verdict) => void): Promise<void> {
   const verdict: Verdict = { to: 0, head: 0, checkpoints: 0, missing: [], done: false };
   let cursor: string | undefined;
@@ -68,7 +68,7 @@ function Result({ verdict }: { verdict: Verdict }) {
         <div>
           <h3>The log is not intact: entry {broken.sequence.toLocaleString()}</h3>
           <p>{reasons[broken.reason]}</p>
-          <p class="dim">Entries before it are as they were written. Compare it with an export that you kept elsewhere.</p>
+          <p class="dim">Earlier entries are unchanged. Compare this entry with an export that you stored elsewhere.</p>
         </div>
       </div>
     );
@@ -78,15 +78,15 @@ function Result({ verdict }: { verdict: Verdict }) {
       <div>
         <h3>The log is intact</h3>
         <p>
-          {countOf(to, 'entry follows', 'entries follow')} one from the other.{' '}
+          {countOf(to, 'entry', 'entries')} verified.{' '}
           {checkpoints
             ? `${countOf(checkpoints, 'signed checkpoint matches', 'signed checkpoints match')}.`
-            : 'No checkpoint is signed yet.'}
+            : 'There are no signed checkpoints yet.'}
         </p>
         {missing.map(({ from, to: last, reason }) => (
           <p key={from}>
             Entries {from.toLocaleString()} to {last.toLocaleString()} are lost:{' '}
-            {reason === 'restore' ? 'the restored backup does not hold them.' : 'the gate lost its storage.'}
+            {reason === 'restore' ? 'the restored backup does not contain them.' : 'the gate lost its storage.'}
           </p>
         ))}
       </div>
@@ -106,8 +106,7 @@ function Verifying() {
     <section class="stack narrow">
       <h2>Verify the log</h2>
       <p class="dim">
-        Every entry holds the hash of the one before it. The service computes all of them again and compares them with the signed
-        checkpoints.
+        Every entry contains the hash of the previous one. The service recomputes all hashes and compares them with the signed checkpoints.
       </p>
       <div class="row">
         <Button kind="primary" onPress={run}>
@@ -128,7 +127,7 @@ function PublicKey() {
   return (
     <p class="copyable">
       <code class="grow">{data ? `${data.key_id} (Ed25519)` : '…'}</code>
-      {data && <CopyButton text={data.pem} label="Copy the public key" />}
+      {data && <CopyButton text={data.pem} label="Copy public key" />}
     </p>
   );
 }
@@ -146,8 +145,8 @@ function Checkpoints() {
     <section class="stack">
       <h2>Signed checkpoints</h2>
       <p class="dim">
-        One is made every ten minutes while there are new entries. Keep some of them outside, with the public key: then a later change of
-        the log cannot be hidden. The key never changes.
+        A checkpoint is signed every ten minutes while there are new entries. Store some elsewhere with the public key, so that a later
+        change to the log cannot be hidden. The key never changes.
       </p>
       <PublicKey />
       <Listing<Checkpoint>
@@ -159,13 +158,13 @@ function Checkpoints() {
           { label: 'Up to entry', width: '8rem', cell: ({ sequence }) => sequence.toLocaleString() },
           { label: 'Signed', width: '9rem', cell: ({ time }) => <Time at={time} /> },
           {
-            label: 'Hash of that entry',
+            label: 'Hash of the entry',
             width: 'minmax(10rem, 1fr)',
             wide: true,
             cell: ({ hash }) => <code class="truncate">{hash}</code>,
           },
         ]}
-        empty={<Empty title="No checkpoint yet">The first one is signed within ten minutes of the first entry.</Empty>}
+        empty={<Empty title="No checkpoints yet">The first one is signed within ten minutes of the first entry.</Empty>}
       />
     </section>
   );

@@ -1,4 +1,4 @@
-// The audit log: who did what and when, whether it is intact, and files of it.
+// The audit log: entries, integrity and exports.
 import { useSearchParams } from 'wouter-preact';
 import { here, vault } from '../../api';
 import '../../styles/audit.css';
@@ -21,7 +21,7 @@ async function exportEntries(filters: Filters): Promise<void> {
     parseAs: 'blob',
   });
   download(`audit-log-${today()}.ndjson`, NDJSON, (data as unknown as Blob | undefined) ?? '');
-  tell('The entries are in your downloads', 'One entry a line, newest first.');
+  tell('Entries exported to your downloads', 'One entry per line, newest first.');
 }
 
 async function exportCheckpoints(): Promise<void> {
@@ -46,11 +46,11 @@ export default function AuditLog() {
   };
   return (
     <>
-      <PageHead title="Audit log" lead="Every request with a credential of the organisation, and what came of it. Entries never change.">
+      <PageHead title="Audit log" lead="Every request made with a credential of the organisation, and its outcome. Entries never change.">
         <Menu
           label="Export"
           actions={[
-            { label: 'Entries as filtered', onSelect: () => exportEntries(filters) },
+            { label: 'Filtered entries', onSelect: () => exportEntries(filters) },
             { label: 'Signed checkpoints', onSelect: exportCheckpoints },
             { label: 'Public key', onSelect: exportKey },
           ]}

@@ -1,4 +1,4 @@
-// The chart above the entries: read once for each choice of filters, and drawn by code that is loaded then.
+// The chart above the entries: read once for each combination of filters, and drawn by code that is loaded on demand.
 import { useInfiniteQuery } from '@tanstack/preact-query';
 import { lazy, Suspense } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
@@ -13,14 +13,14 @@ const Waiting = () => <div class="chart" role="status" aria-label="Loading the c
 
 const moment = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** What is counted so far: the newest entries, and further back when somebody asks for it. */
+/** The counts so far: the newest entries first, older ones on request. */
 function useCounted(query: Query) {
   const { data, error, refetch, fetchNextPage } = useInfiniteQuery({
     queryKey: ['timeline', query],
     queryFn: ({ pageParam, signal }) => count({ ...query, ...(pageParam && { to: pageParam }) }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (last: Counted) => last.before ?? undefined,
-    // Each count reads much of the log, and is an entry of it.
+    // Each count reads a large part of the log, and creates an entry.
     staleTime: Number.POSITIVE_INFINITY,
   });
   const counted = useMemo(
@@ -57,7 +57,7 @@ export function Overview({ query, change }: { query: Query; change: (part: Parti
         </span>
         {counted.before && (
           <>
-            <span class="dim">Counted back to {moment.format(new Date(counted.before))}; there are older ones.</span>
+            <span class="dim">Counted back to {moment.format(new Date(counted.before))}; there are older entries.</span>
             <Button small onPress={async () => void (await further())}>
               Count further back
             </Button>

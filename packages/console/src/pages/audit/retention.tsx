@@ -1,5 +1,5 @@
-// Entries past retention: exported first, and only then allowed to be deleted. Invariant: what is confirmed is the checkpoint at the end of
-// the file that was downloaded here, and an export that was cut off cannot be confirmed.
+// Entries past retention: they must be exported before they may be deleted. Invariant: the confirmation covers the checkpoint at the end of
+// the file that was downloaded here; a truncated export cannot be confirmed.
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, vault } from '../../api';
 import { me } from '../../session';
@@ -13,7 +13,7 @@ interface Exported {
   hash: string;
 }
 
-/** The checkpoint at the end of an export; without it the export was cut off. */
+/** The checkpoint at the end of an export; if it is missing, the export was truncated. */
 export function endOf(text: string): Exported | null {
   const last = text.trimEnd().split('\n').at(-1) ?? '';
   if (!last) return null;
@@ -26,11 +26,11 @@ export function Retention() {
   const [asking, setAsking] = useState(false);
   const run = async () => {
     const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', { params: { path: here() }, parseAs: 'text' });
-    // An answer without a body has no data.
+    // A response without a body has no data.
     const text = (data as unknown as string | undefined) ?? '';
     if (!text.trim()) return tell('No entries are past retention', 'There is nothing to export.');
     const end = endOf(text);
-    if (!end) return tell('The export was cut off', 'Download it again.');
+    if (!end) return tell('The export is incomplete', 'Download it again.');
     download(`audit-log-to-${end.sequence}.ndjson`, 'application/x-ndjson', text);
     setExported(end);
   };
@@ -41,20 +41,20 @@ export function Retention() {
       vault().api.POST('/orgs/{org_id}/audit-log/export/confirm', { params: { path: here() }, body: { sequence, hash } }),
     );
     await forget('audit');
-    tell(`The export up to entry ${sequence.toLocaleString()} is confirmed`);
+    tell(`Confirmed the export up to entry ${sequence.toLocaleString()}`);
     setExported(null);
   };
   return (
     <section class="stack narrow">
       <h2>Entries past retention</h2>
       <p class="dim">
-        Where a retention is set, old entries are deleted only after an owner has exported them and confirmed that the file is stored.
+        If a retention period is set, old entries are deleted only after an owner has exported them and confirmed that the file is stored.
       </p>
       <div class="row">
         <Button onPress={run}>Download entries past retention</Button>
         {exported && me.value?.role === 'owner' && (
           <Button kind="danger" onPress={() => setAsking(true)}>
-            Confirm the export
+            Confirm export
           </Button>
         )}
       </div>
@@ -66,7 +66,7 @@ export function Retention() {
           onClose={() => setAsking(false)}
         >
           <p>
-            Entries up to {exported.sequence.toLocaleString()} that are past retention are deleted here. Check the file with{' '}
+            This deletes entries up to {exported.sequence.toLocaleString()} that are past retention. Check the file with{' '}
             <code>npm run audit:verify</code> and store it first.
           </p>
         </Confirm>

@@ -1,16 +1,16 @@
-// How many entries there are in each stretch of time, from a stream of entries.
+// Counts entries per time interval, from a stream of entries.
 import { here, vault } from '../../api';
 import type { Entry, Query } from './filters';
 
-/** Entries that one look counts; somebody can ask for further ones. */
+/** The number of entries that one request counts; older ones are counted on request. */
 const MOST = 5000;
 
-/** One entry of the stream, as far as the chart needs it. */
+/** The fields of an entry that the chart needs. */
 type Mark = Pick<Entry, 'time' | 'outcome' | 'count'>;
 
 export interface Counted {
   marks: Mark[];
-  /** The time before which nothing is counted yet; null where all is counted. */
+  /** The time before which entries are not counted yet; null if all are counted. */
   before: string | null;
 }
 
@@ -32,7 +32,7 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
-/** Without the oldest entries, which were made in one moment: others of that moment may not have been counted. */
+/** Drops the entries with the oldest time: other entries of the same time may not have been counted. */
 function whole(marks: Mark[]): Counted {
   const last = marks.at(-1)?.time ?? null;
   const kept = marks.filter(({ time }) => time !== last);
@@ -47,7 +47,7 @@ export async function count(query: Query, signal: AbortSignal): Promise<Counted>
     signal,
   });
   const marks: Mark[] = [];
-  // An answer without a body has no data.
+  // A response without a body has no data.
   if (!data) return { marks, before: null };
   for await (const line of linesOf(data as unknown as ReadableStream<Uint8Array>)) {
     if (marks.length === MOST) return whole(marks);
@@ -57,12 +57,12 @@ export async function count(query: Query, signal: AbortSignal): Promise<Counted>
   return { marks, before: null };
 }
 
-/** Lengths of a stretch, in seconds: those that people think in. */
+/** Interval lengths in seconds, chosen to be easy to read. */
 const STEPS = [1, 5, 15, 60, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400, 7 * 86_400, 30 * 86_400];
 const MOST_STRETCHES = 90;
 
 export interface Stretches {
-  /** Where each begins, in seconds. */
+  /** The start of each interval, in seconds. */
   times: number[];
   all: number[];
   refused: number[];

@@ -1,4 +1,4 @@
-// The controls that the findings bear on, by framework.
+// The controls that the findings relate to, by framework.
 import { type Report, StatusBadge } from './report';
 
 const frameworks: [Report['controls'][number]['framework'], string][] = [

@@ -1,4 +1,4 @@
-// The findings of the report: what was tested, what was found, and what to do.
+// The findings of the report: the test, the evidence and the remedy.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { hrefOfId } from '../../people';
@@ -10,7 +10,7 @@ type Evidence = Finding['evidence'][number];
 
 const FIRST = 10;
 
-/** The page of what a piece of evidence is about. */
+/** The page of the resource that a piece of evidence is about. */
 const pageOf = (id: string): string | null =>
   id.startsWith('sec_')
     ? `/secrets/${id}`
@@ -59,7 +59,7 @@ function Body({ finding }: { finding: Finding }) {
       )}
       {count > evidence.length && (
         <p class="dim">
-          The first {evidence.length} of {count.toLocaleString()}.
+          Showing the first {evidence.length} of {count.toLocaleString()}.
         </p>
       )}
       {(finding.status === 'fail' || finding.status === 'warn') && (

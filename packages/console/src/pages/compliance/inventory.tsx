@@ -1,4 +1,4 @@
-// What the organisation holds, by the report: numbers, and how old values are.
+// The inventory of the report: counts, and the age of values.
 import { Facts, Time } from '../../ui/parts';
 import { nameOfKind } from '../credentials/words';
 import type { Report } from './report';
@@ -8,7 +8,7 @@ type Numbers = Report['inventory'];
 function Ages({ secrets }: Pick<Numbers, 'secrets'>) {
   const most = Math.max(1, ...secrets.by_age.map((age) => age.secrets));
   return (
-    <ul class="bars" aria-label="Active secrets by the age of their value">
+    <ul class="bars" aria-label="Active secrets by age of their value">
       {secrets.by_age.map(({ days, secrets: count }) => (
         <li key={days}>
           <span>{days} days</span>
@@ -27,9 +27,9 @@ const CredentialsTable = ({ credentials }: Pick<Numbers, 'credentials'>) => (
         <tr>
           <th scope="col">Kind</th>
           <th scope="col">Live</th>
-          <th scope="col">Without an end</th>
+          <th scope="col">No expiry</th>
           <th scope="col">Unused</th>
-          <th scope="col">More scopes than used</th>
+          <th scope="col">Unused scopes</th>
         </tr>
       </thead>
       <tbody>
@@ -54,7 +54,7 @@ export function Inventory({ inventory }: { inventory: Numbers }) {
         <h2>Secrets</h2>
         <p class="dim">
           {secrets.active.toLocaleString()} active, {secrets.generated.toLocaleString()} of them generated here; {secrets.expired} expired,{' '}
-          {secrets.revoked} revoked, {secrets.deleted} deleted and restorable. By the age of their value:
+          {secrets.revoked} revoked, {secrets.deleted} deleted and restorable. By age of their value:
         </p>
         <Ages secrets={secrets} />
       </section>

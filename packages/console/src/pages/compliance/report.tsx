@@ -1,4 +1,4 @@
-// The compliance report: what was tested and found, which controls it bears on, and downloads for auditors.
+// The compliance report: findings, the controls they relate to, and downloads for auditors.
 import type { components } from '@secrets-vault/client';
 import { Download } from 'lucide-preact';
 import { useMemo } from 'preact/hooks';
@@ -24,7 +24,7 @@ export const statuses: [Status, string, Tone][] = [
   ['fail', 'Fail', 'bad'],
   ['warn', 'Warn', 'warn'],
   ['pass', 'Pass', 'good'],
-  ['not_applicable', 'Nothing to test', 'plain'],
+  ['not_applicable', 'Not applicable', 'plain'],
 ];
 
 export const StatusBadge = ({ status }: { status: Status }) => {
@@ -32,7 +32,7 @@ export const StatusBadge = ({ status }: { status: Status }) => {
   return <Badge tone={tone}>{label}</Badge>;
 };
 
-/** How many findings have each status; a press shows these alone. */
+/** The number of findings with each status. Selecting one filters the list. */
 function Summary({ report, chosen, onChoose }: { report: Report; chosen: string; onChoose: (status: string) => void }) {
   return (
     <div class="tiles" role="group" aria-label="Findings by status">
@@ -60,7 +60,7 @@ const Loaded = ({ report }: { report: Report }) => {
     <>
       <Summary report={report} chosen={status} onChoose={choose} />
       <Tabs
-        label="Parts of the report"
+        label="Report sections"
         items={[
           {
             id: 'findings',
@@ -70,7 +70,7 @@ const Loaded = ({ report }: { report: Report }) => {
               findings.length ? (
                 <Findings findings={findings} />
               ) : (
-                <Empty title="No finding has this status">Choose another one above.</Empty>
+                <Empty title="No findings have this status">Choose another status above.</Empty>
               ),
           },
           { id: 'controls', label: 'Controls', count: report.controls.length, content: () => <Controls report={report} /> },
@@ -98,7 +98,7 @@ export default function Compliance() {
   };
   return (
     <>
-      <PageHead title="Compliance" lead="What the service tests by itself, with evidence, for SOC 2 and ISO/IEC 27001.">
+      <PageHead title="Compliance" lead="Automatic tests with evidence for SOC 2 and ISO/IEC 27001.">
         <Button onPress={() => save('csv')}>
           <Download size={16} aria-hidden="true" /> CSV
         </Button>

@@ -1,4 +1,4 @@
-// The dialogs that change a credential: its name and bounds, a rotation of an API key, and its end.
+// The dialogs that change a credential: edit its name and restrictions, rotate an API key, and revoke it.
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { linesOf } from '../../globs';
@@ -31,7 +31,7 @@ const draftOf = ({ name, scopes, environments, secrets, addresses, rate }: Crede
 
 const listOrNull = (text: string): string[] | null => (linesOf(text).length ? linesOf(text) : null);
 
-/** What differs, as the API takes it. */
+/** The changed fields, in the format of the API. */
 function patchOf(first: Draft, draft: Draft) {
   const has = (key: keyof Draft) => JSON.stringify(first[key]) !== JSON.stringify(draft[key]);
   return {
@@ -45,7 +45,7 @@ function patchOf(first: Draft, draft: Draft) {
   };
 }
 
-/** Changes an API key's name and addresses, or all bounds of an agent. */
+/** Changes an API key's name and addresses, or all restrictions of an agent. */
 export function EditCredential({ credential, onClose }: Props) {
   const [first] = useState(() => draftOf(credential));
   const [draft, setDraft] = useState(first);
@@ -61,7 +61,7 @@ export function EditCredential({ credential, onClose }: Props) {
       await vault().api.PATCH('/orgs/{org_id}/api-keys/{id}', { ...at(credential.id), body });
     }
     await forget('credentials');
-    tell(`${draft.name} is changed`, 'It holds from its next request on.');
+    tell(`${draft.name} saved`, 'The change applies from its next request.');
     onClose();
   };
   const fields = { reach: draft, change, problems };
@@ -75,17 +75,17 @@ export function EditCredential({ credential, onClose }: Props) {
             <PlaceFields {...fields} />
             <div class="columns">
               <SelectField
-                label="New end"
+                label="Expires after"
                 value={draft.lifetime}
                 onValue={(lifetime) => change({ lifetime })}
                 choices={[
-                  { value: '', label: 'As it is' },
+                  { value: '', label: 'No change' },
                   ...LIFETIMES.map(({ value, label }) => ({ value, label: `${label} from now` })),
                 ]}
                 error={problems.of('ttlSeconds')}
               />
               <TextField
-                label="Requests a minute"
+                label="Requests per minute"
                 type="number"
                 min={1}
                 max={6000}
@@ -97,21 +97,21 @@ export function EditCredential({ credential, onClose }: Props) {
           </>
         )}
         <TextArea
-          label="Only from these addresses"
+          label="Allowed IP addresses"
           optional
           class="mono"
           rows={3}
           value={draft.addresses}
           onValue={(addresses) => change({ addresses })}
           error={problems.of('allowed_addresses')}
-          hint="IP addresses or ranges, one a line. Empty: from anywhere."
+          hint="IP addresses or ranges, one per line. Leave empty to allow any address."
         />
       </Form>
     </Dialog>
   );
 }
 
-/** Issues the successor of an API key. */
+/** Rotates an API key. */
 export function RotateKey({ credential, onClose }: Props) {
   const [overlap, setOverlap] = useState('3600');
   const [token, setToken] = useState<string | null>(null);
@@ -127,8 +127,8 @@ export function RotateKey({ credential, onClose }: Props) {
   if (token)
     return (
       <OneTime
-        title="The new API key"
-        lead="It may do what the old one may. Put it in the old one's place."
+        title="New API key"
+        lead="It has the same permissions as the old key. Replace the old key with it."
         text={token}
         onClose={onClose}
       />
@@ -136,21 +136,21 @@ export function RotateKey({ credential, onClose }: Props) {
   return (
     <Dialog
       title={`Rotate ${credential.name}`}
-      lead="Makes a new API key with the same scopes, environments, names and end. The old one works for a while longer."
+      lead="Creates a new API key with the same scopes, environments, names and expiry. The old key can stay valid for a while."
       onClose={onClose}
     >
       <Form action="Rotate API key" onSubmit={rotate} onCancel={onClose} problems={problems}>
         <SelectField
-          label="The old key works for"
+          label="Old key stays valid for"
           value={overlap}
           onValue={setOverlap}
           choices={[
-            { value: '0', label: 'No longer: it ends at once' },
-            { value: '3600', label: '1 hour more' },
-            { value: '43200', label: '12 hours more' },
-            { value: '86400', label: '1 day more' },
+            { value: '0', label: 'Revoke it immediately' },
+            { value: '3600', label: '1 hour' },
+            { value: '43200', label: '12 hours' },
+            { value: '86400', label: '1 day' },
           ]}
-          hint="When it ends, the session tokens that programs made with it end too."
+          hint="Its session tokens expire together with it."
           error={problems.of('overlap_seconds')}
         />
       </Form>
@@ -158,22 +158,22 @@ export function RotateKey({ credential, onClose }: Props) {
   );
 }
 
-/** Ends a credential, and names what ends with it. */
+/** Revokes a credential, and lists the credentials that are revoked with it. */
 export function RevokeCredential({ credential, graph, onClose }: Props & { graph: Graph | undefined }) {
   const ending = graph?.children.filter(({ relation }) => relation === 'dies_with') ?? [];
   const end = async () => {
     await revoke(credential.kind, credential.id);
     await forget('credentials');
-    tell(`${credential.name} is revoked`);
+    tell(`${credential.name} revoked`);
   };
   return (
     <Confirm title={`Revoke ${credential.name}?`} action={`Revoke ${nameOf(credential.kind)}`} onConfirm={end} onClose={onClose}>
       <p>
-        Whatever uses <strong>{credential.name}</strong> ({credential.hint}) is refused from the next request on. This cannot be undone.
+        Requests with <strong>{credential.name}</strong> ({credential.hint}) will be refused immediately. This cannot be undone.
       </p>
       {ending.length > 0 && (
         <p>
-          {ending.length === 1 ? 'This ends with it' : `These ${ending.length} end with it`}:{' '}
+          {ending.length === 1 ? 'Also revoked' : `${ending.length} credentials are also revoked`}:{' '}
           {ending
             .slice(0, 8)
             .map(({ kind, name, id }) => `${nameOfKind(kind)} ${name ?? `…${id.slice(-6)}`}`)

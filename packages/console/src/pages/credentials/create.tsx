@@ -1,4 +1,4 @@
-// The dialog that creates a credential of any kind. Invariants: it begins with the least that is of use, and the token is shown once.
+// The dialog that creates a credential of any kind. Invariants: it starts with the least useful permissions, and the token is shown once.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -67,7 +67,7 @@ interface FieldsProps {
 const BreakGlassFields = ({ draft, change, problems }: FieldsProps) => (
   <>
     <p class="note warn">
-      It reads, writes and rotates every secret of the organisation. Owners are told when it is created and at its first use, and every use
+      It can read, write and rotate every secret of the organisation. Owners are notified when it is created and first used, and every use
       is marked in the audit log.
     </p>
     <TextField
@@ -75,13 +75,13 @@ const BreakGlassFields = ({ draft, change, problems }: FieldsProps) => (
       value={draft.reason}
       onValue={(reason) => change({ reason })}
       error={problems.of('reason')}
-      hint="At least 10 characters: what happened, and what you are going to do."
+      hint="At least 10 characters. Say what happened and what you are going to do."
       required
       minLength={10}
       maxLength={1024}
     />
     <SelectField
-      label="Ends after"
+      label="Expires after"
       value={draft.hours}
       onValue={(hours) => change({ hours })}
       choices={[
@@ -96,7 +96,7 @@ const BreakGlassFields = ({ draft, change, problems }: FieldsProps) => (
 
 const ProviderFields = (props: FieldsProps) => (
   <ChecksField
-    label="What it may do"
+    label="Permissions"
     value={props.draft.does}
     onValue={(does) => props.change({ does })}
     error={props.problems.of('scopes')}
@@ -108,7 +108,7 @@ const ProviderFields = (props: FieldsProps) => (
   />
 );
 
-/** A device whose key has to sign each request. */
+/** A device whose key must sign each request. */
 function DeviceField({ draft, change, problems }: FieldsProps) {
   const { data } = useRead(
     ['devices', 'with-key'],
@@ -123,7 +123,7 @@ function DeviceField({ draft, change, problems }: FieldsProps) {
       onValue={(device) => change({ device })}
       error={problems.of('device_id')}
       choices={[{ value: '', label: 'Any' }, ...bound.map(({ id, name }) => ({ value: id, label: name }))]}
-      hint="Each request then needs a proof by the private key of the device. Devices without a key are not listed."
+      hint="Each request then needs a proof signed with the private key of the device. Devices without a key are not listed."
     />
   );
 }
@@ -138,7 +138,7 @@ const Bounds = ({ kind, ...props }: FieldsProps & { kind: MakeableKind }) => {
         {kind !== 'provider' && <LifetimeField {...rest} canStay={kind === 'api_key'} />}
         {kind === 'agent' && (
           <TextField
-            label="Requests a minute"
+            label="Requests per minute"
             type="number"
             min={1}
             max={6000}
@@ -150,7 +150,7 @@ const Bounds = ({ kind, ...props }: FieldsProps & { kind: MakeableKind }) => {
         )}
       </div>
       <details>
-        <summary>{kind === 'agent' ? 'Bind it to addresses or a device' : 'Bind it to addresses'}</summary>
+        <summary>{kind === 'agent' ? 'Restrict to IP addresses or a device' : 'Restrict to IP addresses'}</summary>
         <div class="stack below-summary">
           <AddressField {...rest} />
           {kind === 'agent' && <DeviceField {...props} />}
@@ -161,10 +161,10 @@ const Bounds = ({ kind, ...props }: FieldsProps & { kind: MakeableKind }) => {
 };
 
 const leads: Record<MakeableKind, string> = {
-  api_key: 'Keep it where your program reads it. Programs trade it for session tokens.',
-  agent: 'Give it to the agent. It works until its end, and you can change or revoke it at any time.',
-  provider: 'Give it to the service that issues secrets. It works on the provider API alone.',
-  break_glass: 'Use it now. It ends by itself and cannot be extended.',
+  api_key: 'Store it where your program reads it. Programs exchange it for session tokens.',
+  agent: 'Give it to the agent. You can change or revoke it at any time.',
+  provider: 'Give it to the service that issues secrets. It works only with the provider API.',
+  break_glass: 'Use it now. It expires automatically and cannot be extended.',
 };
 
 export function NewCredential({ kind, onClose }: { kind: Kind; onClose: () => void }) {
@@ -185,13 +185,13 @@ export function NewCredential({ kind, onClose }: { kind: Kind; onClose: () => vo
     onClose();
     if (made) go(`/credentials/${made.id}`);
   };
-  // A repeated call whose first answer was lost has no token in it.
+  // The response to a repeated request whose first response was lost contains no token.
   if (made)
     return (
       <OneTime
         title={`${label} created`}
         lead={leads[kind]}
-        text={made.token ?? 'It was created, but its token was lost on the way. Revoke it and create another.'}
+        text={made.token ?? 'The credential was created, but its token was lost. Revoke it and create another.'}
         onClose={end}
       />
     );
@@ -208,7 +208,7 @@ export function NewCredential({ kind, onClose }: { kind: Kind; onClose: () => vo
               value={draft.name}
               onValue={(name) => change({ name })}
               error={problems.of('name')}
-              hint="What uses it, such as billing worker"
+              hint="Name the program that uses it, such as billing worker"
               required
               maxLength={255}
             />

@@ -1,11 +1,12 @@
-// One credential: what it may do, how it is used, where it comes from and what it reaches.
+// One credential: its permissions, use, origin and access.
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { here, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
 import { Menu } from '../../ui/menu';
-import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
+import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { EditCredential, RevokeCredential, RotateKey } from './change';
 import { type Graph, GraphView } from './graph';
 import { type Credential, kindOf, kinds, readOne, statusOf } from './kinds';
@@ -35,11 +36,11 @@ const Chips = ({ items, none }: { items: readonly string[] | null; none: string 
   );
 
 const factsOf = (row: Credential): ([string, preact.ComponentChildren] | null)[] => [
-  ['May do', <Chips items={row.scopes} none="Nothing" />],
-  ['Environments', <Chips items={row.environments} none={row.kind === 'session' ? 'As its parent' : 'All, also those created later'} />],
-  ['Names', <Chips items={row.secrets} none={row.kind === 'session' ? 'As its parent' : 'All'} />],
-  ['Addresses', <Chips items={row.addresses} none="From anywhere" />],
-  row.rate === null ? null : ['Requests a minute', row.rate.toLocaleString()],
+  ['Scopes', <Chips items={row.scopes} none="Nothing" />],
+  ['Environments', <Chips items={row.environments} none={row.kind === 'session' ? 'Same as parent' : 'All, including future ones'} />],
+  ['Names', <Chips items={row.secrets} none={row.kind === 'session' ? 'Same as parent' : 'All'} />],
+  ['IP addresses', <Chips items={row.addresses} none="Any" />],
+  row.rate === null ? null : ['Requests per minute', row.rate.toLocaleString()],
   [
     'Last used',
     <>
@@ -47,7 +48,7 @@ const factsOf = (row: Credential): ([string, preact.ComponentChildren] | null)[]
     </>,
   ],
   ['Requests', row.uses.toLocaleString()],
-  ['Ends', <Time at={row.revoked ?? row.ends} />],
+  [row.revoked ? 'Revoked' : 'Expires', <Time at={row.revoked ?? row.ends} />],
   row.device ? ['Device', <Link href={`/devices?id=${row.device}`}>{row.device}</Link>] : null,
   row.successor ? ['Successor', <Link href={`/credentials/${row.successor}`}>{row.successor}</Link>] : null,
   [
@@ -56,16 +57,16 @@ const factsOf = (row: Credential): ([string, preact.ComponentChildren] | null)[]
       <Time at={row.created} /> by <Who id={row.madeBy} />
     </>,
   ],
-  ['Id', <Id id={row.id} />],
+  ['ID', <Id id={row.id} />],
 ];
 
-/** What gives it access, if that is more than its own scopes. */
+/** Other sources of access, beyond its own scopes. */
 function Sources({ graph }: { graph: Graph }) {
   const more = graph.grants.filter(({ source }) => source !== 'credential');
   if (!more.length) return null;
   return (
     <section class="stack">
-      <h2>Also through</h2>
+      <h2>Also has access through</h2>
       <ul class="timeline">
         {more.map(({ source, role, grant_id, grantee, scopes, environments, expires_at }) => (
           <li key={grant_id ?? role}>
@@ -99,35 +100,39 @@ function Head({ name, credential, onDo }: { name: string; credential: Credential
         label="More actions"
         actions={[
           isLive && (kind === 'api_key' || kind === 'agent' || kind === 'trust') && { label: 'Edit', onSelect: () => onDo('edit') },
-          credential && may('tokens:write') && { label: 'Contain after a leak', onSelect: () => go(`/incident/${credential.id}`) },
+          credential && may('tokens:write') && { label: 'Contain', onSelect: () => go(`/incident/${credential.id}`) },
         ]}
       />
     </PageHead>
   );
 }
 
+const placesOf = (kind: ReturnType<typeof kindOf>): Place[] => [
+  ['/credentials', 'Credentials'],
+  ...(kind ? [[`/credentials${kind === 'api_key' ? '' : `?tab=${kind}`}`, kinds[kind].plural] as const] : []),
+];
+
 export default function CredentialPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data: credential, error, isPending, refetch } = useRead(['credentials', 'one', id], (signal) => readOne(id, signal), true);
   const graph = useGraph(id);
   const [doing, setDoing] = useState<Doing>(null);
-  if (isPending || (graph.isPending && !graph.error)) return <Skeleton />;
+  if (isPending || (graph.isPending && !graph.error)) return <LoadingPage />;
+  if (error && graph.error)
+    return <Missing what="credential" list={['/credentials', 'Credentials']} error={graph.error} onRetry={refetch} />;
   const kind = kindOf(id);
   const name = credential?.name ?? graph.data?.name ?? (graph.data ? nameOfKind(graph.data.kind) : 'Credential');
   const end = () => setDoing(null);
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/credentials">Credentials</Link> /{' '}
-        {kind ? <Link href={`/credentials${kind === 'api_key' ? '' : `?tab=${kind}`}`}>{kinds[kind].plural}</Link> : 'Others'}
-      </nav>
+      <Crumbs places={placesOf(kind)} />
       <Head name={name} credential={credential ?? null} onDo={setDoing} />
       {error ? <ErrorNote error={error} onRetry={refetch} /> : null}
       {graph.error ? (
         <ErrorNote error={graph.error} onRetry={graph.refetch} />
       ) : graph.data ? (
         <section class="stack spaced">
-          <h2 class="unseen">Where it comes from and what it reaches</h2>
-          {graph.data.reach.alive ? null : <p class="note warn">It has ended, so it reaches nothing.</p>}
+          <h2 class="unseen">Origin and access</h2>
+          {graph.data.reach.alive ? null : <p class="note warn">It is no longer valid, so it has no access.</p>}
           <GraphView graph={graph.data} name={name} />
           <Sources graph={graph.data} />
         </section>
@@ -138,7 +143,7 @@ export default function CredentialPage({ params: { id = '' } }: { params: Record
           <Facts items={[...trustFacts(credential.trust), ...factsOf(credential)]} />
         </div>
       ) : graph.data ? (
-        <Empty title="No more is kept of it">It has ended, or it is a browser session of a member.</Empty>
+        <Empty title="No details available">The credential is no longer valid, or it is a member's browser session.</Empty>
       ) : null}
       {credential &&
         doing === 'edit' &&

@@ -1,5 +1,5 @@
-// The graph of a credential, drawn: what it comes from, what came from it, and which environments it reaches. Three columns of links with
-// curves between them; on a phone the columns stand below one another.
+// The graph of a credential: its parents, its children, and the environments it can access. Three columns of links with curves between them;
+// on a phone the columns are stacked.
 import type { components } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
@@ -20,7 +20,7 @@ interface Node {
   name: ComponentChildren;
   href: string | null;
   tone?: 'self' | 'reach';
-  /** Ends when this credential does. */
+  /** Revoked together with this credential. */
   isFirm?: boolean;
 }
 
@@ -49,7 +49,7 @@ const Box = ({ node }: { node: Node }) => {
   );
 };
 
-/** Curves from the nodes of one column to one place of the next. `isFan` is from one to many. */
+/** Curves from the nodes of one column to one point of the next. `isFan` draws from one to many. */
 function Curves({ nodes, height, isFan }: { nodes: Node[]; height: number; isFan: boolean }) {
   const middle = height / 2;
   const top = (height - nodes.length * ROW) / 2;
@@ -100,7 +100,7 @@ export function GraphView({ graph, name }: { graph: Graph; name: string }) {
       <div class="graph-columns" style={{ '--height': `${height}px` }}>
         {parents.length > 0 && (
           <>
-            <Column label="Comes from" nodes={parents} />
+            <Column label="Created by" nodes={parents} />
             <Curves nodes={parents} height={height} isFan={false} />
           </>
         )}
@@ -108,15 +108,15 @@ export function GraphView({ graph, name }: { graph: Graph; name: string }) {
         {right.length > 0 && (
           <>
             <Curves nodes={right} height={height} isFan />
-            <Column label="Reaches, and what came from it" nodes={right} />
+            <Column label="Access and created credentials" nodes={right} />
           </>
         )}
       </div>
       <figcaption class="dim small graph-key">
-        <span class="key reach">Can read, write or rotate secrets there now</span>
-        <span class="key firm">Ends together with it</span>
-        <span class="key loose">Created by, and lives on its own</span>
-        {rest > 0 && <span>{rest.toLocaleString()} more came from it</span>}
+        <span class="key reach">Can currently read, write or rotate secrets</span>
+        <span class="key firm">Revoked together with it</span>
+        <span class="key loose">Created by it, but independent</span>
+        {rest > 0 && <span>{rest.toLocaleString()} more created by it</span>}
       </figcaption>
     </figure>
   );

@@ -1,4 +1,4 @@
-// The kinds of credentials: what they are called, where the API has them, and one shape for all of them.
+// The kinds of credentials: their labels, their API operations, and a common shape.
 import type { components } from '@secrets-vault/client';
 import { here, vault } from '../../api';
 
@@ -6,18 +6,18 @@ type Schemas = components['schemas'];
 export type Kind = 'api_key' | 'agent' | 'trust' | 'provider' | 'session' | 'break_glass';
 export type Trust = Schemas['Trust'];
 
-/** What pages show of any credential. */
+/** The common fields of all credentials. */
 export interface Credential {
   kind: Kind;
   id: string;
   name: string;
   hint: string;
   scopes: string[];
-  /** null where unbounded. */
+  /** null if unrestricted. */
   environments: string[] | null;
   secrets: string[] | null;
   addresses: string[] | null;
-  /** Requests a minute. */
+  /** Requests per minute. */
   rate: number | null;
   madeBy: string;
   parent: string | null;
@@ -29,18 +29,18 @@ export interface Credential {
   lastUsed: string | null;
   uses: number;
   place: string | null;
-  /** Of a trust: whom it accepts. */
+  /** For a trust: the identities it accepts. */
   trust?: Trust;
 }
 
 export interface About {
   label: string;
   plural: string;
-  /** The beginning of its ids. */
+  /** The prefix of its ids. */
   prefix: string;
-  /** What it is for, in a sentence. */
+  /** Its purpose, in a sentence. */
   lead: string;
-  /** What its empty list says. */
+  /** The text of its empty list. */
   none: string;
 }
 
@@ -49,47 +49,47 @@ export const kinds: Record<Kind, About> = {
     label: 'API key',
     plural: 'API keys',
     prefix: 'key',
-    lead: 'For your own servers. A program trades it for session tokens and never sends it elsewhere.',
-    none: 'Create one for each program, and give it only what that program needs.',
+    lead: 'For your own servers. A program exchanges it for short-lived session tokens.',
+    none: 'Create one for each program, with only the permissions it needs.',
   },
   agent: {
     label: 'Agent',
     plural: 'Agents',
     prefix: 'agt',
-    lead: 'For AI agents and automations. It reads only the names that you allow, at the rate that you allow.',
-    none: 'Create one for each agent, with the names that it may read.',
+    lead: 'For AI agents and automations. Each can read only the secrets you allow, at the rate you allow.',
+    none: 'Create one for each agent, with the names it may read.',
   },
   trust: {
     label: 'Trust',
     plural: 'Workload identity',
     prefix: 'trs',
-    lead: 'For CI jobs and workloads that have a signed identity of their platform (OIDC). Nothing has to be stored there.',
-    none: 'Create a trust for a repository or service account, and its jobs need no stored key.',
+    lead: 'For CI jobs and workloads with an OIDC identity from their platform. They need no stored key.',
+    none: 'Create a trust for a repository or service account to let its jobs sign in without a stored key.',
   },
   provider: {
     label: 'Provider token',
     plural: 'Provider tokens',
     prefix: 'prv',
-    lead: 'For a service that issues secrets into this vault. It can write values and never read one.',
-    none: 'Create one for a service that issues, rotates or revokes secrets by itself.',
+    lead: 'For a service that issues secrets into this vault. It can write values but never read them.',
+    none: 'Create one for a service that issues, rotates or revokes secrets automatically.',
   },
   session: {
     label: 'Session token',
     plural: 'Session tokens',
     prefix: 'tok',
-    lead: 'What programs made of an API key or a trust. Each ends by itself, and at once when that ends.',
-    none: 'Programs make them with an API key. They are listed here while they live.',
+    lead: 'Short-lived tokens that programs get with an API key or a trust. They are revoked together with it.',
+    none: 'Programs create them with an API key or a trust. Valid tokens are listed here.',
   },
   break_glass: {
     label: 'Break-glass token',
     plural: 'Break-glass tokens',
     prefix: 'bgt',
-    lead: 'For emergencies: reaches every secret for a few hours. Everybody is told when one is created and used.',
-    none: 'No emergency access exists now.',
+    lead: 'For emergencies: gives access to every secret for a few hours. Owners are notified when one is created and used.',
+    none: 'There is no emergency access right now.',
   },
 };
 
-/** What a kind is called within a sentence. */
+/** The label of a kind within a sentence. */
 export const nameOf = (kind: Kind): string => kinds[kind].label.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
 
 export const kindOf = (id: string): Kind | undefined =>
@@ -166,7 +166,7 @@ export async function readPage(kind: Kind, cursor: string | undefined, signal: A
   return { data: { ...data, data: data.data.map(shownAs(kind)) } };
 }
 
-/** One credential; null if it is not there. Where the API has no call for one, its list is read. */
+/** One credential; null if it does not exist. If the API cannot read a single one, the list is read. */
 export async function readOne(id: string, signal: AbortSignal): Promise<{ data: Credential | null }> {
   const kind = kindOf(id);
   const init = { params: { path: { ...here(), id } }, signal };
@@ -184,7 +184,7 @@ export async function readOne(id: string, signal: AbortSignal): Promise<{ data: 
   return { data: null };
 }
 
-/** Ends a credential. */
+/** Revokes a credential. */
 export function revoke(kind: Kind, id: string): Promise<unknown> {
   const init = { params: { path: { ...here(), id } } };
   const { api } = vault();

@@ -1,12 +1,9 @@
-// Every credential that programs have, by kind: what it may do, when it was last used, and when it ends.
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useList } from '../../api';
 import { may } from '../../may';
 import { scopesInWords } from '../../scopes';
-import { useMaker } from '../../shortcuts';
-import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
@@ -21,10 +18,10 @@ export const CredentialStatus = ({ credential }: { credential: Credential }) => 
   return <Badge tone={tones[status]}>{status}</Badge>;
 };
 
-/** Where it works: environments, and names if they are bounded. */
+/** The environments where it is valid, and the names if they are restricted. */
 export const placeOf = ({ kind, environments, secrets }: Credential): string =>
   kind === 'session'
-    ? 'as its parent'
+    ? 'same as parent'
     : [environments?.join(', ') ?? 'all environments', secrets && `names ${secrets.join(', ')}`].filter(Boolean).join(' · ');
 
 const columns: Column<Credential>[] = [
@@ -44,7 +41,7 @@ const columns: Column<Credential>[] = [
   },
   { label: 'Status', width: '5.5rem', cell: (row) => <CredentialStatus credential={row} /> },
   {
-    label: 'May do',
+    label: 'Scopes',
     width: 'minmax(9rem, 1fr)',
     wide: true,
     cell: ({ scopes }) => (
@@ -54,7 +51,7 @@ const columns: Column<Credential>[] = [
     ),
   },
   {
-    label: 'Where',
+    label: 'Access to',
     width: 'minmax(9rem, 1fr)',
     wide: true,
     cell: (row) => (
@@ -64,22 +61,17 @@ const columns: Column<Credential>[] = [
     ),
   },
   { label: 'Last used', width: '8rem', wide: true, cell: ({ lastUsed }) => <Time at={lastUsed} /> },
-  { label: 'Ends', width: '8rem', wide: true, cell: ({ ends }) => <Time at={ends} /> },
+  { label: 'Expires', width: '8rem', wide: true, cell: ({ ends }) => <Time at={ends} /> },
 ];
 
 function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
   const about = kinds[kind];
-  useMaker(() => onCreate?.(), onCreate !== undefined);
   const list = useList<Credential>(['credentials', kind], (cursor, signal) => readPage(kind, cursor, signal));
   return (
     <>
       <div class="row spaced">
         <p class="dim grow lead">{about.lead}</p>
-        {onCreate && (
-          <Button kind="primary" onPress={onCreate}>
-            <Plus size={16} aria-hidden="true" /> New {nameOf(kind)}
-          </Button>
-        )}
+        {onCreate && <MakeButton onMake={onCreate}>New {nameOf(kind)}</MakeButton>}
       </div>
       <Listing
         list={list}
@@ -101,7 +93,7 @@ export default function Credentials() {
   const order: Kind[] = ['api_key', 'agent', 'trust', 'provider', 'session', 'break_glass'];
   return (
     <>
-      <PageHead title="Credentials" lead="What programs sign in with. Each has its own scopes, environments, names and end." />
+      <PageHead title="Credentials" lead="Programs sign in with these. Each has its own scopes, environments, secret names and expiry." />
       <Tabs
         label="Kinds of credentials"
         items={order.map((kind) => ({

@@ -1,4 +1,4 @@
-// Platforms whose jobs have an identity: who signs it, and which claims name a job. As in the guide on workload identity.
+// Platforms whose jobs have an identity: the issuer, and the claims that identify a job. The same as in the guide on workload identity.
 import type { components } from '@secrets-vault/client';
 
 export type Claims = components['schemas']['TrustIn']['claims'];
@@ -13,15 +13,15 @@ interface Field {
 export interface Platform {
   id: string;
   label: string;
-  /** The issuer, or what it begins with. */
+  /** The issuer, or its prefix. */
   issuer: string;
   fields: Field[];
   claims: (values: Record<string, string>) => Record<string, string | string[]>;
-  /** The audiences, where they are not this deployment. */
+  /** The audiences, if they differ from this deployment. */
   audiences?: (values: Record<string, string>) => string[];
-  /** The issuer, where the values are part of it. */
+  /** The issuer, if the values are part of it. */
   issuerOf?: (values: Record<string, string>) => string;
-  /** Whether its keys are rarely public, and have to be given. */
+  /** Whether its keys are usually not public and must be entered. */
   hasOwnKeys?: boolean;
 }
 
@@ -35,9 +35,9 @@ export const platforms: Platform[] = [
       { id: 'branch', label: 'Branch', placeholder: 'main' },
       {
         id: 'owner',
-        label: 'Owner id',
+        label: 'Owner ID',
         placeholder: '65',
-        hint: 'The number at api.github.com/users/OWNER. Keeps out a later owner of the name.',
+        hint: 'The id at api.github.com/users/OWNER. It excludes a future owner of the same name.',
       },
     ],
     claims: ({ repository = '', branch = '', owner = '' }) => ({
@@ -50,7 +50,7 @@ export const platforms: Platform[] = [
     label: 'GitLab CI',
     issuer: 'https://gitlab.com',
     fields: [
-      { id: 'project', label: 'Project id', placeholder: '20', hint: 'Shown at the top of the project’s settings.' },
+      { id: 'project', label: 'Project ID', placeholder: '20', hint: 'Shown at the top of the project’s settings.' },
       { id: 'branch', label: 'Protected branch', placeholder: 'main' },
     ],
     claims: ({ project = '', branch = '' }) => ({ project_id: project, ref: branch, ref_type: 'branch', ref_protected: 'true' }),
@@ -60,8 +60,8 @@ export const platforms: Platform[] = [
     label: 'CircleCI',
     issuer: 'https://oidc.circleci.com/org/',
     fields: [
-      { id: 'org', label: 'Organisation id', placeholder: '1b1f8e1c-6c0b-4a3f-9d5c-0a5b8c7d6e5f' },
-      { id: 'project', label: 'Project id', placeholder: '8d6a3b2c-1f0e-4d9c-8b7a-6f5e4d3c2b1a' },
+      { id: 'org', label: 'Organisation ID', placeholder: '1b1f8e1c-6c0b-4a3f-9d5c-0a5b8c7d6e5f' },
+      { id: 'project', label: 'Project ID', placeholder: '8d6a3b2c-1f0e-4d9c-8b7a-6f5e4d3c2b1a' },
       { id: 'branch', label: 'Branch', placeholder: 'main' },
     ],
     issuerOf: ({ org = '' }) => `https://oidc.circleci.com/org/${org}`,
@@ -87,10 +87,10 @@ export const platforms: Platform[] = [
     id: 'google',
     label: 'Google Cloud',
     issuer: 'https://accounts.google.com',
-    fields: [{ id: 'sub', label: 'Unique id of the service account', placeholder: '107517467455664443766' }],
+    fields: [{ id: 'sub', label: 'Unique ID of the service account', placeholder: '107517467455664443766' }],
     claims: ({ sub = '' }) => ({ sub }),
   },
-  { id: 'other', label: 'Another issuer', issuer: '', fields: [], claims: () => ({}), hasOwnKeys: true },
+  { id: 'other', label: 'Other issuer', issuer: '', fields: [], claims: () => ({}), hasOwnKeys: true },
 ];
 
 /** Claims as lines `claim: pattern`; a claim with several patterns has several lines. */
@@ -99,7 +99,7 @@ export const claimLines = (claims: Record<string, string | string[]>): string =>
     .flatMap(([claim, patterns]) => [patterns].flat().map((pattern) => `${claim}: ${pattern}`))
     .join('\n');
 
-/** The claims of such lines. */
+/** The claims from such lines. */
 export function claimsOf(lines: string): Record<string, string | string[]> {
   const claims = new Map<string, string[]>();
   for (const line of lines.split('\n').filter((each) => each.trim())) {

@@ -1,5 +1,5 @@
-// The fields that bound a credential: scopes, environments, names, lifetime, addresses. Invariant: they begin with the least, and a
-// preview shows which secrets they reach now.
+// The fields that restrict a credential: scopes, environments, names, lifetime, addresses. Invariant: they start with the least access, and a
+// preview shows the secrets they currently cover.
 import { covers } from '@secrets-vault/client';
 import { environments } from '../../environments';
 import { linesOf } from '../../globs';
@@ -14,16 +14,16 @@ export interface Reach {
   scopes: string[];
   isCustom: boolean;
   environments: string[];
-  /** Whether all environments, later ones too. */
+  /** Whether it covers all environments, including future ones. */
   isEverywhere: boolean;
-  /** Glob patterns, one a line. */
+  /** Glob patterns, one per line. */
   names: string;
-  /** Seconds; '' for no end. */
+  /** Seconds; '' for no expiry. */
   lifetime: string;
   addresses: string;
 }
 
-/** The least that is of use: values of one environment, the least sensitive one, for 30 days. */
+/** The least useful access: read the least sensitive environment for 30 days. */
 export const leastReach = (): Reach => ({
   scopes: ['secrets:read'],
   isCustom: false,
@@ -35,13 +35,13 @@ export const leastReach = (): Reach => ({
 });
 
 const PRESETS: [string[], string, string][] = [
-  [['secrets:read'], 'Read secrets', 'Values and names. For most programs.'],
-  [['secrets:read', 'secrets:rotate'], 'Read and rotate secrets', 'Also gives new values.'],
-  [['secrets:read', 'secrets:write'], 'Read and write secrets', 'Also creates and changes them.'],
+  [['secrets:read'], 'Read secrets', 'Read names and values. Enough for most programs.'],
+  [['secrets:read', 'secrets:rotate'], 'Read and rotate secrets', 'Also set new values.'],
+  [['secrets:read', 'secrets:write'], 'Read and write secrets', 'Also create and change secrets.'],
 ];
 const keyOf = (scopes: string[]) => [...scopes].sort().join(' ');
 
-/** Whether scopes are other than those that the form offers by name. */
+/** Whether the scopes differ from the presets of the form. */
 export const isCustom = (scopes: string[]): boolean => !PRESETS.some(([preset]) => keyOf(preset) === keyOf(scopes));
 
 interface Props {
@@ -55,7 +55,7 @@ export function ScopeFields({ reach, change, problems }: Props) {
   return (
     <>
       <RadioField
-        label="What it may do"
+        label="Permissions"
         value={preset}
         error={problems.of('scopes')}
         onValue={(value) =>
@@ -89,7 +89,7 @@ export function ScopeFields({ reach, change, problems }: Props) {
   );
 }
 
-/** Which secrets a selection reaches now: how many, and the first of them. */
+/** The secrets that a selection covers now: the count, and the first names. */
 export function Hits({ selection, words }: { selection: Selection; words: string }) {
   const { secrets, isWhole, error, isPending } = useSelected(selection);
   if (error || isPending) return null;
@@ -98,7 +98,7 @@ export function Hits({ selection, words }: { selection: Selection; words: string
     <div class="note hits" role="status">
       <p>
         {words} <strong>{secrets.length.toLocaleString()}</strong> {secrets.length === 1 ? 'secret' : 'secrets'} now
-        {isWhole ? '.' : ', of the first 1,000.'}
+        {isWhole ? '.' : ' among the first 1,000.'}
       </p>
       {first.length > 0 && (
         <p class="small dim mono names">
@@ -125,13 +125,13 @@ export function PlaceFields({ reach, change, problems, withHits = true }: Props 
         )}
         <Checkbox
           label="All environments"
-          hint="Also those that are created later."
+          hint="Including environments created later."
           checked={reach.isEverywhere}
           onChecked={(isEverywhere) => change({ isEverywhere })}
         />
       </div>
       <TextArea
-        label="Only these names"
+        label="Secret names"
         optional
         class="mono"
         rows={2}
@@ -139,7 +139,7 @@ export function PlaceFields({ reach, change, problems, withHits = true }: Props 
         value={reach.names}
         onValue={(names) => change({ names })}
         error={problems.of('secrets')}
-        hint="One a line; * stands for any run of characters, such as billing/*. Empty: every name."
+        hint="One per line. * matches any characters, such as billing/*. Leave empty to allow every name."
       />
       {withHits && covers(reach.scopes, 'secrets:read') && (
         <Hits words="It can read" selection={{ environments: reach.isEverywhere ? [] : reach.environments, names: linesOf(reach.names) }} />
@@ -158,17 +158,17 @@ export const LIFETIMES = [
 
 export const LifetimeField = ({ reach, change, problems, canStay }: Props & { canStay: boolean }) => (
   <SelectField
-    label="Ends after"
+    label="Expires after"
     value={reach.lifetime}
     onValue={(lifetime) => change({ lifetime })}
-    choices={canStay ? [...LIFETIMES, { value: '', label: 'Never: until somebody revokes it' }] : LIFETIMES}
+    choices={canStay ? [...LIFETIMES, { value: '', label: 'Never' }] : LIFETIMES}
     error={problems.of('ttlSeconds')}
   />
 );
 
 export const AddressField = ({ reach, change, problems }: Props) => (
   <TextArea
-    label="Only from these addresses"
+    label="Allowed IP addresses"
     optional
     class="mono"
     rows={2}
@@ -176,11 +176,11 @@ export const AddressField = ({ reach, change, problems }: Props) => (
     value={reach.addresses}
     onValue={(addresses) => change({ addresses })}
     error={problems.of('allowed_addresses')}
-    hint="IP addresses or ranges, one a line, such as 203.0.113.0/24. Empty: from anywhere."
+    hint="IP addresses or ranges, one per line, such as 203.0.113.0/24. Leave empty to allow any address."
   />
 );
 
-/** The bounds as the API takes them. */
+/** The restrictions in the format of the API. */
 export const boundsOf = (reach: Reach) => ({
   ...(!reach.isEverywhere && { environments: reach.environments }),
   ...(linesOf(reach.names).length && { secrets: linesOf(reach.names) }),

@@ -1,4 +1,4 @@
-// The dialog that creates or changes a trust: which platform's jobs may get session tokens, and what these may do.
+// The dialog that creates or changes a trust: which jobs get session tokens, and the permissions of the tokens.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -48,7 +48,7 @@ const draftOf = (trust: Trust): Draft => ({
 
 const platformOf = ({ platform }: Draft): Platform => platforms.find(({ id }) => id === platform) ?? (platforms.at(-1) as Platform);
 
-/** The keys as JSON; the text itself where it is none, so that the service says what is wrong. */
+/** The keys as JSON, or the text itself if it is not JSON, so that the service reports the error. */
 function keysOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -57,7 +57,7 @@ function keysOf(text: string): unknown {
   }
 }
 
-/** What the draft says, as the API takes it. `orNull` is for a change: what is empty then removes what was there. */
+/** The draft in the format of the API. `orNull` is for a change: an empty field then removes the old value. */
 function bodyOf(draft: Draft, orNull: boolean): object {
   const platform = platformOf(draft);
   const isOther = platform.id === 'other';
@@ -83,7 +83,7 @@ interface FieldsProps {
   problems: Problems;
 }
 
-/** Claims and audiences as somebody writes them. */
+/** Claims and audiences in free form. */
 const OwnClaims = ({ draft, change, problems }: FieldsProps) => (
   <>
     <TextArea
@@ -96,7 +96,7 @@ const OwnClaims = ({ draft, change, problems }: FieldsProps) => (
       onValue={(claims) => change({ claims })}
       error={problems.of('claims')}
       placeholder="sub: system:serviceaccount:shop:api"
-      hint="One a line, as claim: pattern. All must match; sub or another claim that names the workload is required."
+      hint="One per line, as claim: pattern. All must match. sub or another claim that identifies the workload is required."
     />
     <TextArea
       label="Audiences"
@@ -106,12 +106,12 @@ const OwnClaims = ({ draft, change, problems }: FieldsProps) => (
       value={draft.audiences}
       onValue={(audiences) => change({ audiences })}
       error={problems.of('audiences')}
-      hint="One a line. Empty: the address of this deployment."
+      hint="One per line. Default: the address of this deployment."
     />
   </>
 );
 
-/** Who is accepted. */
+/** The accepted identities. */
 function Workload({ draft, change, problems }: FieldsProps) {
   const platform = platformOf(draft);
   const isOther = platform.id === 'other';
@@ -126,7 +126,7 @@ function Workload({ draft, change, problems }: FieldsProps) {
           onValue={(issuer) => change({ issuer })}
           error={problems.of('issuer')}
           required
-          hint={isOther ? 'The iss claim, exactly as the issuer spells it.' : 'Change it for a platform on your own host.'}
+          hint={isOther ? 'The exact value of the iss claim.' : 'Change it for a self-hosted platform.'}
         />
       )}
       <div class="columns" hidden={!platform.fields.length}>
@@ -146,7 +146,7 @@ function Workload({ draft, change, problems }: FieldsProps) {
         <OwnClaims draft={draft} change={change} problems={problems} />
       ) : (
         <div class="note hits">
-          <p class="small dim">Tokens are accepted with these claims:</p>
+          <p class="small dim">Accepts tokens with these claims:</p>
           <pre class="small claims">{claimLines(platform.claims(draft.values))}</pre>
           {problems.of('claims') && (
             <p class="field-error" role="alert">
@@ -157,7 +157,7 @@ function Workload({ draft, change, problems }: FieldsProps) {
       )}
       {platform.hasOwnKeys && (
         <TextArea
-          label="Keys of the issuer"
+          label="Issuer keys"
           optional
           class="mono"
           rows={3}
@@ -165,7 +165,7 @@ function Workload({ draft, change, problems }: FieldsProps) {
           value={draft.jwks}
           onValue={(jwks) => change({ jwks })}
           error={problems.of('jwks')}
-          hint="A JWKS, for an issuer that is not on the public Internet. kubectl get --raw /openid/v1/jwks shows it."
+          hint="A JWKS, for an issuer that is not on the public internet. Get it with kubectl get --raw /openid/v1/jwks."
         />
       )}
     </>
@@ -179,7 +179,7 @@ const SECONDS = [
   { value: '86400', label: '1 day' },
 ];
 
-/** What its session tokens may do. */
+/** The permissions of its session tokens. */
 const Tokens = ({ draft, change, problems }: FieldsProps) => {
   const fields = { reach: draft, change, problems };
   const isUsual = SECONDS.some(({ value }) => value === draft.seconds);
@@ -188,14 +188,14 @@ const Tokens = ({ draft, change, problems }: FieldsProps) => {
       <ScopeFields {...fields} />
       <PlaceFields {...fields} />
       <SelectField
-        label="A session token works for"
+        label="Session token lifetime"
         value={draft.seconds}
         onValue={(seconds) => change({ seconds })}
         error={problems.of('ttlSeconds')}
         choices={isUsual ? SECONDS : [...SECONDS, { value: draft.seconds, label: `${draft.seconds} seconds` }]}
       />
       <details>
-        <summary>Bind it to addresses</summary>
+        <summary>Restrict to IP addresses</summary>
         <div class="below-summary">
           <AddressField {...fields} />
         </div>
@@ -204,7 +204,7 @@ const Tokens = ({ draft, change, problems }: FieldsProps) => {
   );
 };
 
-/** @param trust the one to change; none to create one */
+/** @param trust the trust to change; omitted to create one */
 export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => void }) {
   const [first] = useState(() => (trust ? draftOf(trust) : emptyDraft()));
   const [draft, setDraft] = useState(first);
@@ -217,7 +217,7 @@ export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => vo
       ? (await api.PATCH('/orgs/{org_id}/trusts/{id}', { params: { path: { ...here(), id: trust.id } }, body: bodyOf(draft, true) })).data
       : (await api.POST('/orgs/{org_id}/trusts', { params: { path: here() }, body: bodyOf(draft, false) as TrustIn })).data;
     await forget('credentials');
-    tell(trust ? `${draft.name} is changed` : 'The trust is in force');
+    tell(trust ? `${draft.name} saved` : `${draft.name} created`);
     onClose();
     if (!trust) go(`/credentials/${id}`);
   };
@@ -238,7 +238,7 @@ export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => vo
           error={problems.of('name')}
           required
           maxLength={255}
-          hint="Such as deploy of acme/app"
+          hint="For example, deploy of acme/app"
         />
         {!trust && (
           <SelectField

@@ -1,4 +1,4 @@
-// What kinds of actors are called, wherever the API names them.
+// Labels for the kinds of actors in the API.
 const names: Record<string, string> = {
   api_key: 'API key',
   agent: 'Agent',

@@ -1,4 +1,4 @@
-// One device, beside the list.
+// The details of a device, in a panel beside the list.
 import { here, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { Dialog } from '../../ui/dialog';
@@ -19,7 +19,7 @@ export function DeviceDetail({ id, onClose }: { id: string; onClose: () => void 
             ['Status', <DeviceStatus status={data.status} />],
             ['Platform', data.platform],
             ['Serial number', data.serial ?? <span class="dim">None</span>],
-            ['Assigned to', data.member_id ? <Who id={data.member_id} /> : <span class="dim">Nobody</span>],
+            ['Assigned to', data.member_id ? <Who id={data.member_id} /> : <span class="dim">Unassigned</span>],
             ['Assigned', <Time at={data.assigned_at} />],
             ['Public key', data.public_key ? `${data.public_key.kty} ${data.public_key.crv}` : <span class="dim">None</span>],
             ['Thumbprint', data.thumbprint ? <code>{data.thumbprint}</code> : <span class="dim">None</span>],
@@ -30,7 +30,7 @@ export function DeviceDetail({ id, onClose }: { id: string; onClose: () => void 
               </>,
             ],
             data.blocked_at ? ['Blocked', <Time at={data.blocked_at} />] : null,
-            ['Id', <Id id={data.id} />],
+            ['ID', <Id id={data.id} />],
           ]}
         />
       )}

@@ -10,7 +10,7 @@ import type { Device } from './list';
 
 type Key = NonNullable<components['schemas']['DeviceIn']['public_key']>;
 
-/** The key as JSON; the text itself where it is none, so that the service says what is wrong. */
+/** The key as JSON, or the text itself if it is not JSON, so that the service reports the error. */
 function keyOf(text: string): Key | undefined {
   if (!text.trim()) return undefined;
   try {
@@ -41,7 +41,7 @@ export function DeviceForm({ device, onClose }: { device?: Device; onClose: () =
       });
     }
     await forget('devices');
-    tell(device ? `${name} is changed` : `${name} is registered`);
+    tell(device ? `${name} saved` : `${name} registered`);
     onClose();
   };
   const isSame = name === (device?.name ?? '') && platform === (device?.platform ?? '') && serial === (device?.serial ?? '') && !key;
@@ -61,7 +61,7 @@ export function DeviceForm({ device, onClose }: { device?: Device; onClose: () =
           error={problems.of('name')}
           required
           maxLength={255}
-          hint="Such as ann-laptop"
+          hint="For example, ann-laptop"
         />
         <div class="columns">
           <TextField
@@ -71,7 +71,7 @@ export function DeviceForm({ device, onClose }: { device?: Device; onClose: () =
             error={problems.of('platform')}
             required
             maxLength={64}
-            hint="Such as macOS or Ubuntu"
+            hint="For example, macOS or Ubuntu"
           />
           <TextField label="Serial number" optional value={serial} onValue={setSerial} error={problems.of('serial')} maxLength={128} />
         </div>
@@ -85,7 +85,7 @@ export function DeviceForm({ device, onClose }: { device?: Device; onClose: () =
             value={key}
             onValue={setKey}
             error={problems.of('public_key')}
-            hint="A JWK of P-256 or Ed25519. Credentials bound to the device then need a proof by its private key in each request."
+            hint="A P-256 or Ed25519 JWK. Requests with credentials bound to the device then need a proof signed with its private key."
           />
         )}
       </Form>

@@ -1,20 +1,18 @@
-// Devices: the machines that credentials are bound to, and the people who have them.
+// Devices: the machines that credentials are bound to, and the members they are assigned to.
 import type { components } from '@secrets-vault/client';
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { forget, here, useList, vault } from '../../api';
 import { useMembers, Who } from '../../people';
 import { useParameter } from '../../router';
-import { useMaker } from '../../shortcuts';
-import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
 import { Segments } from '../../ui/filters';
 import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Menu } from '../../ui/menu';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
-import type { Column } from '../../ui/table';
+import { type Column, Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { DeviceDetail } from './detail';
 import { DeviceForm } from './form';
@@ -33,18 +31,21 @@ function Assign({ device, onClose }: { device: Device; onClose: () => void }) {
   const assign = async () => {
     await vault().api.POST('/orgs/{org_id}/devices/{id}/assign', { ...at(device.id), body: { member_id: member || null } });
     await forget('devices');
-    tell(member ? `${device.name} is assigned` : `${device.name} is nobody's`);
+    tell(member ? `${device.name} assigned` : `${device.name} unassigned`);
     onClose();
   };
   return (
-    <Dialog title={`Assign ${device.name}`} lead="Says who has it. It changes nobody's access." onClose={onClose}>
+    <Dialog title={`Assign ${device.name}`} lead="Records who has the device. This does not change any access." onClose={onClose}>
       <Form action="Assign device" onSubmit={assign} onCancel={onClose} problems={problems} disabled={member === (device.member_id ?? '')}>
         <SelectField
           label="Member"
           value={member}
           onValue={setMember}
           error={problems.of('member_id')}
-          choices={[{ value: '', label: 'Nobody' }, ...members.map(({ id, name, email }) => ({ value: id, label: `${name} (${email})` }))]}
+          choices={[
+            { value: '', label: 'Unassigned' },
+            ...members.map(({ id, name, email }) => ({ value: id, label: `${name} (${email})` })),
+          ]}
         />
       </Form>
     </Dialog>
@@ -61,7 +62,7 @@ function Acting({ doing, device, onClose }: { doing: Doing; device: Device; onCl
     if (isBlock) await vault().api.POST('/orgs/{org_id}/devices/{id}/block', at(device.id));
     else await vault().api.DELETE('/orgs/{org_id}/devices/{id}', at(device.id));
     await forget('devices', 'credentials');
-    tell(isBlock ? `${device.name} is blocked` : `${device.name} is removed`);
+    tell(isBlock ? `${device.name} blocked` : `${device.name} removed`);
   };
   return (
     <Confirm
@@ -71,24 +72,22 @@ function Acting({ doing, device, onClose }: { doing: Doing; device: Device; onCl
       onClose={onClose}
     >
       <p>
-        Credentials that are bound to <strong>{device.name}</strong> end at once.{' '}
-        {isBlock
-          ? 'It stays listed, and cannot be unblocked: register it anew if it is found.'
-          : 'It is no longer listed. The audit log keeps it.'}
+        This immediately revokes the credentials bound to <strong>{device.name}</strong>.{' '}
+        {isBlock ? 'A blocked device cannot be unblocked. Register it again if you recover it.' : 'The device stays in the audit log.'}
       </p>
     </Confirm>
   );
 }
 
 const columns: Column<Device>[] = [
-  { label: 'Name', width: 'minmax(9rem, 1.5fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+  { label: 'Name', width: 'minmax(9rem, 1.5fr)', cell: ({ name, platform }) => <Lines sub={platform}>{name}</Lines> },
   { label: 'Status', width: '6rem', cell: (device) => <DeviceStatus {...device} /> },
   { label: 'Platform', width: '8rem', wide: true, cell: ({ platform }) => <span class="truncate block">{platform}</span> },
   {
     label: 'Assigned to',
     width: 'minmax(7rem, 1fr)',
     wide: true,
-    cell: ({ member_id }) => (member_id ? <Who id={member_id} /> : <span class="dim">Nobody</span>),
+    cell: ({ member_id }) => (member_id ? <Who id={member_id} /> : <span class="dim">Unassigned</span>),
   },
   { label: 'Key', width: '6rem', wide: true, cell: ({ public_key }) => (public_key ? public_key.crv : <span class="dim">None</span>) },
   { label: 'Registered', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
@@ -106,17 +105,12 @@ export default function Devices() {
   const [status, setStatus] = useParameter('status');
   const [shown, show] = useParameter('id', true);
   const [creating, setCreating] = useState(false);
-  useMaker(() => setCreating(true), may('devices:write'));
   const [acting, setActing] = useState<{ doing: Doing; device: Device } | null>(null);
   const list = useDevices(status);
   return (
     <>
-      <PageHead title="Devices" lead="Machines that credentials are bound to: a token stolen from one works nowhere else.">
-        {may('devices:write') && (
-          <Button kind="primary" onPress={() => setCreating(true)}>
-            <Plus size={16} aria-hidden="true" /> Register device
-          </Button>
-        )}
+      <PageHead title="Devices" lead="Machines that credentials are bound to. A token stolen from a device works nowhere else.">
+        {may('devices:write') && <MakeButton onMake={() => setCreating(true)}>Register device</MakeButton>}
       </PageHead>
       <search class="filters">
         <Segments
@@ -152,8 +146,8 @@ export default function Devices() {
               )
         }
         empty={
-          <Empty title={status ? 'No device has this status' : 'No devices yet'}>
-            Register a laptop or server, then bind credentials to it.
+          <Empty title={status ? 'No devices have this status' : 'No devices yet'}>
+            Register a laptop or server to bind credentials to it.
           </Empty>
         }
       />

@@ -1,12 +1,12 @@
-// Contains one credential: what it is, what ends with it and what it read, then the choice, then what was found. Invariant: the report stays
-// on the page, and doing it again changes nothing but what was left undone.
+// Contains one credential: shows its details, access and activity, then asks, then shows the report. Invariant: the report stays
+// on the page, and repeating the containment only completes what was not done.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Checkbox, TextField } from '../../ui/field';
+import { Crumbs } from '../../ui/page';
 import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
 import { Table } from '../../ui/table';
 import { KINDS } from './credentials';
@@ -38,37 +38,37 @@ function About({ graph }: { graph: Graph }) {
     <Facts
       items={[
         ['Kind', KINDS[graph.kind]],
-        ['State', <Badge tone={reach.alive ? 'warn' : 'plain'}>{reach.alive ? 'still works' : 'has ended'}</Badge>],
-        ['May', reach.scopes.length ? <span class="mono">{reach.scopes.join(', ')}</span> : <span class="dim">Nothing now</span>],
+        ['Status', <Badge tone={reach.alive ? 'warn' : 'plain'}>{reach.alive ? 'still valid' : 'no longer valid'}</Badge>],
+        ['Scopes', reach.scopes.length ? <span class="mono">{reach.scopes.join(', ')}</span> : <span class="dim">None</span>],
         [
-          'Can reach',
+          'Access to',
           reach.environments.length ? (
             `${many(secrets, 'secret')} in ${reach.environments.map(({ environment }) => environment).join(', ')}`
           ) : (
-            <span class="dim">No secrets now</span>
+            <span class="dim">No secrets</span>
           ),
         ],
         ['Created by', parent ? `${KINDS[parent.kind] ?? parent.kind} ${named(parent)}` : null],
-        ['Ends with it', ending.length ? ending.map((child) => named(child)).join(', ') : <span class="dim">Nothing else</span>],
-        ['Id', <Id id={graph.id} />],
+        ['Revoked with it', ending.length ? ending.map((child) => named(child)).join(', ') : <span class="dim">Nothing else</span>],
+        ['ID', <Id id={graph.id} />],
       ]}
     />
   );
 }
 
-/** What it did last, by the audit log. */
+/** Its latest activity, from the audit log. */
 function Doings({ id }: { id: string }) {
   const { data, error, isPending, refetch } = useDoings(id);
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
   if (isPending) return <Skeleton rows={3} />;
   return (
     <Table<Entry>
-      label="What it did last"
+      label="Latest activity"
       rows={(data as { data: Entry[] }).data}
       keyOf={(entry) => entry.id}
       columns={[
         {
-          label: 'What',
+          label: 'Resource',
           width: 'minmax(9rem, 2fr)',
           cell: (entry) => (
             <span class="truncate">
@@ -78,9 +78,9 @@ function Doings({ id }: { id: string }) {
         },
         { label: 'Action', width: '11rem', cell: ({ action }) => <span class="mono truncate">{action}</span> },
         { label: 'From', width: '9rem', wide: true, cell: ({ ip }) => <span class="dim mono truncate">{ip}</span> },
-        { label: 'When', width: '8rem', cell: ({ time }) => <Time at={time} /> },
+        { label: 'Time', width: '8rem', cell: ({ time }) => <Time at={time} /> },
       ]}
-      empty={<Empty title="It did nothing">No request with it is in the audit log.</Empty>}
+      empty={<Empty title="No activity">The audit log contains no request with this credential.</Empty>}
     />
   );
 }
@@ -101,20 +101,20 @@ function Act({ graph, onDone }: { graph: Graph; onDone: (result: Contained) => v
   };
   return (
     <section class="card stack" aria-labelledby="choose">
-      <h2 id="choose">Contain it</h2>
+      <h2 id="choose">Contain</h2>
       <Checkbox
-        label="Rotate what this service generated"
-        hint="Generated values that it read or wrote get a new value. You rotate the others yourself: the report lists them."
+        label="Rotate generated secrets"
+        hint="Generated secrets that it read or wrote get a new value. The report lists the others, which you must rotate yourself."
         checked={rotate}
         onChecked={setRotate}
       />
       <TextField
-        label="Report only what happened since"
+        label="Report activity since"
         optional
         type="datetime-local"
         value={since}
         onValue={setSince}
-        hint="By default, the whole life of the credential"
+        hint="Default: since the credential was created"
       />
       <div>
         <Button kind="danger" onPress={() => setAsking(true)}>
@@ -125,15 +125,15 @@ function Act({ graph, onDone }: { graph: Graph; onDone: (result: Contained) => v
         <Confirm title={`Contain ${name}?`} action="Contain credential" onConfirm={contain} onClose={() => setAsking(false)}>
           <ul class="bullets">
             <li>
-              {KINDS[graph.kind]} <strong>{name}</strong> is refused at once, and cannot be brought back. Programs that use it stop.
+              {KINDS[graph.kind]} <strong>{name}</strong> is revoked immediately and cannot be restored. Programs that use it will fail.
             </li>
             <li>
               {ending
-                ? `${many(ending, 'credential')} that it created end too, and all that those created.`
-                : 'Credentials that it creates until then end too.'}
+                ? `This also revokes ${many(ending, 'credential')} that it created, and all of their descendants.`
+                : 'This also revokes credentials that it creates before you confirm.'}
             </li>
-            <li>{rotate ? 'Generated secrets that it read or wrote get a new version.' : 'No secret changes.'}</li>
-            <li>Links that it shared end. Members that it invited and grants that it gave stay.</li>
+            <li>{rotate ? 'Generated secrets that it read or wrote get a new version.' : 'No secrets are changed.'}</li>
+            <li>Share links that it created are revoked. Members that it invited and grants that it created are kept.</li>
           </ul>
         </Confirm>
       )}
@@ -146,12 +146,10 @@ export default function Contain({ params: { id = '' } }: { params: Record<string
   const [result, setResult] = useState<Contained | null>(null);
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/incident">Incident response</Link> / Contain
-      </nav>
+      <Crumbs places={[['/incident', 'Incident response']]} />
       <PageHead
-        title={result ? `${graph ? named(graph) : id} is contained` : graph ? `Contain ${named(graph)}` : 'Contain a credential'}
-        lead={result ? undefined : 'Look at what it can reach and what it did. Nothing changes until you confirm.'}
+        title={result ? `${graph ? named(graph) : id} contained` : graph ? `Contain ${named(graph)}` : 'Contain a credential'}
+        lead={result ? undefined : 'Review its access and activity. Nothing changes until you confirm.'}
       />
       {error && <ErrorNote error={error} onRetry={refetch} />}
       {isPending && <Skeleton rows={5} />}
@@ -160,7 +158,7 @@ export default function Contain({ params: { id = '' } }: { params: Record<string
         <div class="incident">
           <div class="stack">
             <About graph={graph} />
-            <h2>What it did last</h2>
+            <h2>Latest activity</h2>
             <Doings id={id} />
           </div>
           <Act graph={graph} onDone={setResult} />

@@ -1,5 +1,5 @@
-// The live credentials of an organisation, of every kind, as somebody looks for one of them in a hurry: by its name, its id, or by the
-// token itself. Invariant: a token that is pasted goes to the service in the body of a scan, and is kept nowhere.
+// Search over the live credentials of an organisation, of every kind: by name, by id, or by the token itself. Invariant: a pasted token is
+// sent to the service in the body of a scan, and is stored nowhere.
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from '../../api';
 
@@ -7,7 +7,7 @@ export interface Found {
   id: string;
   kind: string;
   name: string;
-  /** The visible end of its token. */
+  /** The visible last characters of its token. */
   hint: string;
   lastUsed: string | null;
 }
@@ -42,7 +42,7 @@ const found = (kind: string, { data }: { data: { data: Listed[] } }): Found[] =>
     lastUsed: each.last_used_at ?? each.lastUsedAt ?? null,
   }));
 
-/** The newest hundred of each kind. Whoever looks for an older one has its id. */
+/** The newest hundred of each kind. Older ones can be found by id. */
 export const useCredentials = () =>
   useRead(['credentials', 'incident'], async (signal) => {
     const { api } = vault();
@@ -69,10 +69,10 @@ export const useCredentials = () =>
 /** Whether a text is the id of a credential. */
 export const isId = (text: string): boolean => /^(key|tok|agt|prv|bgt|ses|trs)_[A-Za-z0-9]{10,}$/.test(text);
 
-/** Whether a text is a token of this service, which no field should keep. */
+/** Whether a text is a token of this service, which no field should store. */
 export const isToken = (text: string): boolean => text.length > 30 && /^(svc|eyJ)/.test(text);
 
-/** The credential that a token belongs to, or null if it is none of this organisation. */
+/** The credential that a token belongs to; null if it is not a token of this organisation. */
 export async function identify(token: string): Promise<string | null> {
   const { data } = await vault().api.POST('/orgs/{org_id}/scans', { params: { path: here() }, body: { text: token } });
   return (data as components['schemas']['Scan']).findings.find(({ credential_id }) => credential_id)?.credential_id ?? null;

@@ -1,5 +1,4 @@
-// Incident response: where somebody starts on a bad day. It finds the credential that leaked, or ends everything at once.
-import { ShieldAlert } from 'lucide-preact';
+// Incident response: find a leaked credential, or revoke all credentials.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { useParameter } from '../../router';
@@ -30,7 +29,7 @@ const fits =
   ({ name, id, hint }: Found): boolean =>
     [name, id, hint].some((text) => text.toLowerCase().includes(search.toLowerCase()));
 
-/** Finds a credential by what somebody has of it. A token that is pasted never gets into the address. */
+/** Finds a credential by its name, id or token. A pasted token never becomes part of the address. */
 function Find() {
   const [search, setSearch] = useParameter('search');
   const [problem, setProblem] = useState('');
@@ -39,12 +38,13 @@ function Find() {
   const look = async (token: string) => {
     const id = await identify(token);
     if (id) go(`/incident/${id}`);
-    else setProblem('This token belongs to no credential of this organisation.');
+    else setProblem('This token does not belong to a credential of this organisation.');
   };
   const onSearch = (text: string) => {
     const given = text.trim();
     setProblem('');
-    if (isToken(given)) return void look(given).catch(() => setProblem('The token could not be looked up. Try its id or name.'));
+    if (isToken(given))
+      return void look(given).catch(() => setProblem('The token could not be looked up. Try the id or name of the credential.'));
     setSearch(text);
   };
   const rows = (data ?? []).filter(fits(search.trim()));
@@ -52,13 +52,13 @@ function Find() {
     <section class="stack" aria-labelledby="contain">
       <div>
         <h2 id="contain">Contain a credential</h2>
-        <p class="dim">Ends one credential and all that it created. You see what it read before you decide.</p>
+        <p class="dim">Revoke one credential and everything it created. You see what it read before you confirm.</p>
       </div>
       <div class="filters">
-        <FilterText label="Name, id, or the leaked token itself" value={search} onValue={onSearch} />
+        <FilterText label="Name, ID or leaked token" value={search} onValue={onSearch} />
         {isId(search.trim()) && (
           <Button kind="primary" onPress={() => go(`/incident/${search.trim()}`)}>
-            Open this id
+            Open this ID
           </Button>
         )}
       </div>
@@ -70,7 +70,7 @@ function Find() {
       {error ? (
         <ErrorNote error={error} onRetry={refetch} />
       ) : isPending ? (
-        <Skeleton rows={4} />
+        <Skeleton of="table" rows={8} />
       ) : (
         <Table
           label="Live credentials"
@@ -79,8 +79,8 @@ function Find() {
           keyOf={({ id }) => id}
           hrefOf={({ id }) => `/incident/${id}`}
           empty={
-            <Empty title={search ? 'No live credential matches' : 'There are no live credentials'}>
-              The list has the newest 100 of each kind. An id from the audit log works for any other, also for one that has ended.
+            <Empty title={search ? 'No live credential matches' : 'No live credentials'}>
+              The list shows the newest 100 of each kind. For any other, including expired ones, enter its ID from the audit log.
             </Empty>
           }
         />
@@ -92,9 +92,7 @@ function Find() {
 export default function Incident() {
   return (
     <>
-      <PageHead title="Incident response" lead="Something leaked? End what leaked, see what it read, and replace that.">
-        <ShieldAlert size={22} aria-hidden="true" class="dim" />
-      </PageHead>
+      <PageHead title="Incident response" lead="If a credential leaked, revoke it, see what it read, and rotate those secrets." />
       <div class="incident">
         <Find />
         <PanicCard />

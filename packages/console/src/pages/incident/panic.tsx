@@ -1,5 +1,5 @@
-// Panic: ends every credential of the organisation at once. Invariants: what happens is said first, a word is typed and the passkey is asked
-// for; and the answer, which is shown once, stays on the page until somebody leaves it.
+// Panic: revokes every credential of the organisation. Invariants: the consequences are shown first, a phrase is typed and the passkey is
+// required; the result, which is shown once, stays on the page until the member leaves it.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, vault } from '../../api';
@@ -18,16 +18,16 @@ const WORD = 'revoke everything';
 
 const Consequences = ({ withKeys }: { withKeys: boolean }) => (
   <div class="note bad">
-    <p>As soon as you confirm:</p>
+    <p>When you confirm:</p>
     <ul class="bullets">
-      <li>All session tokens, agent credentials, provider tokens and break-glass tokens are refused.</li>
-      <li>Everybody else is signed out, in browsers and terminals. Your own other sessions end too.</li>
+      <li>All session tokens, agent credentials, provider tokens and break-glass tokens are revoked.</li>
+      <li>All other members are signed out in browsers and terminals. Your other sessions end too.</li>
       {withKeys ? (
-        <li>All API keys and trusts are refused. You get one new API key. Programs stop until each has a new key.</li>
+        <li>All API keys and trusts are revoked. You get one new API key. Programs fail until they get a new key.</li>
       ) : (
-        <li>API keys and trusts go on, so programs that hold a key keep running.</li>
+        <li>API keys and trusts stay valid, so programs with a key keep running.</li>
       )}
-      <li>Secrets, members and policies stay as they are. Nothing brings ended credentials back.</li>
+      <li>Secrets, members and policies are unchanged. Revoked credentials cannot be restored.</li>
     </ul>
   </div>
 );
@@ -42,8 +42,9 @@ function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; 
       vault().api.POST('/orgs/{org_id}/panic', { params: { path: here() }, body: { reason, ...(withKeys && { api_keys: true }) } }),
     );
     onDone(data);
-    // Of this session only the JWT at hand is left; a confirmation starts it anew. Who declines it now stays signed in until that ends.
-    await confirmAgain().catch(() => tell('Confirm with your passkey soon', 'Your own session ends within 15 minutes otherwise.'));
+    // Only the current JWT of this session is left; a confirmation starts a new session. Without it, the member stays signed in until the JWT
+    // expires.
+    await confirmAgain().catch(() => tell('Confirm with your passkey soon', 'Otherwise your session ends within 15 minutes.'));
     await forget('credentials', 'audit', 'sessions');
   };
   return (
@@ -54,13 +55,13 @@ function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; 
           value={reason}
           onValue={setReason}
           error={problems.of('reason')}
-          hint="Kept in the audit log, and sent to owners"
+          hint="Recorded in the audit log and sent to owners"
           required
           maxLength={1024}
         />
         <Checkbox
-          label="API keys and trusts too"
-          hint="Choose this if a key leaked, or if you do not know what did."
+          label="Also revoke API keys and trusts"
+          hint="Choose this if an API key leaked, or if you do not know what leaked."
           checked={withKeys}
           onChecked={setWithKeys}
         />
@@ -77,16 +78,16 @@ interface Item {
   at: string;
 }
 
-/** Everything that may be an attacker's, kind by kind, with what to do about it. */
+/** Recent items that may belong to an attacker, by kind, with advice. */
 const recentOf = ({ recent }: Panicked): [string, string, Item[]][] => [
   [
     'Passkeys',
-    'They still work. Remove those that their members do not know.',
+    'They still work. Remove any that their members do not recognise.',
     recent.passkeys.map(({ id, name, member_id, created_at }) => ({ id, text: `${name}, of ${member_id}`, at: created_at })),
   ],
   [
     'Enrolment links',
-    'They still work. A new link for the member replaces the old one.',
+    'They still work. To replace one, create a new link for the member.',
     recent.enrolments.map(({ member_id, email, created_at }) => ({ id: member_id, text: email, at: created_at })),
   ],
   [
@@ -100,7 +101,7 @@ const recentOf = ({ recent }: Panicked): [string, string, Item[]][] => [
   ],
   [
     'Trusts',
-    'Made or changed lately.',
+    'Recently created or changed.',
     recent.trusts.map(({ id, name, issuer, updated_at }) => ({ id, text: `${name}, ${issuer}`, at: updated_at })),
   ],
   [
@@ -119,9 +120,9 @@ function Aftermath({ result }: { result: Panicked }) {
   return (
     <div class="stack" role="status">
       <p class="note good">
-        All credentials have ended <Time at={result.ended_at} />. New ones work.
+        All credentials were revoked <Time at={result.ended_at} />. New ones work.
       </p>
-      <h3>Look through what is younger than seven days</h3>
+      <h3>Review items from the last seven days</h3>
       {kinds.map(([name, advice, items]) => (
         <details key={name} open={name !== 'Sessions'}>
           <summary>
@@ -159,10 +160,10 @@ export function PanicCard() {
       ) : (
         <>
           <p class="dim">
-            For when something is wrong and you do not know what. Ends all tokens and sessions of the organisation at once, and API keys if
-            you choose so.
+            Use this if you do not know what is compromised. Immediately revokes all tokens and sessions of the organisation, and API keys
+            if you choose to.
           </p>
-          {!isOwner && <p class="note plain">Only an owner can do this. Ask one now.</p>}
+          {!isOwner && <p class="note plain">Only an owner can do this. Contact one now.</p>}
           <div>
             <Button kind="danger" disabled={!isOwner} onPress={() => setOpen(true)}>
               Revoke all credentials…
@@ -182,7 +183,7 @@ export function PanicCard() {
       {token && !seen && (
         <OneTime
           title="Your new API key"
-          lead="All other API keys have ended. This one may do everything: use it to make new ones."
+          lead="All other API keys are revoked. This one has every permission: use it to create new ones."
           text={token}
           onClose={() => setSeen(true)}
         />

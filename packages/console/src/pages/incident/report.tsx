@@ -1,4 +1,4 @@
-// What a contained credential did, and what is left to do.
+// The report on a contained credential: its activity, and the remaining steps.
 import type { components } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
@@ -18,7 +18,7 @@ const SecretLink = ({ secret_id, name }: Secret) => (
   </Link>
 );
 
-/** One part of the report. What is empty is said in one line. */
+/** One section of the report. An empty section is one line. */
 function Part<Item>({
   title,
   lead,
@@ -70,25 +70,24 @@ const Touched = (secret: Contained['read'][number]) => (
   </>
 );
 
-/** @param again what continues a containment that was not finished */
+/** @param again the control that continues an unfinished containment */
 export function Report({ result, again }: { result: Contained; again: ComponentChildren }) {
   const due = result.rotation_due ?? [];
   return (
     <div class="stack" role="status">
       <p class="note good">
-        {result.revoked.length === 1 ? 'The credential is' : `${result.revoked.length.toLocaleString()} credentials are`} refused from now
-        on.
+        {result.revoked.length === 1 ? 'The credential is' : `${result.revoked.length.toLocaleString()} credentials are`} revoked.
       </p>
       {result.remaining ? (
         <div class="note warn">
-          <p>{result.remaining.toLocaleString()} credentials that end with it are still to be revoked. Contain it again to continue.</p>
+          <p>{result.remaining.toLocaleString()} related credentials are not revoked yet. Contain it again to continue.</p>
         </div>
       ) : null}
       {again}
       {due.length > 0 && (
         <Part
-          title="To rotate by you"
-          lead="It read or wrote these, and this service did not generate their values. Get new values where they were issued, and store them."
+          title="Rotate these yourself"
+          lead="The credential read or wrote these secrets, and their values were not generated here. Get new values from their issuers and store them."
           items={due}
           none=""
           row={(secret) => (
@@ -105,7 +104,7 @@ export function Report({ result, again }: { result: Contained; again: ComponentC
         <Part
           title="Rotated"
           items={result.rotated}
-          none="Nothing was rotated."
+          none="No secrets were rotated."
           row={(secret) => (
             <>
               <span class="grow truncate">
@@ -115,9 +114,9 @@ export function Report({ result, again }: { result: Contained; again: ComponentC
             </>
           )}
         />
-        <Part title="Revoked" items={result.revoked} none="It had ended before." row={(each) => <Credential {...each} />} />
-        <Part title="Read" items={result.read} none="It read no value." row={(secret) => <Touched {...secret} />} />
-        <Part title="Written" items={result.written} none="It changed no secret." row={(secret) => <Touched {...secret} />} />
+        <Part title="Revoked" items={result.revoked} none="It was already revoked or expired." row={(each) => <Credential {...each} />} />
+        <Part title="Read" items={result.read} none="It read no values." row={(secret) => <Touched {...secret} />} />
+        <Part title="Written" items={result.written} none="It changed no secrets." row={(secret) => <Touched {...secret} />} />
         <Part
           title="Shared"
           items={result.shared}
@@ -127,14 +126,19 @@ export function Report({ result, again }: { result: Contained; again: ComponentC
               <span class="grow truncate">
                 <SecretLink {...secret} />
               </span>
-              <span class="dim">{secret.version === null ? 'by a grant' : `version ${secret.version} by a link`}</span>
+              <span class="dim">{secret.version === null ? 'by grant' : `version ${secret.version} by link`}</span>
             </>
           )}
         />
-        <Part title="Credentials it created" items={result.credentials} none="It created none." row={(each) => <Credential {...each} />} />
+        <Part
+          title="Credentials it created"
+          items={result.credentials}
+          none="It created no credentials."
+          row={(each) => <Credential {...each} />}
+        />
       </div>
       {result.gaps?.length ? (
-        <p class="note warn">Parts of the audit log are lost or unreadable, so the report may be incomplete.</p>
+        <p class="note warn">Parts of the audit log are missing or unreadable, so this report may be incomplete.</p>
       ) : null}
     </div>
   );

@@ -1,4 +1,4 @@
-// The fields of a platform's config. Invariant: credentials are password fields that the browser does not keep, and hold only what was
+// The fields of a platform's config. Invariant: credentials are password fields that the browser does not store, and contain only text
 // typed here.
 import { Choices } from '../../ui/choices';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
@@ -11,7 +11,7 @@ interface OneProps {
   value: Draft[string] | undefined;
   onValue: (value: Draft[string]) => void;
   error?: string;
-  /** For a credential of a connection that is stored: what is known of it. */
+  /** For a credential of a stored connection: the known facts. */
   kept?: string;
 }
 
@@ -38,7 +38,7 @@ function One({ field, value, onValue, error, kept }: OneProps) {
       <SelectField {...common} required={required} choices={[...none, ...choices.map((choice) => ({ value: choice, label: choice }))]} />
     );
   }
-  if (type === 'lines' || type === 'numbers') return <TextArea {...common} required={required} rows={3} hint="One a line" />;
+  if (type === 'lines' || type === 'numbers') return <TextArea {...common} required={required} rows={3} hint="One per line" />;
   if (type === 'long')
     return (
       <TextArea {...common} required={required} class="mono concealed" rows={4} spellcheck={false} hint={kept ?? 'Paste the whole file'} />
@@ -69,11 +69,11 @@ interface ConfigFieldsProps {
   draft: Draft;
   onDraft: (draft: Draft) => void;
   problems: Problems;
-  /** The config of a connection that is stored, and whether its credentials have to come along. */
+  /** The config of a stored connection, and whether its credentials must be entered again. */
   stored?: { config: Config; mustComeAlong: boolean };
 }
 
-/** What is said at a credential that is stored. */
+/** The hint for a stored credential. */
 function keptOf(field: Field, stored: ConfigFieldsProps['stored']): string | undefined {
   if (!stored || !field.isCredential) return undefined;
   if (stored.mustComeAlong) return undefined;

@@ -1,9 +1,10 @@
-// A stored connection to a platform: what it would write, a run of it, its runs so far, and how it is set up.
+// A stored connection to a platform: a preview, a run, its previous runs, and its settings.
 import { useEffect, useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from '../../api';
 import { Menu } from '../../ui/menu';
-import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { Tabs } from '../../ui/tabs';
 import { EditConnection, RemoveConnection, slugsOf } from './edit';
 import { aboutPlatform, type Integration, platformName } from './platforms';
@@ -22,13 +23,13 @@ function SetUp({ connection }: { connection: Integration }) {
           labelOf(name),
           Array.isArray(value) ? value.join(', ') : String(value),
         ]),
-        ['Credentials', <span class="dim">Encrypted, shown to nobody</span>],
+        ['Credentials', <span class="dim">Encrypted and never shown</span>],
         ['Environments', slugsOf(connection.environments).join(', ')],
-        ['Runs', auto ? 'By itself, a few seconds after a secret has changed' : 'When somebody asks for it'],
-        auto && ['Deletes what is gone', prune ? 'Yes, of what this service wrote there' : 'No'],
+        ['Runs', auto ? 'Automatically, a few seconds after a secret changes' : 'Manually'],
+        auto && ['Deletes removed secrets', prune ? 'Yes, if this service wrote them' : 'No'],
         ['Created', <Time at={connection.createdAt} />],
         ['Changed', <Time at={connection.updatedAt} />],
-        ['Id', <Id id={connection.id} />],
+        ['ID', <Id id={connection.id} />],
       ]}
     />
   );
@@ -43,21 +44,13 @@ export default function ConnectionPage({ params: { id = '' } }: { params: Record
   useEffect(() => {
     if (data?.kind === 'notify') go('/notifications', { replace: true });
   }, [data?.kind, go]);
-  if (error)
-    return (
-      <>
-        <PageHead title="Connection" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (!data) return <Skeleton />;
+  if (error) return <Missing what="connection" list={['/syncs', 'Syncs']} error={error} onRetry={refetch} />;
+  if (!data) return <LoadingPage />;
   const end = () => setDoing(null);
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/syncs">Syncs</Link> / {platformName(data.platform)}
-      </nav>
-      <PageHead title={data.name} lead={data.auto ? <Badge tone="accent">runs by itself</Badge> : <Badge>runs when asked</Badge>}>
+      <Crumbs places={[['/syncs', 'Syncs']]} />
+      <PageHead title={data.name} lead={data.auto ? <Badge tone="accent">automatic</Badge> : <Badge>manual</Badge>}>
         <Menu
           label="More actions"
           actions={[

@@ -1,8 +1,8 @@
-// The stored connections, all of them: an organisation has up to 100, so one page of the list holds them.
+// All stored connections: an organisation has at most 100, so they fit on one page of the list.
 import { here, useRead, vault } from '../../api';
 import type { Kind } from './platforms';
 
-/** @param kind only those of this kind */
+/** @param kind only connections of this kind */
 export function useConnections(kind?: Kind) {
   const read = useRead(['integrations'], (signal) =>
     vault().api.GET('/orgs/{org_id}/integrations', { params: { path: here(), query: { limit: 100 } }, signal }),

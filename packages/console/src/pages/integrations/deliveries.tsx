@@ -1,4 +1,4 @@
-// The deliveries of a webhook: each with its last attempt, and a way to send it again.
+// The deliveries of a webhook, with the last attempt of each, and a button to redeliver.
 import { useEffect, useState } from 'preact/hooks';
 import '../../styles/integrations.css';
 import { forget, here, useList, vault } from '../../api';
@@ -15,7 +15,7 @@ import { type Delivery, DeliveryStatus, failureOf } from './delivery';
 import { wordsOf } from './events';
 import type { Webhook } from './webhook-form';
 
-/** While one waits to be sent, the list is read again this often. */
+/** The refresh interval while a delivery is pending. */
 const AGAIN = 3000;
 
 async function redeliver({ webhook_id, id }: Delivery): Promise<void> {
@@ -23,7 +23,7 @@ async function redeliver({ webhook_id, id }: Delivery): Promise<void> {
     params: { path: { ...here(), id: webhook_id, delivery_id: id } },
   });
   await forget('webhooks');
-  tell('It is sent again');
+  tell('Redelivery started');
 }
 
 export function DeliveryDialog({ delivery, onClose }: { delivery: Delivery; onClose: () => void }) {
@@ -33,20 +33,20 @@ export function DeliveryDialog({ delivery, onClose }: { delivery: Delivery; onCl
       {failure && <p class="note bad">{failure}</p>}
       <Facts
         items={[
-          ['Answer', delivery.response_status ?? <span class="dim">None</span>],
-          ['Took', delivery.duration_ms === null ? <span class="dim">–</span> : `${delivery.duration_ms.toLocaleString()} ms`],
+          ['Response status', delivery.response_status ?? <span class="dim">None</span>],
+          ['Duration', delivery.duration_ms === null ? <span class="dim">–</span> : `${delivery.duration_ms.toLocaleString()} ms`],
           ['Attempts', delivery.attempts],
           ['Event', <Time at={delivery.created_at} />],
           ['Last attempt', <Time at={delivery.last_attempt_at} none="Not yet" />],
           delivery.next_attempt_at !== null && ['Next attempt', <Time at={delivery.next_attempt_at} />],
           ['webhook-id', <Id id={delivery.event_id} />],
-          ['Delivery', <Id id={delivery.id} />],
+          ['Delivery ID', <Id id={delivery.id} />],
         ]}
       />
       {delivery.response && (
         <section class="stack">
-          <h3>The first 1 kB of the answer</h3>
-          <pre class="value-shown" tabIndex={0} aria-label="The answer of the receiver">
+          <h3>First 1 kB of the response</h3>
+          <pre class="value-shown" tabIndex={0} aria-label="Response of the receiver">
             <code>{delivery.response}</code>
           </pre>
         </section>
@@ -87,13 +87,13 @@ function RedeliverFailed({ webhook, onClose }: { webhook: Webhook; onClose: () =
       more = data.has_more && data.redelivered > 0;
     }
     await forget('webhooks');
-    tell(sent ? `${sent.toLocaleString()} deliveries are sent again` : 'No delivery had failed since then');
+    tell(sent ? `Redelivering ${sent.toLocaleString()} deliveries` : 'No failed deliveries in this period');
     onClose();
   };
   return (
-    <Dialog title="Send failed deliveries again" lead="Oldest first, with the same webhook-id. Test events are left out." onClose={onClose}>
+    <Dialog title="Redeliver failed deliveries" lead="Oldest first, with the same webhook-id. Test events are skipped." onClose={onClose}>
       <Form action="Send again" onSubmit={send} onCancel={onClose} problems={problems}>
-        <SelectField label="Events of" value={since} onValue={setSince} choices={SINCE} error={problems.of('since')} />
+        <SelectField label="Period" value={since} onValue={setSince} choices={SINCE} error={problems.of('since')} />
       </Form>
     </Dialog>
   );
@@ -124,7 +124,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
         <FilterSelect label="Status" all="All deliveries" value={status} onValue={setStatus} choices={['pending', 'delivered', 'failed']} />
         <span class="grow" />
         <Button onPress={() => list.refetch()}>Reload</Button>
-        <Button onPress={() => setAll(true)}>Send failed again</Button>
+        <Button onPress={() => setAll(true)}>Redeliver failed</Button>
       </search>
       <Listing<Delivery>
         list={list}
@@ -142,7 +142,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
           },
           { label: 'Status', width: '7rem', cell: (delivery) => <DeliveryStatus {...delivery} /> },
           {
-            label: 'Answer',
+            label: 'Response',
             width: 'minmax(7rem, 1.4fr)',
             wide: true,
             cell: (delivery) => <span class="dim truncate">{delivery.response_status ?? failureOf(delivery) ?? '–'}</span>,
@@ -157,8 +157,8 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
           { label: 'Event at', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
         empty={
-          <Empty title={status ? `No ${status} deliveries` : 'Nothing was sent yet'}>
-            {status ? 'Choose another status.' : 'Send a test event to see whether the receiver takes it.'} Deliveries are kept for 30 days.
+          <Empty title={status ? `No ${status} deliveries` : 'No deliveries yet'}>
+            {status ? 'Choose another status.' : 'Send a test event to check the receiver.'} Deliveries are kept for 30 days.
           </Empty>
         }
       />

@@ -1,14 +1,14 @@
-// What is typed for a connection before it is stored: its config by the platform's schema, and whether a change of it erases the stored
-// credentials, which then have to come along.
+// The draft of a connection before it is stored: its config by the platform's schema, and whether a change erases the stored
+// credentials, which must then be entered again.
 import { useState } from 'preact/hooks';
 import type { EventKind } from './events';
 import type { Integration, Platform } from './platforms';
 import { alternativeIn, alternativesOf, type Config, configOf, draftOf, fieldsOf, patchOf, shownFields } from './schema';
 
-/** What a new notification is about; owners hear of access that is gained whatever is chosen. */
+/** The default events of a new notification. Owners are always notified of new access, regardless of the choice. */
 export const USUAL: EventKind[] = ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'];
 
-/** The config of a new connection, or of a stored one that is being changed. */
+/** The config of a new connection, or of a stored one being changed. */
 export function useConfig(platform: Platform, stored?: Integration) {
   const [all] = useState(() => fieldsOf(platform));
   const [alternatives] = useState(() => alternativesOf(platform));
@@ -20,7 +20,7 @@ export function useConfig(platform: Platform, stored?: Integration) {
   const credentials = new Set(all.filter(({ isCredential }) => isCredential).map(({ name }) => name));
   const mustComeAlong = Object.keys(patch).some((name) => !credentials.has(name));
   return {
-    /** As `ConfigFields` takes them. */
+    /** The props of `ConfigFields`. */
     shown: { fields, alternatives, chosen, onChosen, draft, onDraft, ...(config && { stored: { config, mustComeAlong } }) },
     config: () => configOf(fields, draft),
     patch,

@@ -1,9 +1,9 @@
-// A place to drop several files on, or to choose them.
+// A drop zone for several files, which can also be chosen in a dialog.
 import { FileUp } from 'lucide-preact';
 import { useId, useState } from 'preact/hooks';
 import { report } from '../../ui/toast';
 
-/** @param names the files that were given so far */
+/** @param names the names of the current files */
 export function DropFiles({ names, onFiles }: { names: string[]; onFiles: (files: File[]) => Promise<void> }) {
   const [over, setOver] = useState(false);
   const input = useId();
@@ -30,10 +30,10 @@ export function DropFiles({ names, onFiles }: { names: string[]; onFiles: (files
       {first ? (
         <span>
           <strong class="mono">{first}</strong>
-          <span class="dim">{rest.length ? ` and ${rest.length.toLocaleString()} more` : ''}. Drop others to replace them.</span>
+          <span class="dim">{rest.length ? ` and ${rest.length.toLocaleString()} more` : ''}. Drop other files to replace them.</span>
         </span>
       ) : (
-        <span>Drop files here, or choose some</span>
+        <span>Drop files here, or choose files</span>
       )}
       <input id={input} type="file" multiple class="unseen" onChange={(event) => take(event.currentTarget.files)} />
     </label>

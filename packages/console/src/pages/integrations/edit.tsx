@@ -1,4 +1,4 @@
-// Changing a stored connection. Invariant: what is not changed is not sent, so that credentials that nobody typed stay as they are.
+// Changes a stored connection. Invariant: only changed fields are sent, so that credentials that were not typed are kept.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
@@ -16,19 +16,19 @@ import { type Integration, type Platform, platformName, usePlatforms } from './p
 
 type Patch = components['schemas']['IntegrationPatch'];
 
-/** The slugs of environments by their ids; all of them where a connection names none. */
-export const slugsOf = (ids: string[] | null | undefined): string[] =>
-  environments.value.filter(({ id }) => !ids || ids.includes(id)).map(({ slug }) => slug);
+/** The environments of a connection, by slug; all of them if it lists none. */
+export const slugsOf = (named: string[] | null | undefined): string[] =>
+  environments.value.map(({ slug }) => slug).filter((slug) => !named || named.includes(slug));
 
-const optionsOf = ({ environments: ids, auto = false, prune = false }: Integration): SyncOptions => ({
-  environments: slugsOf(ids),
+const optionsOf = ({ environments: named, auto = false, prune = false }: Integration): SyncOptions => ({
+  environments: slugsOf(named),
   auto,
   prune,
 });
 
 const differs = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
 
-/** What the options of a sync, or the events of a notification, change. */
+/** The changed options of a sync, or the changed events of a notification. */
 function changeOf(stored: Integration, options: SyncOptions, events: ChosenEvents): Patch {
   if (stored.kind === 'notify') return differs(events, stored.events) ? { events } : {};
   const first = optionsOf(stored);
@@ -54,7 +54,7 @@ function EditForm({ stored, platform, onClose }: { stored: Integration; platform
   const save = async () => {
     await vault().api.PATCH('/orgs/{org_id}/integrations/{id}', { params: { path: { ...here(), id: stored.id } }, body: patch });
     await forget('integrations');
-    tell(`${name} is changed`);
+    tell(`${name} saved`);
     onClose();
   };
   return (
@@ -62,7 +62,7 @@ function EditForm({ stored, platform, onClose }: { stored: Integration; platform
       <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>
         <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} maxLength={255} required />
         {config.mustComeAlong && (
-          <p class="note warn">This changes where the connection points. Its stored credentials are erased: enter them again.</p>
+          <p class="note warn">This changes the target of the connection, which erases its stored credentials. Enter them again.</p>
         )}
         <ConfigFields {...config.shown} problems={problems} />
         {stored.kind === 'sync' ? (
@@ -73,7 +73,7 @@ function EditForm({ stored, platform, onClose }: { stored: Integration; platform
             onValue={setEvents}
             usual={USUAL}
             error={problems.of('events')}
-            all="Kinds that later releases add are sent too."
+            all="Includes event types added in later releases."
           />
         )}
       </Form>
@@ -96,15 +96,15 @@ export function RemoveConnection({ stored, onRemoved, onClose }: { stored: Integ
   const remove = async () => {
     await vault().api.DELETE('/orgs/{org_id}/integrations/{id}', { params: { path: { ...here(), id: stored.id } } });
     await forget('integrations');
-    tell(`${stored.name} is removed`);
+    tell(`${stored.name} removed`);
     onRemoved?.();
   };
   return (
     <Confirm title={`Remove ${stored.name}?`} action="Remove connection" onConfirm={remove} onClose={onClose}>
       <p>
         {stored.kind === 'sync'
-          ? `Nothing more is written to ${platformName(stored.platform)} by this connection. What it wrote there stays.`
-          : `No more messages are sent there. Its credentials are erased here.`}
+          ? `This connection stops writing to ${platformName(stored.platform)}. Secrets already written there are kept.`
+          : `No more messages are sent there. The stored credentials are erased.`}
       </p>
     </Confirm>
   );

@@ -1,4 +1,4 @@
-// Which kinds of events are sent on: all, or some of them.
+// Chooses which events are sent: all or some.
 import { Choices } from '../../ui/choices';
 import { Segments } from '../../ui/filters';
 import { EVENT_GROUPS, type EventKind, wordsOf } from './events';
@@ -8,10 +8,10 @@ export type ChosenEvents = '*' | EventKind[];
 interface EventChoiceProps {
   value: ChosenEvents;
   onValue: (value: ChosenEvents) => void;
-  /** What is chosen when somebody goes from all to some. */
+  /** The initial choice when switching from all to some. */
   usual: EventKind[];
   error?: string;
-  /** Said where all are chosen. */
+  /** The hint if all are chosen. */
   all: string;
 }
 
@@ -21,11 +21,11 @@ export function EventChoice({ value, onValue, usual, error, all }: EventChoicePr
     <div class="field">
       <span class="legend">Events</span>
       <Segments
-        label="Which events"
+        label="Events to send"
         value={value === '*' ? 'all' : 'some'}
         onValue={(which) => onValue(which === 'all' ? '*' : value === '*' ? usual : value)}
         choices={[
-          { value: 'some', label: 'Only some' },
+          { value: 'some', label: 'Selected events' },
           { value: 'all', label: 'All events' },
         ]}
       />

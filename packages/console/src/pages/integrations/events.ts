@@ -1,4 +1,4 @@
-// The kinds of events, in groups, for what sends them on.
+// The event types, in groups, for notifications and webhooks.
 import type { components } from '@secrets-vault/client';
 
 type Events = components['schemas']['WebhookIn']['events'];
@@ -42,7 +42,7 @@ export const EVENT_GROUPS: Record<string, EventKind[]> = {
   Integrations: ['SYNC_COMPLETED', 'SYNC_FAILED', 'WEBHOOK_DISABLED'],
 };
 
-/** Where the kind's own words would not be understood. */
+/** Labels for types whose name alone is unclear. */
 const SAID: Record<string, string> = {
   BREAK_GLASS_ISSUED: 'Break-glass token issued',
   BREAK_GLASS_USED: 'Break-glass token used',
@@ -52,7 +52,7 @@ const SAID: Record<string, string> = {
   WEBHOOK_TEST: 'Test event',
 };
 
-/** `SECRET_ROTATION_DUE` in words: `Secret rotation due`. */
+/** The label of an event type: `SECRET_ROTATION_DUE` becomes `Secret rotation due`. */
 export const wordsOf = (kind: string): string => {
   const said = SAID[kind];
   if (said) return said;
@@ -60,7 +60,7 @@ export const wordsOf = (kind: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-/** Which events, in few words. */
+/** A short description of the chosen events. */
 export function eventsInWords(events: '*' | readonly string[] | undefined): string {
   if (!events) return '';
   if (events === '*') return 'All events';

@@ -1,11 +1,11 @@
-// The platforms as cards, to choose one.
+// The platforms as cards to choose from.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { FilterText } from '../../ui/filters';
 import { Empty, ErrorNote, Skeleton } from '../../ui/parts';
 import { aboutPlatform, type Kind, usePlatforms } from './platforms';
 
-/** The first letters of a platform's name, in place of a logo: nothing here comes from third parties. */
+/** The first letters of a platform's name, instead of a logo: the console loads nothing from third parties. */
 export const PlatformMark = ({ platform }: { platform: string }) => (
   <span class="platform-mark" aria-hidden="true">
     {aboutPlatform(platform)
@@ -17,7 +17,7 @@ export const PlatformMark = ({ platform }: { platform: string }) => (
   </span>
 );
 
-/** @param hrefOf where the card of a platform leads */
+/** @param hrefOf the link of a platform's card */
 export function Gallery({ kind, hrefOf }: { kind: Kind; hrefOf: (platform: string) => string }) {
   const [search, setSearch] = useState('');
   const { data, error, isPending, refetch } = usePlatforms();
@@ -49,7 +49,7 @@ export function Gallery({ kind, hrefOf }: { kind: Kind; hrefOf: (platform: strin
           ))}
         </ul>
       ) : (
-        <Empty title="No platform matches">Search for another word. A webhook or the API reaches everything else.</Empty>
+        <Empty title="No matching platforms">Try another search. For other platforms, use a webhook or the API.</Empty>
       )}
     </div>
   );

@@ -1,14 +1,15 @@
-// A new connection: a platform is chosen, its form filled in, and the connection stored. What a sync would write is shown afterwards, on the
+// A new connection: choose a platform, fill in its form, store the connection. A preview of the sync is shown afterwards, on the
 // page of the connection, before anything is written.
 import type { components } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { defaultEnvironment, environments } from '../../environments';
 import { useParameter } from '../../router';
 import { Choices } from '../../ui/choices';
 import { Checkbox, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
+import { Crumbs } from '../../ui/page';
 import { Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { ConfigFields } from './config-fields';
@@ -23,7 +24,7 @@ type Of<Each> = Extract<IntegrationIn, { kind: Each }>;
 
 const listOf = (kind: Kind) => (kind === 'sync' ? '/syncs' : '/notifications');
 
-/** What a connection of kind sync may be run on, and whether it runs by itself. */
+/** The environments of a sync connection, and whether it runs automatically. */
 export interface SyncOptions {
   environments: string[];
   auto: boolean;
@@ -35,22 +36,22 @@ export function SyncFields({ value, onValue, error }: { value: SyncOptions; onVa
     <>
       <Choices
         label="Environments"
-        hint="The connection can be run on these and no others."
+        hint="The connection can sync only these environments."
         error={error}
         choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         value={value.environments}
         onValue={(chosen) => onValue({ ...value, environments: chosen })}
       />
       <Checkbox
-        label="Sync by itself"
-        hint="A few seconds after a secret there has changed. Secrets that an approval policy holds are not sent."
+        label="Sync automatically"
+        hint="Runs a few seconds after a secret changes. Secrets held by an approval policy are not sent."
         checked={value.auto}
         onChecked={(auto) => onValue({ ...value, auto })}
       />
       {value.auto && (
         <Checkbox
-          label="Delete what is gone"
-          hint="When a secret is deleted here, what this service wrote of it there is deleted too."
+          label="Delete removed secrets"
+          hint="If a secret is deleted here, its copy on the platform is deleted too, if this service wrote it."
           checked={value.prune}
           onChecked={(prune) => onValue({ ...value, prune })}
         />
@@ -78,7 +79,7 @@ function NewForm({ platform }: { platform: Platform }) {
       : { kind: 'notify', platform: platform.platform as Of<'notify'>['platform'], ...common, events };
     const { data } = await vault().api.POST('/orgs/{org_id}/integrations', { params: { path: here() }, body });
     await forget('integrations');
-    tell(`${data.name} is stored`, isSync ? 'See what it would write before you run it.' : 'Send a test to see that it arrives.');
+    tell(`${data.name} stored`, isSync ? 'Preview the changes before you run it.' : 'Send a test message to check that it arrives.');
     go(isSync ? `/syncs/connections/${data.id}` : '/notifications');
   };
   const isEmpty = isSync ? !options.environments.length : !events.length;
@@ -96,7 +97,7 @@ function NewForm({ platform }: { platform: Platform }) {
             onValue={setEvents}
             usual={USUAL}
             error={problems.of('events')}
-            all="Kinds that later releases add are sent too."
+            all="Includes event types added in later releases."
           />
         )}
         <TryFirst
@@ -105,7 +106,7 @@ function NewForm({ platform }: { platform: Platform }) {
           environment={isSync ? options.environments[0] : undefined}
           onError={problems.set}
         />
-        <p class="hint">Credentials are encrypted, and nobody can read them again.</p>
+        <p class="hint">Credentials are encrypted and cannot be read again.</p>
       </Form>
     </div>
   );
@@ -119,23 +120,19 @@ function New({ kind }: { kind: Kind }) {
   const isSync = kind === 'sync';
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href={list}>{isSync ? 'Syncs' : 'Notifications'}</Link> /{' '}
-        {chosen ? <Link href={`${list}/new`}>Choose a platform</Link> : 'Choose a platform'}
-        {chosen && ` / ${aboutPlatform(chosen).name}`}
-      </nav>
+      <Crumbs places={[[list, isSync ? 'Syncs' : 'Notifications'], ...(chosen ? ([[`${list}/new`, 'Platforms']] as const) : [])]} />
       {chosen ? (
         <PageHead title={`Connect ${aboutPlatform(chosen).name}`} lead={aboutPlatform(chosen).what} />
       ) : (
         <PageHead
           title={isSync ? 'Choose a platform to sync to' : 'Choose where messages go'}
-          lead={isSync ? 'Secrets of an environment are written there.' : 'Messages hold names and times, never a value.'}
+          lead={isSync ? 'The secrets of an environment are written there.' : 'Messages contain names and times, never values.'}
         />
       )}
       {!chosen && <Gallery kind={kind} hrefOf={(one) => `${list}/new?platform=${one}`} />}
       {chosen && error && <ErrorNote error={error} onRetry={refetch} />}
       {chosen && !error && !data && <Skeleton />}
-      {chosen && data && !platform && <Empty title="There is no such platform">Choose one of the list.</Empty>}
+      {chosen && data && !platform && <Empty title="Unknown platform">Choose a platform from the list.</Empty>}
       {platform && <NewForm key={chosen} platform={platform} />}
     </>
   );

@@ -1,4 +1,4 @@
-// Notifications: where messages about events go.
+// Notifications: where messages about events are sent.
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -11,6 +11,7 @@ import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
 import { Menu } from '../../ui/menu';
 import { Empty, PageHead, Time } from '../../ui/parts';
+import { Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { useConnections } from './connections';
 import { EditConnection, RemoveConnection } from './edit';
@@ -21,13 +22,13 @@ import { type Integration, platformName } from './platforms';
 const SEVERITIES = ['info', 'warning', 'error', 'critical'] as const;
 type Severity = (typeof SEVERITIES)[number];
 
-/** Sends a message to a connection: one try. Without a message the service says that it is a test. */
+/** Sends a message to a connection, with one attempt. Without a text the service sends a test message. */
 async function send(connection: Integration, severity?: Severity, message?: string): Promise<void> {
   const { data } = await vault().api.POST('/orgs/{org_id}/integrations/notify', {
     params: { path: here() },
     body: { integrationId: connection.id, ...(severity && { severity }), ...(message && { message }) },
   });
-  tell(`${platformName(connection.platform)} took the message`, `It answered ${data.status}. See that it arrived.`);
+  tell(`${platformName(connection.platform)} accepted the message`, `Response status ${data.status}. Check that it arrived.`);
 }
 
 function SendMessage({ connection, onClose }: { connection: Integration; onClose: () => void }) {
@@ -41,7 +42,7 @@ function SendMessage({ connection, onClose }: { connection: Integration; onClose
   return (
     <Dialog
       title={`Send a message to ${connection.name}`}
-      lead="It is sent once. Nothing in it can mention, link or format anything there."
+      lead="The message is sent once, as plain text: mentions, links and formatting have no effect."
       onClose={onClose}
       dirty={message !== ''}
     >
@@ -57,7 +58,7 @@ function SendMessage({ connection, onClose }: { connection: Integration; onClose
           value={message}
           onValue={setMessage}
           error={problems.of('message')}
-          hint="Do not put a value of a secret here: others read it there."
+          hint="Do not include secret values: other people can read the message."
           required
         />
       </Form>
@@ -82,20 +83,11 @@ const columns = [
   {
     label: 'Name',
     width: 'minmax(11rem, 1.6fr)',
-    cell: ({ platform, name }: Integration) => (
+    cell: ({ platform, name, events }: Integration) => (
       <span class="row-link">
         <PlatformMark platform={platform} />
-        <span class="truncate">{name}</span>
+        <Lines sub={eventsInWords(events)}>{name}</Lines>
       </span>
-    ),
-  },
-  {
-    label: 'Test',
-    width: '6.5rem',
-    cell: (connection: Integration) => (
-      <Button small onPress={() => send(connection)}>
-        Send test
-      </Button>
     ),
   },
   {
@@ -111,6 +103,15 @@ const columns = [
     cell: (one: Integration) => <span class="dim truncate">{hostOf(one) || platformName(one.platform)}</span>,
   },
   { label: 'Changed', width: '8rem', wide: true, cell: ({ updatedAt }: Integration) => <Time at={updatedAt} /> },
+  {
+    label: 'Test',
+    width: '6.5rem',
+    cell: (connection: Integration) => (
+      <Button small onPress={() => send(connection)} aria-label={`Send test to ${connection.name}`}>
+        Send test
+      </Button>
+    ),
+  },
 ];
 
 export default function Notifications() {
@@ -118,7 +119,7 @@ export default function Notifications() {
   const [doing, setDoing] = useState<Doing>(null);
   return (
     <>
-      <PageHead title="Notifications" lead="Messages about events, to chat, paging services and e-mail. They never hold a value.">
+      <PageHead title="Notifications" lead="Messages about events, to chat, paging services and e-mail. They never contain values.">
         {may('integrations:write') && (
           <Link href="/notifications/new" class="button primary">
             <Plus size={16} aria-hidden="true" /> New notification
@@ -128,8 +129,8 @@ export default function Notifications() {
       <div class="stack">
         {list.rows.length > 0 && (
           <p class="note small">
-            Every connection also hears of break-glass tokens, recovery and new enrolment links, whatever its events are: owners must know
-            when somebody gains access that way.
+            Every connection is also notified of break-glass tokens, recovery and new enrolment links, regardless of its events, so that
+            owners know when someone gains access that way.
           </p>
         )}
         <Listing<Integration>
@@ -141,6 +142,7 @@ export default function Notifications() {
             <Menu
               label={`Actions for ${connection.name}`}
               actions={[
+                { label: 'Send test', onSelect: () => send(connection) },
                 { label: 'Send a message', onSelect: () => setDoing({ what: 'message', connection }) },
                 { label: 'Edit', onSelect: () => setDoing({ what: 'edit', connection }) },
                 { label: 'Remove', danger: true, onSelect: () => setDoing({ what: 'remove', connection }) },
@@ -149,16 +151,16 @@ export default function Notifications() {
           )}
           empty={
             <Empty
-              title="Nobody is notified yet"
+              title="No notifications yet"
               action={
                 may('integrations:write') && (
-                  <Link href="/notifications/new" class="button primary">
+                  <Link href="/notifications/new" class="button plain">
                     Choose where messages go
                   </Link>
                 )
               }
             >
-              Without a connection, a leaked secret or a used break-glass token is only in the events and the audit log.
+              Without a connection, a leaked secret or a used break-glass token appears only in the events and the audit log.
             </Empty>
           }
         />

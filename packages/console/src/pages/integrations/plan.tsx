@@ -1,4 +1,4 @@
-// What a sync did or would do, as a diff: a line for each name. Values are not in it.
+// The result or preview of a sync as a diff, with a line for each name and without values.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Empty } from '../../ui/parts';
@@ -7,7 +7,7 @@ import { Table } from '../../ui/table';
 export type Result = components['schemas']['SyncResult'];
 type Action = Result['action'];
 
-/** In the order in which they are shown: what matters most first. */
+/** In display order: the most important first. */
 const SIGNS: Record<Action, [sign: string, done: string, would: string]> = {
   failed: ['!', 'Failed', 'Would fail'],
   created: ['+', 'Created', 'Would be created'],
@@ -18,17 +18,17 @@ const SIGNS: Record<Action, [sign: string, done: string, would: string]> = {
 };
 const order = Object.keys(SIGNS) as Action[];
 
-/** How many names there are of each action, without those that have none. */
+/** The number of names for each action, without zeros. */
 export const countsOf = (results: Result[]): [Action, number][] =>
   order
     .map((action): [Action, number] => [action, results.filter((result) => result.action === action).length])
     .filter(([, count]) => count > 0);
 
-/** How many names a sync writes or deletes. */
+/** The number of names that a sync writes or deletes. */
 export const changesIn = (results: Result[]): number =>
   results.filter(({ action }) => ['created', 'updated', 'deleted'].includes(action)).length;
 
-/** The counts as a row of words, each in its colour. */
+/** The counts as a row of coloured labels. */
 export const Counts = ({ results, isPlan }: { results: Result[]; isPlan?: boolean }) => (
   <p class="row counts">
     {countsOf(results).map(([action, count]) => (
@@ -53,12 +53,12 @@ const columnsFor = (isPlan: boolean, hasReasons: boolean) => [
     ),
   },
   {
-    label: isPlan ? 'What would happen' : 'What happened',
+    label: isPlan ? 'Preview' : 'Result',
     width: '9.5rem',
     cell: ({ action }: Result) => <span class={`plan-${action}`}>{SIGNS[action][isPlan ? 2 : 1]}</span>,
   },
   {
-    label: 'There',
+    label: 'Target name',
     width: 'minmax(9rem, 1fr)',
     wide: true,
     cell: ({ name, targetName }: Result) => (
@@ -68,7 +68,7 @@ const columnsFor = (isPlan: boolean, hasReasons: boolean) => [
   ...(hasReasons
     ? [
         {
-          label: 'Why',
+          label: 'Reason',
           width: 'minmax(9rem, 1.6fr)',
           wide: true,
           cell: ({ message, code }: Result) => (
@@ -81,7 +81,7 @@ const columnsFor = (isPlan: boolean, hasReasons: boolean) => [
     : []),
 ];
 
-/** @param isPlan whether it is what would happen */
+/** @param isPlan whether this is a preview */
 export function Plan({ results, isPlan = false }: { results: Result[]; isPlan?: boolean }) {
   const [showSame, setShowSame] = useState(false);
   const same = results.filter(({ action }) => action === 'unchanged').length;
@@ -100,14 +100,14 @@ export function Plan({ results, isPlan = false }: { results: Result[]; isPlan?: 
         )}
       </div>
       <Table
-        label={isPlan ? 'What would happen' : 'What happened'}
+        label={isPlan ? 'Preview' : 'Result'}
         rows={rows}
         columns={columnsFor(
           isPlan,
           rows.some(({ message, code }) => message || code),
         )}
         keyOf={({ name, targetName }) => `${name} ${targetName}`}
-        empty={<Empty title="No secrets take part">The environment is empty, or you may not read what is in it.</Empty>}
+        empty={<Empty title="No secrets to sync">The environment is empty, or you do not have permission to read its secrets.</Empty>}
       />
     </div>
   );

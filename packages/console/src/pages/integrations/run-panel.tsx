@@ -1,4 +1,4 @@
-// Runs a connection. Invariant: what a run would do is shown before it can be started, and a change of what is asked for hides it again.
+// Runs a connection. Invariant: a run can be started only after its preview is shown, and changing an option hides the preview.
 import { ApprovalRequiredError, type components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -30,7 +30,7 @@ function Ask({ asked, slugs, change }: { asked: Asked; slugs: string[]; change: 
         choices={environments.value.filter(({ slug }) => slugs.includes(slug)).map(({ slug, name }) => ({ value: slug, label: name }))}
       />
       <details>
-        <summary>Only some names</summary>
+        <summary>Select names</summary>
         <TextArea
           label="Names"
           optional
@@ -39,12 +39,12 @@ function Ask({ asked, slugs, change }: { asked: Asked; slugs: string[]; change: 
           spellcheck={false}
           value={asked.names}
           onValue={(names) => change({ names })}
-          hint="One a line. Without any, all secrets of the environment take part."
+          hint="One per line. Leave empty for all secrets of the environment."
         />
       </details>
       <Checkbox
-        label="Delete what is gone"
-        hint="Deletes there what this service wrote from this environment and what is gone from it. Nothing else is deleted."
+        label="Delete removed secrets"
+        hint="Deletes secrets on the platform that were deleted from this environment, if this service wrote them. Nothing else is deleted."
         checked={asked.prune}
         onChecked={(prune) => change({ prune })}
       />
@@ -81,7 +81,7 @@ export function RunPanel({ connection }: { connection: Integration }) {
   const slugs = slugsOf(connection.environments);
   const first = slugs.includes(defaultEnvironment.value) ? defaultEnvironment.value : (slugs[0] ?? '');
   const [chosen, setAsked] = useState<Asked>({ environment: '', names: '', prune: false });
-  // The environments may come after the connection.
+  // The environments may load after the connection.
   const asked = { ...chosen, environment: chosen.environment || first };
   const { plan, error, forgetPlan, preview, run } = usePlan(connection, asked);
   const change = (part: Partial<Asked>) => {
@@ -96,7 +96,7 @@ export function RunPanel({ connection }: { connection: Integration }) {
         {error instanceof ApprovalRequiredError ? <Held error={error} /> : error ? <ErrorNote error={error} /> : null}
         <div class="row">
           <Button kind={plan ? 'plain' : 'primary'} disabled={!asked.environment} onPress={preview}>
-            Show what would happen
+            Preview
           </Button>
           {plan && (
             <Button kind={asked.prune ? 'danger' : 'primary'} disabled={!count} onPress={run}>
@@ -107,10 +107,10 @@ export function RunPanel({ connection }: { connection: Integration }) {
       </div>
       {plan && (
         <section class="stack" aria-live="polite">
-          <h2>What would happen</h2>
+          <h2>Preview</h2>
           <Plan results={plan.results} isPlan />
           {plan.redeployRequired && (
-            <p class="note">What is written takes effect with the next deployment there. This service deploys nothing.</p>
+            <p class="note">Changes take effect with the next deployment on the platform. This service does not deploy.</p>
           )}
         </section>
       )}

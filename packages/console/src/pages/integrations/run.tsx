@@ -1,18 +1,19 @@
-// One run of a sync, as it goes on: how many names are done, what happened to each, and a way to end it.
+// One run of a sync: its progress, the result for each name, and a button to cancel it.
 import { VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget, here, queries, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
-import { Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
+import { Empty, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { useConnections } from './connections';
 import { Plan } from './plan';
-import { platformName } from './platforms';
+import { type Integration, platformName } from './platforms';
 import { isOpen, type Sync, SyncStatus, slugOf } from './runs';
 
-/** While it works it is read again this often. */
+/** The refresh interval while it is running. */
 const AGAIN = 1000;
 
 const useSync = (id: string) =>
@@ -23,15 +24,27 @@ const useSync = (id: string) =>
     (last) => (!last || isOpen(last) ? AGAIN : false),
   );
 
-/** How it stands, in a sentence. */
+const placesOf = (connection: Integration | undefined): Place[] =>
+  connection
+    ? [
+        ['/syncs', 'Syncs'],
+        [`/syncs/connections/${connection.id}`, connection.name],
+        [`/syncs/connections/${connection.id}?tab=runs`, 'Runs'],
+      ]
+    : [
+        ['/syncs', 'Syncs'],
+        ['/syncs?tab=runs', 'Runs'],
+      ];
+
+/** The status, in a sentence. */
 function standing(sync: Sync): string {
   const where = platformName(sync.platform);
   const failed = sync.results.filter(({ action }) => action === 'failed').length;
   const words: Record<Sync['status'], string> = {
-    queued: 'It waits for its turn. Values are read when the work begins.',
-    running: `Writing to ${where}: ${sync.results.length.toLocaleString()} names done so far.`,
-    completed: `Everything is at ${where}.`,
-    partial: `${failed.toLocaleString()} of ${sync.results.length.toLocaleString()} names failed. The others are at ${where}.`,
+    queued: 'Waiting to start. Values are read when the sync starts.',
+    running: `Writing to ${where}: ${sync.results.length.toLocaleString()} secrets done so far.`,
+    completed: `All secrets are on ${where}.`,
+    partial: `${failed.toLocaleString()} of ${sync.results.length.toLocaleString()} secrets failed. The others are on ${where}.`,
     failed: `Nothing was written to ${where}.`,
   };
   return words[sync.status];
@@ -41,16 +54,16 @@ function Cancel({ sync, onClose }: { sync: Sync; onClose: () => void }) {
   const cancel = async () => {
     try {
       await vault().api.POST('/orgs/{org_id}/integrations/syncs/{id}/cancel', { params: { path: { ...here(), id: sync.id } } });
-      tell('The sync is cancelled');
+      tell('Sync cancelled');
     } catch (error) {
       if (!(error instanceof VaultError) || error.code !== 'SYNC_ENDED') throw error;
-      tell('It had ended already');
+      tell('The sync has already ended');
     }
     await forget('syncs');
   };
   return (
-    <Confirm title="Cancel this sync?" action="Cancel the sync" onConfirm={cancel} onClose={onClose}>
-      <p>What is not written yet is not attempted. A name that is being written at this moment is finished. What is written stays.</p>
+    <Confirm title="Cancel this sync?" action="Cancel sync" onConfirm={cancel} onClose={onClose}>
+      <p>Remaining secrets are not written. A write in progress is completed. Secrets already written are kept.</p>
     </Confirm>
   );
 }
@@ -60,12 +73,14 @@ function Progress({ sync }: { sync: Sync }) {
   return (
     <section class={`card stack run-${sync.status}`} aria-live="polite">
       <p>{standing(sync)}</p>
-      {open && <progress aria-label="The sync works" />}
+      {open && <progress aria-label="Sync in progress" />}
       {sync.status === 'failed' && sync.results[0]?.message && <p class="dim">{sync.results[0].message}</p>}
-      {sync.redeployRequired && !open && <p class="dim">It takes effect with the next deployment there. This service deploys nothing.</p>}
+      {sync.redeployRequired && !open && (
+        <p class="dim">Changes take effect with the next deployment on the platform. This service does not deploy.</p>
+      )}
       {sync.retryAfter !== null && (
         <p class="dim">
-          {platformName(sync.platform)} may be called again after {sync.retryAfter} seconds.
+          {platformName(sync.platform)} accepts requests again in {sync.retryAfter} seconds.
         </p>
       )}
     </section>
@@ -76,22 +91,12 @@ export default function RunPage({ params: { id = '' } }: { params: Record<string
   const [isCancelling, setCancelling] = useState(false);
   const { data: sync, error, refetch } = useSync(id);
   const connections = useConnections('sync');
-  if (error)
-    return (
-      <>
-        <PageHead title="Sync" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (!sync) return <Skeleton />;
+  if (error) return <Missing what="sync" list={['/syncs', 'Syncs']} error={error} onRetry={refetch} />;
+  if (!sync) return <LoadingPage />;
   const connection = connections.rows.find((one) => one.id === sync.integrationId);
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/syncs">Syncs</Link> /{' '}
-        {connection ? <Link href={`/syncs/connections/${connection.id}`}>{connection.name}</Link> : platformName(sync.platform)} /{' '}
-        <Link href={connection ? `/syncs/connections/${connection.id}?tab=runs` : '/syncs?tab=runs'}>Runs</Link>
-      </nav>
+      <Crumbs places={placesOf(connection)} />
       <PageHead
         title={`Sync of ${slugOf(sync.environmentId)} to ${platformName(sync.platform)}`}
         lead={<SyncStatus status={sync.status} />}
@@ -108,13 +113,13 @@ export default function RunPage({ params: { id = '' } }: { params: Record<string
       </PageHead>
       <div class="stack">
         <Progress sync={sync} />
-        {sync.results.length > 0 ? <Plan results={sync.results} /> : !isOpen(sync) && <Empty title="No secrets took part" />}
+        {sync.results.length > 0 ? <Plan results={sync.results} /> : !isOpen(sync) && <Empty title="No secrets were synced" />}
         <Facts
           items={[
-            ['Asked', <Time at={sync.createdAt} />],
-            ['Began', <Time at={sync.startedAt} none="Not yet" />],
-            ['Ended', <Time at={sync.finishedAt} none="Not yet" />],
-            ['Id', <Id id={sync.id} />],
+            ['Requested', <Time at={sync.createdAt} />],
+            ['Started', <Time at={sync.startedAt} none="Not yet" />],
+            ['Finished', <Time at={sync.finishedAt} none="Not yet" />],
+            ['ID', <Id id={sync.id} />],
           ]}
         />
       </div>

@@ -1,4 +1,4 @@
-// Syncs that were run: newest first, and read again while one of them works.
+// The runs of syncs, newest first, refreshed while one is running.
 import type { components } from '@secrets-vault/client';
 import { useEffect } from 'preact/hooks';
 import { here, useList, vault } from '../../api';
@@ -17,10 +17,10 @@ export const SyncStatus = ({ status }: { status: Sync['status'] }) => <Badge ton
 export const isOpen = ({ status }: Pick<Sync, 'status'>): boolean => status === 'queued' || status === 'running';
 export const slugOf = (id: string): string => environments.value.find((one) => one.id === id)?.slug ?? id;
 
-/** While a sync works, its list is read again this often; the end is an event. */
+/** The refresh interval while a sync is running; its end is an event. */
 const AGAIN = 2000;
 
-/** @param connection only its syncs */
+/** @param connection only syncs of this connection */
 export function Runs({ connections, connection }: { connections: Integration[]; connection?: string }) {
   const list = useList<Sync>(['syncs', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/integrations/syncs', { params: { path: here(), query: { limit: 50, cursor } }, signal }),
@@ -55,7 +55,7 @@ export function Runs({ connections, connection }: { connections: Integration[]; 
         { label: 'Status', width: '7.5rem', cell: (sync) => <SyncStatus status={sync.status} /> },
         { label: 'Environment', width: '9rem', wide: true, cell: ({ environmentId }) => <span class="dim">{slugOf(environmentId)}</span> },
         {
-          label: 'Names',
+          label: 'Results',
           width: 'minmax(10rem, 1.4fr)',
           wide: true,
           cell: ({ results }) => (
@@ -66,9 +66,9 @@ export function Runs({ connections, connection }: { connections: Integration[]; 
             </span>
           ),
         },
-        { label: 'Asked', width: '9rem', wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: 'Requested', width: '9rem', wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
-      empty={<Empty title="Nothing was synced yet">Runs are kept for 30 days.</Empty>}
+      empty={<Empty title="No runs yet">Runs are kept for 30 days.</Empty>}
     />
   );
 }

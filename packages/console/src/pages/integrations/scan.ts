@@ -1,4 +1,4 @@
-// Scanning: files are read in the browser and sent in parts that one call may hold.
+// Scans: files are read in the browser and sent in batches that fit into one request.
 import type { components } from '@secrets-vault/client';
 import { here, vault } from '../../api';
 
@@ -12,7 +12,7 @@ interface TextFile {
 
 export interface ToScan {
   files: TextFile[];
-  /** The names of those that are too large, or not text. */
+  /** The names of files that are too large or not text. */
   unread: string[];
 }
 
@@ -22,13 +22,13 @@ export interface Scanned {
   unread: string[];
 }
 
-/** What one call may hold: a body has at most 1 MiB, and 500 files. */
+/** The limits of one request: a body of 1 MiB, and 500 files. */
 const MOST_BYTES = 900_000;
 const MOST_FILES = 500;
 
 const sizeOf = (file: TextFile): number => new TextEncoder().encode(JSON.stringify(file)).length;
 
-/** The texts of files. A zero byte tells a file that is not text. */
+/** The contents of text files. A zero byte identifies a file that is not text. */
 export async function readFiles(taken: File[]): Promise<ToScan> {
   const read: ToScan = { files: [], unread: [] };
   for (const file of taken) {
@@ -40,7 +40,7 @@ export async function readFiles(taken: File[]): Promise<ToScan> {
   return read;
 }
 
-/** Files in parts, each small enough for a call. */
+/** Files in batches, each small enough for a request. */
 export function partsOf(files: TextFile[]): ScanIn[] {
   const parts: TextFile[][] = [];
   let size = MOST_BYTES;
@@ -56,7 +56,7 @@ export function partsOf(files: TextFile[]): ScanIn[] {
   return parts.map((part) => ({ files: part }));
 }
 
-/** Scans part by part. @param revoke whether live tokens that are found are revoked */
+/** Scans batch by batch. @param revoke whether to revoke live tokens that are found */
 export async function scanAll(parts: ScanIn[], unread: string[], revoke: boolean): Promise<Scanned> {
   const whole: Scanned = { findings: [], truncated: false, unread };
   for (const part of parts) {

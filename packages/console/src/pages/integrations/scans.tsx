@@ -1,5 +1,5 @@
-// Leak scans: a pasted text, or dropped files, looked through for credentials. Invariant: what is scanned stays in the memory of this page
-// and is sent to the service alone, which does not store it; findings hold places and redacted previews.
+// Leak scans: searches pasted text or dropped files for credentials. Invariant: the content stays in the memory of this page and is sent only
+// to the service, which does not store it; findings contain locations and redacted previews.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -20,23 +20,23 @@ type Finding = components['schemas']['Finding'];
 
 const keyOf = ({ rule, path, line, column, secret_id }: Finding) => [rule, path, line, column, secret_id].join('\n');
 
-/** What a finding is, and what became of it. */
+/** The type and status of a finding. */
 function What({ finding }: { finding: Finding }) {
   if (finding.secret_id)
     return (
       <>
-        <Badge tone="bad">stored secret</Badge> <Link href={`/secrets/${finding.secret_id}`}>See it</Link>
+        <Badge tone="bad">stored secret</Badge> <Link href={`/secrets/${finding.secret_id}`}>View secret</Link>
       </>
     );
-  if (finding.revoked) return <Badge tone="good">revoked now</Badge>;
+  if (finding.revoked) return <Badge tone="good">revoked</Badge>;
   if (finding.live) return <Badge tone="bad">live token</Badge>;
-  if (finding.live === false) return <Badge>ended token</Badge>;
+  if (finding.live === false) return <Badge>invalid token</Badge>;
   return <Badge tone="warn">known format</Badge>;
 }
 
 const columns = [
   {
-    label: 'Found',
+    label: 'Finding',
     width: 'minmax(9rem, 1.2fr)',
     cell: ({ rule, path, line }: Finding) => (
       <>
@@ -47,7 +47,7 @@ const columns = [
       </>
     ),
   },
-  { label: 'What it is', width: 'minmax(11rem, 1fr)', cell: (finding: Finding) => <What finding={finding} /> },
+  { label: 'Type', width: 'minmax(11rem, 1fr)', cell: (finding: Finding) => <What finding={finding} /> },
   {
     label: 'Where',
     width: 'minmax(10rem, 2fr)',
@@ -66,29 +66,27 @@ function Findings({ result }: { result: Scanned }) {
   const stored = new Set(findings.flatMap(({ secret_id }) => secret_id ?? [])).size;
   return (
     <section class="stack" aria-live="polite">
-      <h2>
-        {findings.length ? `${findings.length.toLocaleString()} ${findings.length === 1 ? 'finding' : 'findings'}` : 'Nothing was found'}
-      </h2>
+      <h2>{findings.length ? `${findings.length.toLocaleString()} ${findings.length === 1 ? 'finding' : 'findings'}` : 'No findings'}</h2>
       {stored > 0 && (
         <p class="note bad">
-          {stored === 1 ? 'A value of one secret is' : `Values of ${stored} secrets are`} in it. Rotate what has leaked: a value in a
-          repository stays in its history.
+          {stored === 1 ? 'The value of one secret was found' : `Values of ${stored} secrets were found`}. Rotate leaked secrets: a value in
+          a repository stays in its history.
         </p>
       )}
-      {truncated && <p class="note warn">Not everything was looked at. Scan fewer files at a time.</p>}
+      {truncated && <p class="note warn">The scan is incomplete. Scan fewer files at a time.</p>}
       {unread.length > 0 && <p class="note">Not scanned, because they are too large or not text: {unread.join(', ')}</p>}
       <Table
         label="Findings"
         rows={findings}
         columns={columns}
         keyOf={keyOf}
-        empty={<Empty title="No credentials are in it">Of the formats that are known, and of the secrets that you may read.</Empty>}
+        empty={<Empty title="No credentials found">The scan covers known formats and the secrets that you can read.</Empty>}
       />
     </section>
   );
 }
 
-/** What somebody gives to a scan, and how it went. */
+/** The input of a scan and its result. */
 function useScan() {
   const [text, setText] = useState('');
   const [files, setFiles] = useState<ToScan>({ files: [], unread: [] });
@@ -129,7 +127,7 @@ function Given({ isText, scan }: { isText: boolean; scan: ReturnType<typeof useS
       spellcheck={false}
       value={scan.text}
       onValue={scan.type}
-      hint="A log, a message, a file: before you share it"
+      hint="Paste a log, message or file before you share it"
     />
   );
 }
@@ -151,7 +149,7 @@ export default function Scans() {
       <div class="stack">
         <div class="stack narrow">
           <Segments
-            label="What to scan"
+            label="Scan"
             value={isText ? 'text' : 'files'}
             onValue={(value) => {
               scan.clear();
@@ -165,7 +163,7 @@ export default function Scans() {
           <Given isText={isText} scan={scan} />
           <Checkbox
             label="Revoke live tokens"
-            hint="Tokens of this organisation that are found stop working at once."
+            hint="Tokens of this organisation that the scan finds are revoked immediately."
             checked={revoke}
             onChecked={setRevoke}
           />
@@ -179,21 +177,21 @@ export default function Scans() {
               {revoke ? 'Scan and revoke' : 'Scan'}
             </Button>
             {scan.result && scan.result.findings.length > 0 && <Button onPress={report}>Download findings</Button>}
-            <span class="dim small">What you scan is not stored. The scan is in the audit log.</span>
+            <span class="dim small">The content is not stored. The scan is recorded in the audit log.</span>
           </div>
         </div>
         {scan.result && <Findings result={scan.result} />}
       </div>
       {asking && (
         <Confirm
-          title="Scan and revoke what is live?"
+          title="Scan and revoke live tokens?"
           action="Scan and revoke"
           onConfirm={() => scan.run(isText, true)}
           onClose={() => setAsking(false)}
         >
           <p>
-            API keys, sessions, agents and other tokens of this organisation that are found are revoked at once. Programs that use them get
-            an error. Nobody can undo this.
+            This immediately revokes API keys, sessions, agents and other tokens of this organisation that the scan finds. Programs that use
+            them will fail. This cannot be undone.
           </p>
         </Confirm>
       )}

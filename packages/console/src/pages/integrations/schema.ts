@@ -1,9 +1,9 @@
-// The fields of a platform's config, read from the JSON Schema that the service shows. Invariants: a credential (writeOnly) is never
-// filled in from what is stored; and only what differs from the default, or from what is stored, is sent.
+// The fields of a platform's config, from the JSON Schema that the service returns. Invariants: a credential (writeOnly) is never
+// prefilled from the stored config; only values that differ from the default or the stored config are sent.
 import type { Integration, Platform } from './platforms';
 
 export type Config = Record<string, string | number | boolean | (string | number)[] | Record<string, string>>;
-/** What is typed into a form: texts, checked boxes, chosen values. */
+/** The input of a form: text, checkboxes, selected values. */
 export type Draft = Record<string, string | boolean | string[]>;
 
 export interface Field {
@@ -39,7 +39,7 @@ const spelled: Record<string, string> = {
   repo: 'repository',
 };
 
-/** `webhookUrl` as people write it: `Webhook URL`. */
+/** The label of a field: `webhookUrl` becomes `Webhook URL`. */
 export function labelOf(name: string): string {
   const words = name.split(/(?=[A-Z])/).map((word) => spelled[word.toLowerCase()] ?? word.toLowerCase());
   const whole = words.join(' ');
@@ -54,7 +54,7 @@ function typeOf(schema: Schema): Field['type'] {
   return schema.anyOf?.some(({ type }) => type === 'object') ? 'long' : 'text';
 }
 
-/** The fields, those that are needed first. */
+/** The fields, required ones first. */
 export function fieldsOf({ configSchema }: Platform): Field[] {
   const { properties = {}, required = [] } = configSchema as Schema;
   const fields = Object.entries(properties).map(([name, schema]) => ({
@@ -69,7 +69,7 @@ export function fieldsOf({ configSchema }: Platform): Field[] {
   return fields.sort((one, other) => Number(other.isRequired) - Number(one.isRequired));
 }
 
-/** The names of which a config holds exactly one set: `[['serviceId'], ['envGroupId']]`. */
+/** Sets of field names of which a config contains exactly one: `[['serviceId'], ['envGroupId']]`. */
 export const alternativesOf = ({ configSchema }: Platform): string[][] =>
   ((configSchema as Schema).oneOf ?? []).map(({ required = [] }) => required);
 
@@ -80,7 +80,7 @@ export const alternativeIn = (alternatives: string[][], config: Config): number 
     alternatives.findIndex((names) => names.every((name) => name in config)),
   );
 
-/** What a form begins with: what is stored but for credentials, else the defaults. */
+/** The initial values of a form: the stored config without credentials, or the defaults. */
 export function draftOf(fields: Field[], config: Config = {}): Draft {
   return Object.fromEntries(
     fields.map((field) => {
@@ -93,7 +93,7 @@ export function draftOf(fields: Field[], config: Config = {}): Draft {
   );
 }
 
-/** A field as the API takes it, or undefined where it is empty. */
+/** A field in the format of the API; undefined if it is empty. */
 function readField({ type, isCredential }: Field, typed: Draft[string] | undefined): Config[string] | undefined {
   if (typed === undefined || typeof typed === 'boolean') return typed || undefined;
   if (Array.isArray(typed)) return typed.length ? typed : undefined;
@@ -108,10 +108,10 @@ function readField({ type, isCredential }: Field, typed: Draft[string] | undefin
   return type === 'numbers' ? lines.map(Number) : lines;
 }
 
-/** Optional fields that mean something with one alternative alone, which a JSON Schema does not say. */
+/** Optional fields that apply only to one alternative, which the JSON Schema does not express. */
 const ONLY_WITH: Record<string, string> = { visibility: 'org', selectedRepositoryIds: 'org' };
 
-/** The fields that are part of the alternative that was chosen. */
+/** The fields of the chosen alternative. */
 export function shownFields(fields: Field[], alternatives: string[][], chosen: number): Field[] {
   const own = new Set(alternatives[chosen] ?? []);
   const bound = fields.map(({ name }) => name).filter((name) => own.size && name in ONLY_WITH && !own.has(ONLY_WITH[name] as string));
@@ -121,7 +121,7 @@ export function shownFields(fields: Field[], alternatives: string[][], chosen: n
     .map((field) => (own.has(field.name) ? { ...field, isRequired: true } : field));
 }
 
-/** A whole config from what was typed. */
+/** The complete config from the input. */
 export function configOf(fields: Field[], draft: Draft): Config {
   const config: Config = {};
   for (const field of fields) {
@@ -132,13 +132,13 @@ export function configOf(fields: Field[], draft: Draft): Config {
   return config;
 }
 
-/** Whether a field says what is stored; a number there may be a text here. */
+/** Whether a field equals the stored value; a stored number may be a string here. */
 const isSame = (value: Config[string] | undefined, stored: Config[string] | undefined): boolean =>
   Array.isArray(value) || Array.isArray(stored)
     ? JSON.stringify(value) === JSON.stringify(stored)
     : String(value ?? '') === String(stored || '');
 
-/** What differs from the stored config: null removes a field. Empty credentials stay as they are. */
+/** The difference from the stored config: null removes a field. Empty credentials are unchanged. */
 export function patchOf(fields: Field[], all: Field[], draft: Draft, stored: Integration): Record<string, Config[string] | null> {
   const first = stored.config as Config;
   const patch: Record<string, Config[string] | null> = {};

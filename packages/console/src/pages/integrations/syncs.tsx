@@ -1,9 +1,10 @@
-// Syncs: the connections to platforms where programs run, and what was written there.
+// Syncs: the connections to platforms where programs run, and their runs.
 import { Plus } from 'lucide-preact';
 import { Link } from 'wouter-preact';
 import { may } from '../../may';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import { Lines } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
 import { useConnections } from './connections';
 import { slugsOf } from './edit';
@@ -22,17 +23,25 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
         {
           label: 'Name',
           width: 'minmax(12rem, 2fr)',
-          cell: ({ platform, name }) => (
+          cell: ({ platform, name, environments }) => (
             <>
               <PlatformMark platform={platform} />
-              <span class="truncate">{name}</span>
+              <Lines
+                sub={
+                  <>
+                    {platformName(platform)}, {slugsOf(environments).join(', ')}
+                  </>
+                }
+              >
+                {name}
+              </Lines>
             </>
           ),
         },
         {
           label: 'Runs',
           width: '8rem',
-          cell: ({ auto }) => (auto ? <Badge tone="accent">by itself</Badge> : <Badge>when asked</Badge>),
+          cell: ({ auto }) => (auto ? <Badge tone="accent">automatic</Badge> : <Badge>manual</Badge>),
         },
         { label: 'Platform', width: '12rem', wide: true, cell: ({ platform }) => <span class="dim">{platformName(platform)}</span> },
         {
@@ -48,13 +57,13 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
           title="No connections yet"
           action={
             may('integrations:write') && (
-              <Link href="/syncs/new" class="button primary">
+              <Link href="/syncs/new" class="button plain">
                 Choose a platform
               </Link>
             )
           }
         >
-          Connect Vercel, GitHub Actions, AWS, Kubernetes and others. You see what would be written before anything is.
+          Connect Vercel, GitHub Actions, AWS, Kubernetes and others. You see a preview before anything is written.
         </Empty>
       }
     />

@@ -1,5 +1,5 @@
-// A connection tried out before it is stored: a test message, or what a sync would write. Invariant: nothing is stored by it, and what is
-// typed into the form is all that is used.
+// Tests a connection before it is stored: a test message, or a preview of a sync. Invariant: nothing is stored, and only the input of
+// the form is used.
 import type { components } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -17,20 +17,20 @@ type DryRun = components['schemas']['SyncDryRun'];
 interface TryProps {
   platform: Platform;
   config: Config;
-  /** Of kind sync: the environment that is looked at. */
+  /** For a sync: the environment to preview. */
   environment?: string;
 }
 
-/** What went wrong is shown by the form, at its fields. */
+/** The form shows errors at its fields. */
 type TryFirstProps = TryProps & { onError: (error: unknown) => void };
 
-/** A message that says that it is a test: one try. */
+/** Sends a test message, with one attempt. */
 async function sendTest({ platform: { platform }, config }: TryProps): Promise<void> {
   const { data } = await vault().api.POST('/orgs/{org_id}/integrations/notify', {
     params: { path: here() },
     body: { platform: platform as NotifyIn['platform'], config },
   });
-  tell(`${platformName(platform)} took the message`, `It answered ${data.status}. See that it arrived.`);
+  tell(`${platformName(platform)} accepted the message`, `Response status ${data.status}. Check that it arrived.`);
 }
 
 async function sync({ platform: { platform }, config, environment = '' }: TryProps, dryRun: boolean) {
@@ -58,24 +58,24 @@ export function TryFirst({ onError, ...props }: TryFirstProps) {
   };
   const count = plan ? changesIn(plan.results) : 0;
   return (
-    <section class="stack" aria-label="Try it first">
+    <section class="stack" aria-label="Test before storing">
       <div class="row">
         {platform.kind === 'notify' ? (
           <Button small onPress={() => ask(() => sendTest(props))}>
-            Send a test now
+            Send test message
           </Button>
         ) : (
           <Button small disabled={!environment} onPress={() => ask(preview)}>
-            Show what it would write from {environment}
+            Preview changes from {environment}
           </Button>
         )}
-        <span class="hint">Nothing is stored by it.</span>
+        <span class="hint">This stores nothing.</span>
       </div>
       {plan && <Plan results={plan.results} isPlan />}
       {plan && count > 0 && (
         <div class="row">
           <Button small onPress={() => ask(once)}>
-            Sync once, without storing the connection
+            Sync once without storing the connection
           </Button>
         </div>
       )}

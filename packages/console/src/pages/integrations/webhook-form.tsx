@@ -1,4 +1,4 @@
-// A webhook that is created or changed, and the rotation of its signing secret. Invariant: a signing secret is shown once, by `OneTime`.
+// Creates or changes a webhook, and rotates its signing secret. Invariant: a signing secret is shown once, by `OneTime`.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
@@ -13,7 +13,7 @@ import type { EventKind } from './events';
 export type Webhook = components['schemas']['Webhook'];
 
 const USUAL: EventKind[] = ['SECRET_ROTATED', 'SECRET_DELETED'];
-const ALL = 'Kinds that later releases add are sent too.';
+const ALL = 'Includes event types added in later releases.';
 
 interface Draft {
   url: string;
@@ -30,7 +30,7 @@ function Fields({
   draft: Draft;
   change: (part: Partial<Draft>) => void;
   problems: ReturnType<typeof useProblems>;
-  /** What is shown of a stored URL that is itself a credential: its origin. */
+  /** The visible part of a stored URL that is itself a credential: its origin. */
   kept?: string;
 }) {
   return (
@@ -45,8 +45,8 @@ function Fields({
         error={problems.of('url')}
         hint={
           kept
-            ? `Stored, for ${kept}. Leave it empty to keep it.`
-            : 'https on a public host. It is called with a signed POST request for each event.'
+            ? `Stored, for ${kept}. Leave empty to keep it.`
+            : 'An https URL on a public host. It receives a signed POST request for each event.'
         }
         required={!kept}
       />
@@ -80,8 +80,8 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   if (secret)
     return (
       <OneTime
-        title="The webhook is created"
-        lead="This is its signing secret. The receiver verifies with it that a request comes from here."
+        title="Webhook created"
+        lead="This is its signing secret. The receiver uses it to verify that requests come from this service."
         text={secret}
         onClose={onClose}
       />
@@ -89,7 +89,7 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   return (
     <Dialog
       title="New webhook"
-      lead="Events carry ids, names and versions, never a value."
+      lead="Events contain IDs, names and versions, never values."
       onClose={onClose}
       dirty={draft.url !== '' || draft.description !== ''}
     >
@@ -114,11 +114,11 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
   const save = async () => {
     await vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { params: { path: { ...here(), id: webhook.id } }, body: patch });
     await forget('webhooks');
-    tell('The webhook is changed');
+    tell('Webhook saved');
     onClose();
   };
   return (
-    <Dialog title="Edit webhook" lead="A new URL is signed with the same secret." onClose={onClose} dirty={!isSame}>
+    <Dialog title="Edit webhook" lead="Requests to a new URL are signed with the same secret." onClose={onClose} dirty={!isSame}>
       <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame || !draft.events.length}>
         <Fields
           draft={draft}
@@ -134,7 +134,7 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
 const OVERLAPS = [
   { value: '86400', label: '1 day' },
   { value: '3600', label: '1 hour' },
-  { value: '0', label: 'Not at all: it ends now' },
+  { value: '0', label: 'No overlap' },
 ];
 
 export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
@@ -152,23 +152,23 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   };
   if (secret)
     return (
-      <OneTime title="The new signing secret" lead="Give it to the receiver before the old one ends." text={secret} onClose={onClose} />
+      <OneTime title="New signing secret" lead="Give it to the receiver before the old secret expires." text={secret} onClose={onClose} />
     );
   return (
     <Dialog
-      title="Rotate the signing secret?"
-      lead="The webhook gets a new secret. While both sign, the receiver may hold either."
+      title="Rotate signing secret?"
+      lead="The webhook gets a new secret. During the overlap, requests are signed with both, so the receiver can use either."
       onClose={onClose}
     >
       <Form action="Rotate secret" onSubmit={rotate} onCancel={onClose} problems={problems}>
         <SelectField
-          label="The old secret signs too for"
+          label="Keep signing with the old secret for"
           value={overlap}
           onValue={setOverlap}
           choices={OVERLAPS}
           error={problems.of('overlap_seconds')}
         />
-        {overlap === '0' && <p class="note warn">A receiver that holds the old secret refuses every event from now on.</p>}
+        {overlap === '0' && <p class="note warn">A receiver with the old secret will reject every event immediately.</p>}
       </Form>
     </Dialog>
   );

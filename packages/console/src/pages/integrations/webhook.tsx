@@ -1,11 +1,12 @@
-// One webhook: its deliveries, how it is set up, a test, and what can be done with it.
+// One webhook: its deliveries, settings, test and actions.
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Menu } from '../../ui/menu';
-import { ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Facts, Id, PageHead, Time } from '../../ui/parts';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
 import { Deliveries, DeliveryDialog } from './deliveries';
@@ -19,15 +20,16 @@ type Doing = 'edit' | 'rotate' | 'disable' | 'delete' | null;
 const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
 const whyDisabled: Record<string, string> = {
-  user: 'Somebody disabled it. It gets no events until it is enabled.',
-  failing: 'No attempt succeeded for 5 days, so it was disabled. Correct the receiver, enable it, and redeliver what failed.',
-  gone: 'The receiver answered 410 Gone, so it was disabled. If that was a mistake, enable it again.',
+  user: 'A member disabled this webhook. It receives no events until it is enabled.',
+  failing:
+    'This webhook was disabled because every attempt failed for 5 days. Fix the receiver, enable the webhook, and redeliver failed deliveries.',
+  gone: 'This webhook was disabled because the receiver responded with 410 Gone. If that was a mistake, enable it again.',
 };
 
 async function setEnabled(webhook: Webhook, enabled: boolean): Promise<void> {
   await vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id), body: { enabled } });
   await forget('webhooks');
-  tell(enabled ? 'The webhook is enabled' : 'The webhook is disabled');
+  tell(enabled ? 'Webhook enabled' : 'Webhook disabled');
 }
 
 function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: () => void }) {
@@ -35,7 +37,7 @@ function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: 
   const remove = async () => {
     await vault().api.DELETE('/orgs/{org_id}/webhooks/{id}', at(webhook.id));
     await forget('webhooks');
-    tell('The webhook is deleted');
+    tell('Webhook deleted');
     go('/webhooks');
   };
   if (doing === 'edit') return <EditWebhook webhook={webhook} onClose={end} />;
@@ -44,7 +46,7 @@ function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: 
     return (
       <Confirm title="Disable this webhook?" action="Disable webhook" onConfirm={() => setEnabled(webhook, false)} onClose={end}>
         <p>
-          Deliveries to <strong class="mono">{webhook.url}</strong> that wait fail now. What happens while it is disabled is not sent later.
+          Pending deliveries to <strong class="mono">{webhook.url}</strong> fail immediately. Events during this time are not sent later.
         </p>
       </Confirm>
     );
@@ -52,7 +54,7 @@ function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: 
     return (
       <Confirm title="Delete this webhook?" action="Delete webhook" onConfirm={remove} onClose={end}>
         <p>
-          No more events are sent to <strong class="mono">{webhook.url}</strong>. Its signing secret and its deliveries are erased.
+          No more events are sent to <strong class="mono">{webhook.url}</strong>. Its signing secret and delivery log are erased.
         </p>
       </Confirm>
     );
@@ -71,7 +73,7 @@ function SetUp({ webhook }: { webhook: Webhook }) {
         ['Created', <Time at={webhook.created_at} />],
         ['Created by', <code>{webhook.created_by}</code>],
         ['Changed', <Time at={webhook.updated_at} />],
-        ['Id', <Id id={webhook.id} />],
+        ['ID', <Id id={webhook.id} />],
       ]}
     />
   );
@@ -83,14 +85,8 @@ export default function WebhookPage({ params: { id = '' } }: { params: Record<st
   const { data, error, refetch } = useRead(['webhooks', 'one', id], (signal) =>
     vault().api.GET('/orgs/{org_id}/webhooks/{id}', { ...at(id), signal }),
   );
-  if (error)
-    return (
-      <>
-        <PageHead title="Webhook" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (!data) return <Skeleton />;
+  if (error) return <Missing what="webhook" list={['/webhooks', 'Webhooks']} error={error} onRetry={refetch} />;
+  if (!data) return <LoadingPage />;
   const test = async () => {
     const { data: delivery } = await vault().api.POST('/orgs/{org_id}/webhooks/{id}/test', at(id));
     await forget('webhooks');
@@ -98,9 +94,7 @@ export default function WebhookPage({ params: { id = '' } }: { params: Record<st
   };
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/webhooks">Webhooks</Link>
-      </nav>
+      <Crumbs places={[['/webhooks', 'Webhooks']]} />
       <PageHead title={data.url} lead={<WebhookStatus {...data} />}>
         <Button onPress={test}>Send test event</Button>
         {!data.enabled && (
@@ -112,7 +106,7 @@ export default function WebhookPage({ params: { id = '' } }: { params: Record<st
           label="More actions"
           actions={[
             { label: 'Edit', onSelect: () => setDoing('edit') },
-            { label: 'Rotate the signing secret', onSelect: () => setDoing('rotate') },
+            { label: 'Rotate signing secret', onSelect: () => setDoing('rotate') },
             data.enabled && { label: 'Disable', onSelect: () => setDoing('disable') },
             { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
           ]}

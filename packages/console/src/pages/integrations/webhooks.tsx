@@ -1,5 +1,3 @@
-// Webhooks: where events are sent as signed requests.
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import '../../styles/integrations.css';
 import { here, useList, vault } from '../../api';
@@ -7,13 +5,15 @@ import { may } from '../../may';
 import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import { Lines } from '../../ui/table';
 import { eventsInWords } from './events';
 import { NewWebhook, type Webhook } from './webhook-form';
 
 const reasons = { user: 'disabled', failing: 'failing', gone: 'gone' } as const;
 
-/** Whether it gets events, and if not, why. */
+/** Whether the webhook is enabled, and if not, why. */
 export const WebhookStatus = ({ enabled, disabled_reason }: Pick<Webhook, 'enabled' | 'disabled_reason'>) =>
   enabled ? (
     <Badge tone="good">enabled</Badge>
@@ -30,12 +30,8 @@ export default function Webhooks() {
   useMaker(onCreate, may('webhooks:write'));
   return (
     <>
-      <PageHead title="Webhooks" lead="Events of the organisation, sent to a URL of yours as signed requests.">
-        {may('webhooks:write') && (
-          <Button kind="primary" onPress={onCreate}>
-            <Plus size={16} aria-hidden="true" /> New webhook
-          </Button>
-        )}
+      <PageHead title="Webhooks" lead="Send events of the organisation to your own URL as signed requests.">
+        {may('webhooks:write') && <MakeButton onMake={onCreate}>New webhook</MakeButton>}
       </PageHead>
       <Listing<Webhook>
         list={list}
@@ -43,7 +39,15 @@ export default function Webhooks() {
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/webhooks/${id}`}
         columns={[
-          { label: 'URL', width: 'minmax(14rem, 2.2fr)', cell: ({ url }) => <span class="mono truncate">{url}</span> },
+          {
+            label: 'URL',
+            width: 'minmax(14rem, 2.2fr)',
+            cell: ({ url, events, description }) => (
+              <Lines mono sub={description || eventsInWords(events as '*' | string[])}>
+                {url}
+              </Lines>
+            ),
+          },
           { label: 'Status', width: '7rem', cell: (webhook) => <WebhookStatus {...webhook} /> },
           {
             label: 'Events',
@@ -60,17 +64,9 @@ export default function Webhooks() {
           { label: 'Created', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
         empty={
-          <Empty
-            title="No webhooks yet"
-            action={
-              may('webhooks:write') && (
-                <Button kind="primary" onPress={onCreate}>
-                  Create the first webhook
-                </Button>
-              )
-            }
-          >
-            Restart a program when its secret is rotated, or keep a record elsewhere. Failed deliveries are repeated for more than a day.
+          <Empty title="No webhooks yet" action={may('webhooks:write') && <Button onPress={onCreate}>Create a webhook</Button>}>
+            For example, restart a program when its secret is rotated, or record events elsewhere. Failed deliveries are retried for more
+            than a day.
           </Empty>
         }
       />

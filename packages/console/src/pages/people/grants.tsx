@@ -1,14 +1,14 @@
-// Grants: access to secrets that is added to roles, for a member or a team.
+// Grants: access to secrets for a member or a team, in addition to their roles.
 import type { components } from '@secrets-vault/client';
-import { Plus, Trash2 } from 'lucide-preact';
+import { Trash2 } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { forgetGone, here, useList, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { useParameter } from '../../router';
-import { useMaker } from '../../shortcuts';
-import { Button, IconButton } from '../../ui/button';
+import { IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { NewGrant } from './new-grant';
@@ -24,20 +24,20 @@ function EndGrant({ grant, onEnd, onClose }: { grant: Grant; onEnd: () => void; 
   const end = async () => {
     await vault().api.DELETE('/orgs/{org_id}/grants/{id}', { params: { path: { ...here(), id: grant.id } } });
     onEnd();
-    tell('The grant is removed');
+    tell('Grant removed');
     forgetGone('grants', 'members', 'teams');
   };
   return (
     <Confirm title="Remove this grant?" action="Remove grant" onConfirm={end} onClose={onClose}>
       <p>
-        <Who id={grant.grantee.id} /> can no longer {grant.permission} secrets in <strong>{placeOf(grant)}</strong> through it, from the
-        next request on. What their role or other grants give stays.
+        <Who id={grant.grantee.id} /> can no longer {grant.permission} secrets in <strong>{placeOf(grant)}</strong> through this grant, from
+        the next request. Access from their role or other grants is unchanged.
       </p>
     </Confirm>
   );
 }
 
-/** One grant, as a list: what a link from elsewhere shows. */
+/** A list with one grant, for links from other pages. */
 function useGrant(id: string, enabled: boolean) {
   const { data, error, isPending, refetch } = useRead(
     ['grants', 'one', id],
@@ -50,7 +50,6 @@ function useGrant(id: string, enabled: boolean) {
 /** The grants of a member or team, or all of them. */
 export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: string } }) {
   const [creating, setCreating] = useState(false);
-  useMaker(() => setCreating(true), may('members:write'));
   const [ending, setEnding] = useState<Grant | null>(null);
   const [only, show] = useParameter('id');
   const isOne = only !== '' && !grantee;
@@ -59,9 +58,9 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
     vault().api.GET('/orgs/{org_id}/grants', { params: { path: here(), query: { limit: 100, cursor, grantee: grantee?.id } }, signal }),
   );
   const add = may('members:write') && (
-    <Button kind={grantee ? 'plain' : 'primary'} onPress={() => setCreating(true)}>
-      <Plus size={16} aria-hidden="true" /> New grant
-    </Button>
+    <MakeButton kind={grantee ? 'plain' : 'primary'} onMake={() => setCreating(true)}>
+      New grant
+    </MakeButton>
   );
   return (
     <>
@@ -71,13 +70,16 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
           {add}
         </div>
       ) : (
-        <PageHead title="Grants" lead="Access to secrets that is added to a role, for a member or a team. Never delete or share.">
+        <PageHead
+          title="Grants"
+          lead="Access to secrets for a member or a team, in addition to their role. Grants never allow deleting or sharing."
+        >
           {add}
         </PageHead>
       )}
       {isOne && (
         <p class="row spaced">
-          <span class="dim">One grant is shown.</span>
+          <span class="dim">Showing one grant.</span>
           <button type="button" class="link" onClick={() => show('')}>
             Show all grants
           </button>
@@ -100,12 +102,12 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
             ),
           },
           {
-            label: 'May',
+            label: 'Permission',
             width: '5.5rem',
             cell: ({ permission }) => <Badge tone={permission === 'write' ? 'warn' : 'accent'}>{permission}</Badge>,
           },
           {
-            label: 'Where',
+            label: 'Access to',
             width: 'minmax(10rem, 2fr)',
             wide: true,
             cell: (grant) => (
@@ -114,15 +116,15 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
               </span>
             ),
           },
-          { label: 'Ends', width: '8rem', wide: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
-          { label: 'Made by', width: '9.5rem', wide: true, cell: ({ created_by }) => <Who id={created_by} /> },
+          { label: 'Expires', width: '8rem', wide: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
+          { label: 'Created by', width: '9.5rem', wide: true, cell: ({ created_by }) => <Who id={created_by} /> },
         ]}
         actions={(grant) => (
           <IconButton label="Remove grant" small onPress={() => setEnding(grant)}>
             <Trash2 size={15} />
           </IconButton>
         )}
-        empty={<Empty title="No grants">{grantee ? 'Only the role gives access.' : 'Only roles give access to secrets.'}</Empty>}
+        empty={<Empty title="No grants">{grantee ? 'Access comes only from the role.' : 'Access to secrets comes only from roles.'}</Empty>}
       />
       {creating && <NewGrant grantee={grantee} onClose={() => setCreating(false)} />}
       {ending && <EndGrant grant={ending} onEnd={() => isOne && show('')} onClose={() => setEnding(null)} />}

@@ -1,4 +1,4 @@
-// The dialogs that make a person a member, and that change a member. Invariant: an enrolment link is shown once, to whoever made it.
+// The dialogs that invite and change a member. Invariant: an enrolment link is shown once, to the member who created it.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { confirmed, forget, here, vault } from '../../api';
@@ -48,14 +48,14 @@ const Fields = ({ draft, change, problems }: { draft: Draft; change: (part: Part
   </>
 );
 
-/** The enrolment link of a member, once. */
+/** Shows the enrolment link of a member once. */
 export const EnrolmentLink = ({ name, url, onClose }: { name: string; url: string; onClose: () => void }) => (
   <OneTime
-    title={`The link for ${name}`}
-    lead={`Send it to ${name} by a way that you trust. It works once, for 24 hours, and registers the passkey that ${name} signs in with.`}
+    title={`Enrolment link for ${name}`}
+    lead={`Send it to ${name} through a channel you trust. It works once, within 24 hours, and registers the passkey that ${name} signs in with.`}
     text={url}
     onClose={onClose}
-    warning="It is shown only now. Whoever opens it first becomes this member. If it is lost, make a new one."
+    warning="This link is shown only once. The first person who opens it becomes this member. If it is lost, create a new one."
   />
 );
 
@@ -75,7 +75,7 @@ export function InviteMember({ onClose }: { onClose: () => void }) {
     <Dialog
       side
       title="Invite member"
-      lead="You get a link to send to them. No e-mail is sent."
+      lead="You get a link to send to the member. The service does not send e-mail."
       onClose={onClose}
       dirty={draft.name !== '' || draft.email !== ''}
     >
@@ -99,7 +99,7 @@ export function EditMember({ member, onClose }: { member: Member; onClose: () =>
       vault().api.PATCH('/orgs/{org_id}/members/{id}', { params: { path: { ...here(), id: member.id } }, body: patch }),
     );
     await forget('members');
-    tell(`${draft.name} is changed`, patch.role ? 'The new role holds from the next request on.' : undefined);
+    tell(`${draft.name} saved`, patch.role ? 'The new role applies from the next request.' : undefined);
     onClose();
   };
   return (

@@ -1,4 +1,4 @@
-// "Why may they?": whether a member may do something, and what allows it, answered by the service with the rules of requests.
+// Access check: whether a member may do something, and why. The service applies the same rules as for requests.
 import type { components } from '@secrets-vault/client';
 import { Check, X } from 'lucide-preact';
 import { useDeferredValue } from 'preact/compat';
@@ -24,12 +24,12 @@ function Because({ reason, member }: { reason: Access['reasons'][number]; member
   if (reason.source === 'role')
     return (
       <li>
-        The role <strong>{labelOfRole(reason.role ?? member.role)}</strong> holds it.
+        The role <strong>{labelOfRole(reason.role ?? member.role)}</strong> allows it.
       </li>
     );
   return (
     <li>
-      <Link href={`/grants?id=${reason.grant_id}`}>A grant</Link> gives it to{' '}
+      <Link href={`/grants?id=${reason.grant_id}`}>A grant</Link> gives this access to{' '}
       {reason.grantee?.type === 'team' ? (
         <>
           the team <Who id={reason.grantee.id} />
@@ -58,7 +58,7 @@ function Answer({ access, member, question }: { access: Access; member: Member; 
           </ul>
         ) : (
           <p class="dim">
-            The role {labelOfRole(member.role)} does not hold it, and no grant to {member.name} or their teams gives it there.
+            The role {labelOfRole(member.role)} does not allow it, and neither does a grant to {member.name} or their teams.
           </p>
         )}
       </div>
@@ -90,7 +90,7 @@ export function MayThey({ member }: { member: Member }) {
   const where = [name && `of ${name}`, place ? `in ${place}` : anywhere].filter(Boolean).join(' ');
   return (
     <section class="card stack" aria-labelledby={`${names}-head`}>
-      <h2 id={`${names}-head`}>May they?</h2>
+      <h2 id={`${names}-head`}>Check access</h2>
       <div class="columns">
         <SelectField label="Action" value={chosen} onValue={setAction} choices={actions} />
         {isOfSecrets && (

@@ -1,4 +1,4 @@
-// One member: role, passkeys, grants, what they may do and why, and the end of their membership.
+// One member: role, passkeys, grants, an access check, and removal.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
@@ -11,7 +11,8 @@ import { Dialog } from '../../ui/dialog';
 import { Checkbox } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Menu } from '../../ui/menu';
-import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { nameOfKind } from '../credentials/words';
 import { Grants } from './grants';
@@ -25,12 +26,12 @@ import '../../styles/access.css';
 type Removed = components['schemas']['Removed'];
 const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
-/** Credentials that a removed member had made, and that live on. */
+/** Credentials that a removed member created and that stay valid. */
 function Left({ name, removed, onClose }: { name: string; removed: Removed; onClose: () => void }) {
   return (
     <Dialog
-      title={`${name} is removed`}
-      lead="These credentials were made by them and still work. Revoke those that nobody needs."
+      title={`${name} removed`}
+      lead="They created these credentials, which still work. Revoke any that are no longer needed."
       onClose={onClose}
     >
       <ul class="timeline">
@@ -63,7 +64,10 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
       }),
     );
     if (!withCredentials && data.credentials.length) return setRemoved(data);
-    tell(`${member.name} is removed`, data.credentials.length ? `${data.credentials.length} credentials of theirs ended too.` : undefined);
+    tell(
+      `${member.name} removed`,
+      data.credentials.length ? `${data.credentials.length} of their credentials were revoked too.` : undefined,
+    );
     leave();
   };
   if (removed) return <Left name={member.name} removed={removed} onClose={leave} />;
@@ -71,12 +75,12 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
     <Dialog title={`Remove ${member.name}?`} onClose={onClose}>
       <Form action="Remove member" danger onSubmit={remove} onCancel={onClose} problems={problems}>
         <p>
-          The sessions and passkeys of <strong>{member.name}</strong> ({member.email}) end at once, and so do their grants and share links.
-          The audit log keeps what they did.
+          This immediately removes the sessions, passkeys, grants and share links of <strong>{member.name}</strong> ({member.email}). Their
+          actions stay in the audit log.
         </p>
         <Checkbox
-          label="Also revoke the credentials that they made"
-          hint="Programs that use them are refused from then on. Without this they go on working, and are listed for you."
+          label="Also revoke credentials they created"
+          hint="Programs that use them will fail. Otherwise the credentials stay valid, and you get a list of them."
           checked={withCredentials}
           onChecked={setWithCredentials}
         />
@@ -98,8 +102,8 @@ function NewLink({ member, onClose }: { member: Member; onClose: () => void }) {
     <Dialog title={`New enrolment link for ${member.name}`} onClose={onClose}>
       <Form action="Create link" onSubmit={make} onCancel={onClose} problems={problems}>
         <p>
-          For somebody who lost their passkeys or whose link expired. Whoever opens the link can sign in as <strong>{member.name}</strong>.
-          Their existing passkeys stay. Earlier links of theirs stop working.
+          For a member who lost their passkeys or whose link expired. Anyone who opens the link can sign in as{' '}
+          <strong>{member.name}</strong>. Existing passkeys stay valid. Earlier links stop working.
         </p>
       </Form>
     </Dialog>
@@ -111,7 +115,7 @@ const factsOf = (member: Member): [string, preact.ComponentChildren][] => [
   ['Role', labelOfRole(member.role)],
   ['Joined', <Time at={member.enrolled_at} none="Not yet" />],
   ['Invited by', <Who id={member.invited_by} />],
-  ['Id', <Id id={member.id} />],
+  ['ID', <Id id={member.id} />],
 ];
 
 type Doing = 'edit' | 'remove' | 'link' | null;
@@ -125,19 +129,11 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
   } = useRead(['members', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/members/{id}', { ...at(id), signal }));
   const [doing, setDoing] = useState<Doing>(null);
   const end = () => setDoing(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Member" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !member) return <Skeleton />;
+  if (error) return <Missing what="member" list={['/members', 'Members']} error={error} onRetry={refetch} />;
+  if (isPending || !member) return <LoadingPage />;
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/members">Members</Link> / {member.name}
-      </nav>
+      <Crumbs places={[['/members', 'Members']]} />
       <PageHead
         title={member.name}
         lead={

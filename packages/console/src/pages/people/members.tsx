@@ -1,4 +1,4 @@
-// The members of the organisation: who they are, their role, and whether they have enrolled.
+// The members of the organisation, with role and enrolment status.
 import { UserPlus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { here, useList, vault } from '../../api';
@@ -8,6 +8,7 @@ import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Segments } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { InviteMember } from './invite';
@@ -56,12 +57,12 @@ export default function Members() {
   );
   return (
     <>
-      <PageHead title="Members" lead="People who sign in with a passkey. A role says what each may do, and grants add to it.">
+      <PageHead title="Members" lead="People who sign in with a passkey. Each has a role, and grants can add access to secrets.">
         <Button onPress={() => setOpen('roles')}>Roles</Button>
         {may('members:write') && (
-          <Button kind="primary" onPress={() => setOpen('invite')}>
-            <UserPlus size={16} aria-hidden="true" /> Invite member
-          </Button>
+          <MakeButton icon={UserPlus} onMake={() => setOpen('invite')}>
+            Invite member
+          </MakeButton>
         )}
       </PageHead>
       <search class="filters">
@@ -83,7 +84,7 @@ export default function Members() {
         columns={columns}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/members/${id}`}
-        empty={<Empty title="Nobody here">No member has this status.</Empty>}
+        empty={<Empty title="No members">No member has this status.</Empty>}
       />
       {open === 'invite' && <InviteMember onClose={() => setOpen(null)} />}
       {open === 'roles' && <RolesDialog onClose={() => setOpen(null)} />}

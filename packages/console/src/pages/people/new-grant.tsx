@@ -1,4 +1,4 @@
-// The dialog that grants a member or a team access to secrets. Invariant: it begins with reading, in one environment, for 30 days.
+// The dialog that grants a member or a team access to secrets. Invariant: the default is read access to one environment for 30 days.
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { linesOf } from '../../globs';
@@ -15,7 +15,7 @@ type Grantee = { type: 'member' | 'team'; id: string };
 export function NewGrant({ grantee, onClose }: { grantee?: Grantee; onClose: () => void }) {
   const [reach, setReach] = useState(leastReach);
   const [first] = useState(() => JSON.stringify(reach));
-  // Once for the dialog: what a policy holds is approved for exactly the same body.
+  // Once per dialog: a policy's approval is valid only for exactly the same body.
   const [begun] = useState(() => Date.now());
   const [permission, setPermission] = useState<'read' | 'write'>('read');
   const [id, setId] = useState(grantee?.id ?? '');
@@ -36,14 +36,14 @@ export function NewGrant({ grantee, onClose }: { grantee?: Grantee; onClose: () 
       },
     });
     await forget('grants', 'members', 'teams');
-    tell('The grant is in force');
+    tell('Grant created');
     onClose();
   };
   return (
     <Dialog
       side
       title="New grant"
-      lead="Adds access to secrets to what a role gives."
+      lead="Gives access to secrets in addition to a role."
       onClose={onClose}
       dirty={JSON.stringify(reach) !== first}
     >
@@ -62,7 +62,7 @@ export function NewGrant({ grantee, onClose }: { grantee?: Grantee; onClose: () 
           />
         )}
         <RadioField
-          label="May"
+          label="Permission"
           value={permission}
           onValue={(value) => setPermission(value as 'read' | 'write')}
           error={problems.of('permission')}
@@ -73,10 +73,10 @@ export function NewGrant({ grantee, onClose }: { grantee?: Grantee; onClose: () 
         />
         <PlaceFields reach={reach} change={change} problems={problems} />
         <SelectField
-          label="Ends after"
+          label="Expires after"
           value={reach.lifetime}
           onValue={(lifetime) => change({ lifetime })}
-          choices={[...LIFETIMES, { value: '', label: 'Never: until somebody removes it' }]}
+          choices={[...LIFETIMES, { value: '', label: 'Never' }]}
           error={problems.of('expires_at')}
         />
       </Form>

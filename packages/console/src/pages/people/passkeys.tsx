@@ -1,4 +1,4 @@
-// The passkeys of a member, and how to remove one that was lost.
+// The passkeys of a member, with a button to remove a lost one.
 import type { components } from '@secrets-vault/client';
 import { Trash2 } from 'lucide-preact';
 import { useState } from 'preact/hooks';
@@ -27,7 +27,7 @@ export function Passkeys({ member }: { member: Member }) {
       }),
     );
     await forget('members');
-    tell(`${name} is removed`);
+    tell(`${name} removed`);
   };
   return (
     <section>
@@ -40,7 +40,7 @@ export function Passkeys({ member }: { member: Member }) {
         columns={[
           { label: 'Name', width: 'minmax(8rem, 2fr)', cell: ({ name }) => <span class="truncate block">{name}</span> },
           {
-            label: 'Kept',
+            label: 'Storage',
             width: '10rem',
             wide: true,
             cell: ({ backed_up }) => (backed_up ? 'Synced by a password manager' : 'On one device'),
@@ -52,7 +52,7 @@ export function Passkeys({ member }: { member: Member }) {
             <Trash2 size={15} />
           </IconButton>
         )}
-        empty={<Empty title="No passkey yet">{member.name} registers one with the enrolment link.</Empty>}
+        empty={<Empty title="No passkeys yet">{member.name} registers one with the enrolment link.</Empty>}
       />
       {removing && (
         <Confirm
@@ -62,7 +62,7 @@ export function Passkeys({ member }: { member: Member }) {
           onClose={() => setRemoving(null)}
         >
           <p>
-            {member.name} can no longer sign in with <strong>{removing.name}</strong>, and the sessions that began with it end at once. You
+            {member.name} can no longer sign in with <strong>{removing.name}</strong>, and sessions started with it end immediately. You
             confirm with your own passkey.
           </p>
         </Confirm>

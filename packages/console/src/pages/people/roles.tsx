@@ -1,4 +1,4 @@
-// The roles: what each may do, from the least to the most.
+// The roles and their permissions, from least to most.
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from '../../api';
 import { Dialog } from '../../ui/dialog';
@@ -6,13 +6,13 @@ import { ErrorNote, Skeleton } from '../../ui/parts';
 
 export type Role = components['schemas']['Member']['role'];
 
-/** From the least to the most, as forms offer them. */
+/** From least to most permissions, as shown in forms. */
 export const roles: { value: Role; label: string; hint: string }[] = [
-  { value: 'viewer', label: 'Viewer', hint: 'Sees names of secrets, and no values.' },
-  { value: 'auditor', label: 'Auditor', hint: 'Reads the audit log and the compliance report, and no secrets.' },
-  { value: 'developer', label: 'Developer', hint: 'Works with all secrets, credentials, webhooks and integrations.' },
-  { value: 'admin', label: 'Admin', hint: 'Everything, but makes no owners.' },
-  { value: 'owner', label: 'Owner', hint: 'Everything. You confirm with your passkey.' },
+  { value: 'viewer', label: 'Viewer', hint: 'Can see names of secrets, but not values.' },
+  { value: 'auditor', label: 'Auditor', hint: 'Can read the audit log and the compliance report, but not secrets.' },
+  { value: 'developer', label: 'Developer', hint: 'Can manage all secrets, credentials, webhooks and integrations.' },
+  { value: 'admin', label: 'Admin', hint: 'Can do everything except create owners.' },
+  { value: 'owner', label: 'Owner', hint: 'Can do everything. Assigning this role requires your passkey.' },
 ];
 
 export const labelOfRole = (role: string): string => roles.find(({ value }) => value === role)?.label ?? role;
@@ -22,7 +22,7 @@ export function RolesDialog({ onClose }: { onClose: () => void }) {
     vault().api.GET('/orgs/{org_id}/roles', { params: { path: here() }, signal }),
   );
   return (
-    <Dialog side title="Roles" lead="What each role may do. Grants add access to secrets on top of a role." onClose={onClose}>
+    <Dialog side title="Roles" lead="The permissions of each role. Grants add access to secrets." onClose={onClose}>
       {error ? <ErrorNote error={error} onRetry={refetch} /> : null}
       {isPending ? <Skeleton rows={5} /> : null}
       <div class="stack">

@@ -1,8 +1,8 @@
-// One team: who is in it, and its grants.
+// One team: its members and grants.
 import type { components } from '@secrets-vault/client';
 import { UserMinus, UserPlus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { type Team, useMembers, Who } from '../../people';
 import { Button, IconButton } from '../../ui/button';
@@ -11,7 +11,8 @@ import { SelectField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
 import { Menu } from '../../ui/menu';
-import { Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Empty, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { Grants } from './grants';
 import { TeamForm } from './teams';
@@ -28,11 +29,11 @@ function AddMember({ team, present, onClose }: { team: Team; present: TeamMember
   const add = async () => {
     await vault().api.POST('/orgs/{org_id}/teams/{id}/members', { ...at(team.id), body: { member_id: id } });
     await forget('teams', 'members');
-    tell(`${members.find((member) => member.id === id)?.name} is in ${team.name}`);
+    tell(`${members.find((member) => member.id === id)?.name} added to ${team.name}`);
     onClose();
   };
   return (
-    <Dialog title={`Add to ${team.name}`} lead="They get what the grants of the team give, from their next request on." onClose={onClose}>
+    <Dialog title={`Add to ${team.name}`} lead="The member gets the access of the team's grants from the next request." onClose={onClose}>
       <Form action="Add to team" onSubmit={add} onCancel={onClose} problems={problems} disabled={!id}>
         <SelectField
           label="Member"
@@ -40,7 +41,7 @@ function AddMember({ team, present, onClose }: { team: Team; present: TeamMember
           onValue={setId}
           error={problems.of('member_id')}
           choices={[
-            { value: '', label: absent.length ? 'Choose a member' : 'Everybody is in this team' },
+            { value: '', label: absent.length ? 'Choose a member' : 'Every member is in this team' },
             ...absent.map((member) => ({ value: member.id, label: `${member.name} (${member.email})` })),
           ]}
         />
@@ -63,7 +64,7 @@ function People({ team }: { team: Team }) {
       params: { path: { ...here(), id: team.id, member_id } },
     });
     await forget('teams', 'members');
-    tell(`${name} is no longer in ${team.name}`);
+    tell(`${name} removed from ${team.name}`);
   };
   return (
     <section>
@@ -85,21 +86,21 @@ function People({ team }: { team: Team }) {
           { label: 'By', width: '9rem', wide: true, cell: ({ added_by }) => <Who id={added_by} /> },
         ]}
         actions={(member) => (
-          <IconButton label={`Take ${member.name} out of the team`} small onPress={() => setRemoving(member)}>
+          <IconButton label={`Remove ${member.name} from the team`} small onPress={() => setRemoving(member)}>
             <UserMinus size={15} />
           </IconButton>
         )}
-        empty={<Empty title="Nobody is in this team">Add members, and they get what its grants give.</Empty>}
+        empty={<Empty title="No members yet">Members of the team get the access of its grants.</Empty>}
       />
       {adding && <AddMember team={team} present={list.rows} onClose={() => setAdding(false)} />}
       {removing && (
         <Confirm
-          title={`Take ${removing.name} out of ${team.name}?`}
-          action="Take out of team"
+          title={`Remove ${removing.name} from ${team.name}?`}
+          action="Remove from team"
           onConfirm={() => remove(removing)}
           onClose={() => setRemoving(null)}
         >
-          <p>They lose what the grants of the team give, from their next request on. Their role stays.</p>
+          <p>They lose the access of the team's grants from their next request. Their role is unchanged.</p>
         </Confirm>
       )}
     </section>
@@ -115,25 +116,17 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
   } = useRead(['teams', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/teams/{id}', { ...at(id), signal }));
   const [doing, setDoing] = useState<'rename' | 'delete' | null>(null);
   const [, go] = useLocation();
-  if (error)
-    return (
-      <>
-        <PageHead title="Team" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !team) return <Skeleton />;
+  if (error) return <Missing what="team" list={['/teams', 'Teams']} error={error} onRetry={refetch} />;
+  if (isPending || !team) return <LoadingPage />;
   const remove = async () => {
     await vault().api.DELETE('/orgs/{org_id}/teams/{id}', at(id));
-    tell(`${team.name} is deleted`);
+    tell(`${team.name} deleted`);
     go('/teams');
     forgetGone('teams', 'grants', 'members');
   };
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/teams">Teams</Link> / {team.name}
-      </nav>
+      <Crumbs places={[['/teams', 'Teams']]} />
       <PageHead title={team.name}>
         <Button onPress={() => setDoing('rename')}>Rename</Button>
         <Menu label="More actions" actions={[{ label: 'Delete team', danger: true, onSelect: () => setDoing('delete') }]} />
@@ -148,8 +141,8 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
       {doing === 'delete' && (
         <Confirm title={`Delete ${team.name}?`} action="Delete team" word={team.name} onConfirm={remove} onClose={() => setDoing(null)}>
           <p>
-            The team and its grants are deleted. Its members lose what those grants give, from their next request on. Policies that name it
-            as approvers have no approvers then.
+            This deletes the team and its grants. Its members lose the access of those grants from their next request. Policies with this
+            team as approvers will have no approvers.
           </p>
         </Confirm>
       )}

@@ -1,16 +1,13 @@
-// Teams: members who hold grants together, and who approve together.
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, useList, vault } from '../../api';
 import { may } from '../../may';
 import type { Team } from '../../people';
-import { useMaker } from '../../shortcuts';
-import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Empty, PageHead, Time } from '../../ui/parts';
 
 /** Creates a team, or renames one. */
@@ -37,18 +34,13 @@ export function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }
 
 export default function Teams() {
   const [creating, setCreating] = useState(false);
-  useMaker(() => setCreating(true), may('teams:write'));
   const list = useList<Team>(['teams', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );
-  const add = may('teams:write') && (
-    <Button kind="primary" onPress={() => setCreating(true)}>
-      <Plus size={16} aria-hidden="true" /> New team
-    </Button>
-  );
+  const add = may('teams:write') && <MakeButton onMake={() => setCreating(true)}>New team</MakeButton>;
   return (
     <>
-      <PageHead title="Teams" lead="Members who hold grants together, and who may approve together.">
+      <PageHead title="Teams" lead="Groups of members that share grants and can approve requests.">
         {add}
       </PageHead>
       <Listing
@@ -60,7 +52,7 @@ export default function Teams() {
           { label: 'Name', width: 'minmax(10rem, 1fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
           { label: 'Created', width: '10rem', cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
-        empty={<Empty title="No teams yet">A team lets you grant access once, for everybody in it.</Empty>}
+        empty={<Empty title="No teams yet">With a team, you grant access once for all of its members.</Empty>}
       />
       {creating && <TeamForm onClose={() => setCreating(false)} />}
     </>

@@ -1,14 +1,15 @@
-// One policy: its rule, what it applies to, and what breaks it.
+// One policy: its rule, the secrets it applies to, and its violations.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Listing } from '../../ui/listing';
 import { Menu } from '../../ui/menu';
-import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Empty, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { draftOf } from './draft';
 import { PolicyForm } from './form';
@@ -41,7 +42,7 @@ function Violations({ policy }: { policy: Policy }) {
           { label: 'Environment', width: '9rem', cell: ({ environment }) => environment },
           { label: 'Type', width: '8rem', wide: true, cell: ({ type }) => <span class="dim">{type}</span> },
         ]}
-        empty={<Empty title="No violations">Every name that the policy applies to fits its pattern.</Empty>}
+        empty={<Empty title="No violations">Every name that the policy applies to matches its pattern.</Empty>}
       />
     </section>
   );
@@ -51,8 +52,8 @@ function rulesOf({ config, next_times = [] }: Policy): [string, preact.Component
   if (isNaming(config)) return [['Pattern', <code>{config.pattern}</code>]];
   if (isApproving(config))
     return [
-      ['Held until approved', config.operations.map((operation) => operationWords[operation]).join(', ')],
-      ['Approvals needed', config.required],
+      ['Requires approval', config.operations.map((operation) => operationWords[operation]).join(', ')],
+      ['Approvals required', config.required],
       [
         'Approvers',
         'team_id' in config.approvers ? (
@@ -63,12 +64,12 @@ function rulesOf({ config, next_times = [] }: Policy): [string, preact.Component
           `Members with the role ${config.approvers.role}`
         ),
       ],
-      ['Break-glass tokens', config.allow_break_glass ? 'Need no approval' : 'Need approval too'],
+      ['Break-glass tokens', config.allow_break_glass ? 'Exempt from approval' : 'Require approval too'],
     ];
   return [
-    ['Values are due', config.cron ? <code>{config.cron} (UTC)</code> : `${config.max_age_days} days after each was stored`],
+    ['Rotation due', config.cron ? <code>{config.cron} (UTC)</code> : `${config.max_age_days} days after a value was stored`],
     ...(next_times.length ? [['Next', next_times.map((time) => new Date(time).toUTCString()).join('; ')] as [string, string]] : []),
-    ['Rotates by itself', config.auto_rotate ? 'Where secrets allow it' : 'No: it only says what is due'],
+    ['Automatic rotation', config.auto_rotate ? 'For secrets that allow it' : 'No, only reports due rotations'],
   ];
 }
 
@@ -77,22 +78,22 @@ function Asking({ policy, asking, onClose }: { policy: Policy; asking: 'off' | '
   const act = async () => {
     if (asking === 'off') await vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id), body: { enabled: false } });
     else await vault().api.DELETE('/orgs/{org_id}/policies/{id}', at(policy.id));
-    tell(asking === 'off' ? `${policy.name} is off` : `${policy.name} is deleted`);
+    tell(asking === 'off' ? `${policy.name} disabled` : `${policy.name} deleted`);
     if (asking === 'delete') go('/policies');
     forgetGone('policies', 'approvals');
   };
-  const verb = asking === 'off' ? 'Switch off' : 'Delete';
+  const verb = asking === 'off' ? 'Disable' : 'Delete';
   return (
     <Confirm title={`${verb} ${policy.name}?`} action={`${verb} policy`} onConfirm={act} onClose={onClose}>
       <p>
-        From the next request on, nothing that only <strong>{policy.name}</strong>{' '}
+        From the next request, <strong>{policy.name}</strong>{' '}
         {policy.kind === 'approval'
-          ? 'holds needs approval any more.'
+          ? 'no longer holds requests for approval.'
           : policy.kind === 'naming'
-            ? 'refuses is refused any more.'
-            : 'asks for is due any more.'}
+            ? 'no longer refuses names.'
+            : 'no longer makes rotations due.'}
       </p>
-      {policy.kind === 'approval' && policy.enabled && <p>This change may itself need the approval of its approvers.</p>}
+      {policy.kind === 'approval' && policy.enabled && <p>This change may itself require approval by the approvers of the policy.</p>}
     </Confirm>
   );
 }
@@ -105,38 +106,31 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
     refetch,
   } = useRead(['policies', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/policies/{id}', { ...at(id), signal }));
   const [doing, setDoing] = useState<'edit' | 'off' | 'delete' | null>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Policy" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !policy) return <Skeleton />;
+  if (error) return <Missing what="policy" list={['/policies', 'Policies']} error={error} onRetry={refetch} />;
+  if (isPending || !policy) return <LoadingPage />;
   const end = () => setDoing(null);
   const switchOn = async () => {
     await vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(id), body: { enabled: true } });
     await forget('policies');
-    tell(`${policy.name} is in force`);
+    tell(`${policy.name} enabled`);
   };
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/policies">Policies</Link> / {policy.name}
-      </nav>
+      <Crumbs places={[['/policies', 'Policies']]} />
       <PageHead
         title={policy.name}
         lead={
           <>
-            <KindBadge kind={policy.kind} /> {policy.enabled ? <Badge tone="good">on</Badge> : <Badge>off</Badge>} {kindLeads[policy.kind]}
+            <KindBadge kind={policy.kind} /> {policy.enabled ? <Badge tone="good">enabled</Badge> : <Badge>disabled</Badge>}{' '}
+            {kindLeads[policy.kind]}
           </>
         }
       >
         {policy.enabled ? (
-          <Button onPress={() => setDoing('off')}>Switch off</Button>
+          <Button onPress={() => setDoing('off')}>Disable</Button>
         ) : (
           <Button kind="primary" onPress={switchOn}>
-            Switch on
+            Enable
           </Button>
         )}
         <Button onPress={() => setDoing('edit')}>Edit</Button>
@@ -153,7 +147,7 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
                 <Time at={policy.created_at} /> by <Who id={policy.created_by} />
               </>,
             ],
-            ['Id', <Id id={policy.id} />],
+            ['ID', <Id id={policy.id} />],
           ]}
         />
         {policy.kind === 'naming' ? <Violations policy={policy} /> : <Preview draft={draftOf(policy)} />}

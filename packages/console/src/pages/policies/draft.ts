@@ -1,4 +1,4 @@
-// What somebody types into the form of a policy, and the same as the API takes it.
+// The draft in the form of a policy, and its conversion to the format of the API.
 import type { components } from '@secrets-vault/client';
 import { linesOf } from '../../globs';
 import type { Selection } from '../../inventory';
@@ -28,7 +28,7 @@ export interface Draft {
 export const emptyDraft = (): Draft => ({
   ...{ kind: 'approval', name: '', enabled: true, environments: [], types: [], names: '' },
   ...{ pattern: '^[A-Z][A-Z0-9_]*$', when: 'age', days: '90', cron: '0 6 1 * *', auto: false },
-  ...{ operations: ['secret.read'], required: '1', approvers: 'role:admin', breakGlass: true },
+  ...{ operations: ['secret.read'], required: '1', approvers: 'role:owner', breakGlass: true },
 });
 
 export function draftOf(policy: Policy): Draft {
@@ -55,7 +55,7 @@ export const selectionOf = ({ environments, types, names }: Draft): Selection =>
 
 const some = <Item>(list: Item[]): Item[] | null => (list.length ? list : null);
 
-/** Name, state and reach. */
+/** Name, state and selection. */
 export const commonOf = ({ name, enabled, environments, types, names }: Draft) => ({
   ...{ name, enabled },
   applies_to: { environments: some(environments), types: some(types as Type[]), names: some(linesOf(names)) },

@@ -1,5 +1,5 @@
-// The dialog that creates or changes a policy, with a preview of what it hits as it is typed.
-import { type components, secretTypes } from '@secrets-vault/client';
+// The dialog that creates or changes a policy, with a live preview of the secrets it affects.
+import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
@@ -9,6 +9,7 @@ import { Checkbox, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
 import { tell } from '../../ui/toast';
+import { typeChoices } from '../secrets/type-names';
 import { commonOf, configOf, type Draft, draftOf, emptyDraft } from './draft';
 import { ApprovalFields, NamingFields, RotationFields } from './kinds';
 import { Preview } from './preview';
@@ -25,14 +26,14 @@ const fields = { naming: NamingFields, rotation: RotationFields, approval: Appro
 
 const Where = ({ draft, change, problems }: FieldsProps) => (
   <details open={draft.environments.length + draft.types.length > 0 || draft.names !== ''}>
-    <summary>Which secrets it applies to</summary>
+    <summary>Applies to</summary>
     <div class="stack below-summary">
       <ChecksField
         label="Environments"
         value={draft.environments}
         onValue={(chosen) => change({ environments: chosen })}
         options={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
-        hint="None chosen: all."
+        hint="Leave empty to apply to all."
         error={problems.of('applies_to.environments')}
       />
       <TextArea
@@ -44,14 +45,14 @@ const Where = ({ draft, change, problems }: FieldsProps) => (
         value={draft.names}
         onValue={(names) => change({ names })}
         error={problems.of('applies_to.names')}
-        hint="One pattern a line; * stands for any run of characters. Empty: all."
+        hint="One pattern per line. * matches any characters. Leave empty to apply to all."
       />
       <ChecksField
         label="Types"
         value={draft.types}
         onValue={(types) => change({ types })}
-        options={secretTypes.map((type) => ({ value: type, label: type }))}
-        hint="None chosen: all."
+        options={typeChoices}
+        hint="Leave empty to apply to all."
         error={problems.of('applies_to.types')}
       />
     </div>
@@ -60,7 +61,7 @@ const Where = ({ draft, change, problems }: FieldsProps) => (
 
 const kinds: Kind[] = ['approval', 'rotation', 'naming'];
 
-/** @param policy the one to change; none to create one */
+/** @param policy the policy to change; omitted to create one */
 export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () => void }) {
   const [first] = useState(() => (policy ? draftOf(policy) : emptyDraft()));
   const [draft, setDraft] = useState(first);
@@ -74,13 +75,13 @@ export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () =
       const body = { ...commonOf(draft), config: configOf(draft).config };
       await api.PATCH('/orgs/{org_id}/policies/{id}', { params: { path: { ...here(), id: policy.id } }, body });
       await forget('policies');
-      tell(`${draft.name} is changed`);
+      tell(`${draft.name} saved`);
       return onClose();
     }
     const body = { ...commonOf(draft), ...configOf(draft) } as components['schemas']['PolicyIn'];
     const { data } = await api.POST('/orgs/{org_id}/policies', { params: { path: here() }, body });
     await forget('policies');
-    tell(`${draft.name} is in force`);
+    tell(`${draft.name} created`);
     go(`/policies/${data.id}`);
   };
   const Fields = fields[draft.kind];
@@ -107,8 +108,8 @@ export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () =
         <Where draft={draft} change={change} problems={problems} />
         <Preview draft={draft} />
         <Checkbox
-          label="In force"
-          hint="Off keeps the policy without its effect."
+          label="Enabled"
+          hint="A disabled policy is kept but has no effect."
           checked={draft.enabled}
           onChecked={(enabled) => change({ enabled })}
         />

@@ -20,7 +20,7 @@ export const NamingFields = ({ draft, change, problems }: FieldsProps) => (
       value={draft.pattern}
       onValue={(pattern) => change({ pattern })}
       error={problems.of('config.pattern') ?? problems.of('config')}
-      hint="A regular expression (RE2). ^ and $ make it fit the whole name."
+      hint="A regular expression (RE2). Use ^ and $ to match the whole name."
       required
     />
     <div class="row" role="group" aria-label="Common patterns">
@@ -36,12 +36,12 @@ export const NamingFields = ({ draft, change, problems }: FieldsProps) => (
 export const RotationFields = ({ draft, change, problems }: FieldsProps) => (
   <>
     <RadioField
-      label="Values are due"
+      label="Rotation due"
       value={draft.when}
       onValue={(when) => change({ when: when as 'age' | 'cron' })}
       options={[
-        { value: 'age', label: 'By age', hint: 'A number of days after each value was stored.' },
-        { value: 'cron', label: 'At fixed times', hint: 'By a cron expression, in UTC.' },
+        { value: 'age', label: 'By age', hint: 'A number of days after a value was stored.' },
+        { value: 'cron', label: 'At fixed times', hint: 'On a cron schedule, in UTC.' },
       ]}
     />
     {draft.when === 'age' ? (
@@ -67,8 +67,8 @@ export const RotationFields = ({ draft, change, problems }: FieldsProps) => (
       />
     )}
     <Checkbox
-      label="Rotate by itself"
-      hint="Replaces due values of secrets that allow it and whose value the service generated. For all others it says that they are due."
+      label="Rotate automatically"
+      hint="Replaces due values that the service generated, for secrets that allow it. For all others it only reports that they are due."
       checked={draft.auto}
       onChecked={(auto) => change({ auto })}
     />
@@ -80,7 +80,7 @@ export function ApprovalFields({ draft, change, problems }: FieldsProps) {
   return (
     <>
       <ChecksField
-        label="Held until approved"
+        label="Requires approval"
         value={draft.operations}
         onValue={(operations) => change({ operations })}
         options={Object.entries(operationWords).map(([value, label]) => ({ value, label }))}
@@ -93,13 +93,13 @@ export function ApprovalFields({ draft, change, problems }: FieldsProps) {
           onValue={(approvers) => change({ approvers })}
           error={problems.of('config.approvers')}
           choices={[
-            { value: 'role:admin', label: 'Admins' },
             { value: 'role:owner', label: 'Owners' },
+            { value: 'role:admin', label: 'Admins' },
             ...teams.map(({ id, name }) => ({ value: id, label: `Team ${name}` })),
           ]}
         />
         <TextField
-          label="Approvals needed"
+          label="Approvals required"
           type="number"
           min={1}
           max={5}
@@ -110,8 +110,8 @@ export function ApprovalFields({ draft, change, problems }: FieldsProps) {
         />
       </div>
       <Checkbox
-        label="Break-glass tokens need no approval"
-        hint="So that secrets can be reached in an emergency when nobody is there to approve."
+        label="Exempt break-glass tokens"
+        hint="Allows access to secrets in an emergency when no approver is available."
         checked={draft.breakGlass}
         onChecked={(breakGlass) => change({ breakGlass })}
       />

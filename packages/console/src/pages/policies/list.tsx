@@ -1,10 +1,7 @@
-// The policies of the organisation: what names must look like, how old values may become, and what needs approval.
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { here, useList, vault } from '../../api';
-import { useMaker } from '../../shortcuts';
-import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { PolicyForm } from './form';
@@ -51,27 +48,22 @@ const columns: Column<Policy>[] = [
     ),
   },
   {
-    label: 'State',
+    label: 'Status',
     width: '5rem',
     wide: true,
-    cell: ({ enabled }) => (enabled ? <Badge tone="good">on</Badge> : <Badge>off</Badge>),
+    cell: ({ enabled }) => (enabled ? <Badge tone="good">enabled</Badge> : <Badge>disabled</Badge>),
   },
 ];
 
 export default function Policies() {
   const [creating, setCreating] = useState(false);
-  useMaker(() => setCreating(true), may('policies:write'));
   const list = useList<Policy>(['policies', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/policies', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );
-  const add = may('policies:write') && (
-    <Button kind="primary" onPress={() => setCreating(true)}>
-      <Plus size={16} aria-hidden="true" /> New policy
-    </Button>
-  );
+  const add = may('policies:write') && <MakeButton onMake={() => setCreating(true)}>New policy</MakeButton>;
   return (
     <>
-      <PageHead title="Policies" lead="What names must look like, how old values may become, and what needs approval.">
+      <PageHead title="Policies" lead="Rules for secret names, for rotation, and for operations that require approval.">
         {add}
       </PageHead>
       <Listing
@@ -82,7 +74,7 @@ export default function Policies() {
         hrefOf={({ id }) => `/policies/${id}`}
         empty={
           <Empty title="No policies yet">
-            A good first one: whoever reads a value in production needs the approval of an admin, or values are rotated every 90 days.
+            To start, require an admin's approval to read values in production, or rotate values every 90 days.
           </Empty>
         }
       />

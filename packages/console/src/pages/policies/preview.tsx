@@ -1,4 +1,5 @@
-// What a policy would hit, before it is saved. Invariant: it says that it is a preview of the names that were read; the service decides.
+// The secrets that a policy would affect, before it is saved. Invariant: it is labelled as a preview of the names read so far; the service
+// decides.
 import { here, useRead, vault } from '../../api';
 import { type Secret, useSelected } from '../../inventory';
 import { useMembers } from '../../people';
@@ -20,7 +21,7 @@ const Names = ({ secrets }: { secrets: Secret[] }) =>
 
 const count = (number: number): string => `${number.toLocaleString()} ${number === 1 ? 'secret' : 'secrets'}`;
 
-/** The pattern as this browser understands it; null where it does not. */
+/** The pattern as a regular expression of this browser; null if it is not valid here. */
 function compiled(pattern: string): RegExp | null {
   try {
     return new RegExp(pattern, 'u');
@@ -31,13 +32,13 @@ function compiled(pattern: string): RegExp | null {
 
 function NamingPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) {
   const pattern = compiled(draft.pattern);
-  if (!pattern) return <p>The preview cannot read this pattern. Save the policy switched off, and see its violations.</p>;
+  if (!pattern) return <p>The preview does not support this pattern. Save the policy as disabled to see its violations.</p>;
   const bad = secrets.filter(({ name }) => !pattern.test(name));
   return (
     <>
       <p>
-        <strong>{count(bad.length)}</strong> of {secrets.length.toLocaleString()} {bad.length === 1 ? 'does' : 'do'} not fit. They stay as
-        they are; new names and renames that do not fit are refused.
+        <strong>{count(bad.length)}</strong> of {secrets.length.toLocaleString()} {bad.length === 1 ? 'does' : 'do'} not match. They are
+        kept, but new names and renames that do not match are refused.
       </p>
       <Names secrets={bad} />
     </>
@@ -58,7 +59,7 @@ function RotationPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }
   );
 }
 
-/** Those who may approve by the draft, as far as the caller may see them. */
+/** The members who may approve according to the draft, as far as the caller can see them. */
 function useApprovers({ approvers }: Draft): string[] {
   const { members } = useMembers();
   const isTeam = approvers.startsWith('team_');
@@ -83,16 +84,17 @@ function ApprovalPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }
       {isOfSecrets && (
         <>
           <p>
-            It holds requests for <strong>{count(secrets.length)}</strong>. Programs that read them need an approval from then on.
+            It holds requests for <strong>{count(secrets.length)}</strong>. Programs that read them will need approval.
           </p>
           <Names secrets={secrets} />
         </>
       )}
       <p>
         {approvers.length
-          ? `May approve: ${approvers.slice(0, 6).join(', ')}${approvers.length > 6 ? ` and ${approvers.length - 6} more` : ''}. Nobody approves their own requests.`
-          : 'Nobody may approve it yet.'}
+          ? `Approvers: ${approvers.slice(0, 6).join(', ')}${approvers.length > 6 ? ` and ${approvers.length - 6} more` : ''}. No one can approve their own requests.`
+          : 'There are no approvers yet: such requests wait until there is one.'}
       </p>
+      <p class="small dim">Members whom the requester invited or promoted in the last 7 days cannot approve either.</p>
     </>
   );
 }
@@ -104,7 +106,7 @@ export function Preview({ draft }: { draft: Draft }) {
   if (error || isPending) return null;
   const Kind = previews[draft.kind];
   return (
-    <div class="note hits stack tight" role="status" aria-label="What it would hit">
+    <div class="note hits stack tight" role="status" aria-label="Affected secrets">
       <Kind draft={draft} secrets={secrets} />
       {!isWhole && <p class="small dim">Among the first 1,000 secrets.</p>}
     </div>

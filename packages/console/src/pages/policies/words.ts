@@ -1,4 +1,4 @@
-// Policies in plain words.
+// Texts for policies.
 import type { components } from '@secrets-vault/client';
 
 type Schemas = components['schemas'];
@@ -12,14 +12,14 @@ export type HeldOperation = Approving['operations'][number];
 export const kindLabels: Record<Kind, string> = { naming: 'Naming', rotation: 'Rotation', approval: 'Approval' };
 
 export const kindLeads: Record<Kind, string> = {
-  naming: 'Refuses new names that do not fit a pattern. Names that exist stay, and are listed.',
-  rotation: 'Says how old values may become. The console and the events say when one is due.',
-  approval: 'Holds requests until people approve them. Nothing is done before.',
+  naming: 'Refuses new names that do not match a pattern. Existing names are kept, and listed as violations.',
+  rotation: 'Sets the maximum age of values. The console and events show when a rotation is due.',
+  approval: 'Holds requests until they are approved. Nothing happens before then.',
 };
 
-/** What an approval policy may hold, in words that follow "asks to". */
+/** Labels for the operations that an approval policy can hold. */
 export const operationWords: Record<HeldOperation, string> = {
-  'secret.read': 'Read a value, in any way',
+  'secret.read': 'Read a value, by any means',
   'secret.update': 'Change a value or details',
   'secret.rotate': 'Rotate a secret',
   'secret.delete': 'Delete a secret',
@@ -34,7 +34,7 @@ export const operationWords: Record<HeldOperation, string> = {
 export const isNaming = (config: Policy['config']): config is Naming => 'pattern' in config;
 export const isApproving = (config: Policy['config']): config is Approving => 'operations' in config;
 
-/** What a policy does, in a few words. */
+/** A short description of the rule. */
 export function doesWhat({ config }: Policy): string {
   if (isNaming(config)) return config.pattern;
   if (isApproving(config)) {
@@ -45,7 +45,7 @@ export function doesWhat({ config }: Policy): string {
   return config.cron ? `At ${config.cron} (UTC)` : `Every ${config.max_age_days} days`;
 }
 
-/** To which secrets a policy applies. */
+/** The secrets that a policy applies to. */
 export function appliesWhere({ applies_to: { environments, types, names } }: Policy): string {
   const bounds = [environments?.join(', '), types?.join(', '), names?.join(', ')].filter(Boolean);
   return bounds.length ? bounds.join(' · ') : 'All secrets';

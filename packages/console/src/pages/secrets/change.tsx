@@ -1,5 +1,4 @@
-// The dialogs that change a secret: its details, its value, and a rotation.
-import { secretTypes } from '@secrets-vault/client';
+// The dialogs that change a secret: edit details, set a new value, rotate.
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { Dialog } from '../../ui/dialog';
@@ -9,6 +8,7 @@ import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import { GENERATED } from './create';
 import type { Secret } from './list';
+import { typeChoices } from './type-names';
 
 interface Props {
   secret: Secret;
@@ -19,7 +19,7 @@ const at = (id: string) => ({ params: { path: { ...here(), id } } });
 const DAY = 86_400;
 const seconds = (days: string): number | null => (days.trim() ? Math.round(Number(days) * DAY) : null);
 
-/** `key: value` lines, as a map. */
+/** `key: value` lines as a map. */
 export const tagsOf = (lines: string): Record<string, string> =>
   Object.fromEntries(
     lines
@@ -49,7 +49,7 @@ const detailsOf = (secret: Secret): Details => ({
   every: secret.rotate_every_seconds ? String(secret.rotate_every_seconds / DAY) : '',
 });
 
-/** What differs, as the API takes it. */
+/** The changed fields, in the format of the API. */
 const patchOf = (first: Details, draft: Details) => ({
   ...(draft.name !== first.name && { name: draft.name }),
   ...(draft.type !== first.type && { type: draft.type as Secret['type'] }),
@@ -68,7 +68,7 @@ export function EditSecret({ secret, onClose }: Props) {
   const save = async () => {
     await vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id), body: patch });
     await forget('secrets');
-    tell(`${draft.name} is changed`);
+    tell(`${draft.name} saved`);
     onClose();
   };
   return (
@@ -80,15 +80,10 @@ export function EditSecret({ secret, onClose }: Props) {
           value={draft.name}
           onValue={(name) => change({ name })}
           error={problems.of('name')}
-          hint="Programs that read the old name get an error."
+          hint="Programs that read the old name will fail."
           required
         />
-        <SelectField
-          label="Type"
-          value={draft.type}
-          onValue={(type) => change({ type })}
-          choices={secretTypes.map((type) => ({ value: type, label: type }))}
-        />
+        <SelectField label="Type" value={draft.type} onValue={(type) => change({ type })} choices={typeChoices} />
         <TextField
           label="Description"
           optional
@@ -103,15 +98,15 @@ export function EditSecret({ secret, onClose }: Props) {
           value={draft.tags}
           onValue={(tags) => change({ tags })}
           error={problems.of('tags')}
-          hint="One a line, such as team: core"
+          hint="One per line, such as team: core"
         />
         <TextField
-          label="Rotate every"
+          label="Rotate every (days)"
           optional
           value={draft.every}
           onValue={(every) => change({ every })}
           error={problems.of('rotate_every_seconds')}
-          hint="In days. The console and the events say when it is due."
+          hint="Leave empty for never. The console and events show when a rotation is due."
           inputMode="numeric"
         />
       </Form>
@@ -125,13 +120,13 @@ export function NewValue({ secret, onClose }: Props) {
   const save = async () => {
     const { data } = await vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id), body: { value } });
     await forget('secrets');
-    tell(data.version === secret.version ? 'The value was the same: no new version' : `Version ${data.version} is current`);
+    tell(data.version === secret.version ? 'The value is unchanged, so there is no new version' : `Version ${data.version} is current`);
     onClose();
   };
   return (
     <Dialog
       title="New value"
-      lead={`Becomes version ${secret.version + 1} of ${secret.name}. Earlier versions stay in the history.`}
+      lead={`Creates version ${secret.version + 1} of ${secret.name}. Earlier versions stay in the history.`}
       onClose={onClose}
       dirty={value !== ''}
     >
@@ -144,7 +139,7 @@ export function NewValue({ secret, onClose }: Props) {
           value={value}
           onValue={setValue}
           error={problems.of('value')}
-          hint="Up to 64 KiB, kept byte for byte"
+          hint="Up to 64 KiB, stored byte for byte"
         />
       </Form>
     </Dialog>
@@ -163,28 +158,28 @@ export function Rotate({ secret, onClose }: Props) {
       body: generated ? { generate: {} } : { value },
     });
     await forget('secrets');
-    tell(`${secret.name} is rotated: version ${data.version}`);
+    tell(`${secret.name} rotated`, `Version ${data.version} is current.`);
     if (data.value) setMade(data.value);
     else onClose();
   };
   if (made !== null)
     return (
-      <Dialog title={`${secret.name} is rotated`} lead="This is the generated value. You can read it again at any time." onClose={onClose}>
+      <Dialog title={`${secret.name} rotated`} lead="This is the generated value. You can read it again at any time." onClose={onClose}>
         <SecretValue name={secret.name} read={async () => made} />
       </Dialog>
     );
   return (
     <Dialog
       title={`Rotate ${secret.name}`}
-      lead="Gives it a new value and starts its rotation interval anew."
+      lead="Sets a new value and restarts the rotation interval."
       onClose={onClose}
       dirty={value !== ''}
     >
       <Form action="Rotate secret" onSubmit={rotate} onCancel={onClose} problems={problems}>
         {canGenerate && (
           <Checkbox
-            label="Generate the value"
-            hint="The service makes a random value that fits the type."
+            label="Generate value"
+            hint="The service generates a random value that fits the type."
             checked={generated}
             onChecked={setGenerated}
           />

@@ -1,11 +1,12 @@
-// Two environments side by side: which names are in one alone, and which values differ. Invariant: values are compared in the memory of
-// this page and never shown here; both bulk reads are in the audit log.
+// Compares two environments: names that exist only in one, and values that differ. Invariant: values are compared in the memory of
+// this page and never shown; both bulk reads are recorded in the audit log.
 import { useState } from 'preact/hooks';
 import { here, vault } from '../../api';
 import { environments } from '../../environments';
 import { useParameter } from '../../router';
 import { Button } from '../../ui/button';
 import { SelectField } from '../../ui/field';
+import { Crumbs } from '../../ui/page';
 import { Badge, Empty, PageHead, type Tone } from '../../ui/parts';
 import { Table } from '../../ui/table';
 
@@ -23,7 +24,7 @@ const valuesOf = async (environment: string) => {
   return data;
 };
 
-/** What two sets of values have in common. */
+/** The differences between two sets of values. */
 export function differences(left: Record<string, string>, right: Record<string, string>): Row[] {
   const names = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort();
   return names.map((name) => {
@@ -49,17 +50,16 @@ export default function Compare() {
   const rows = found?.rows.filter(({ kind }) => showSame || kind !== 'same') ?? [];
   return (
     <>
-      <PageHead title="Compare environments" lead="Shows which secrets differ. Values are compared here and not shown." />
-      <div class="filters">
-        <div class="columns grow">
-          <SelectField label="First environment" value={left} onValue={setLeft} choices={choices} />
-          <SelectField label="Second environment" value={right} onValue={setRight} choices={choices} />
-        </div>
-      </div>
-      <div class="row spaced">
+      <Crumbs places={[['/secrets', 'Secrets']]} />
+      <PageHead title="Compare environments" lead="See which secrets differ. Values are compared in your browser and not shown." />
+      <div class="compared spaced">
+        <SelectField label="First environment" value={left} onValue={setLeft} choices={choices} />
+        <SelectField label="Second environment" value={right} onValue={setRight} choices={choices} />
         <Button kind="primary" disabled={!left || !right || left === right} onPress={compare}>
           Compare
         </Button>
+      </div>
+      <div class="row spaced">
         {found && (
           <label class="row">
             <input type="checkbox" checked={showSame} onChange={(event) => setShowSame(event.currentTarget.checked)} /> Show secrets that
@@ -68,9 +68,7 @@ export default function Compare() {
         )}
       </div>
       {found?.withheld.length ? (
-        <p class="note warn">
-          A policy holds back {found.withheld.length} of them, so they are not compared: {found.withheld.join(', ')}
-        </p>
+        <p class="note warn">Not compared, because reading requires approval: {found.withheld.join(', ')}</p>
       ) : null}
       {found && (
         <Table

@@ -1,5 +1,4 @@
-// The dialog that stores a new secret: a value that somebody types, or one that the service generates and shows once.
-import { secretTypes } from '@secrets-vault/client';
+// The dialog that stores a new secret: with a typed value, or one that the service generates and shows once.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
@@ -10,6 +9,7 @@ import { Form, type Problems, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import type { Secret } from './list';
+import { typeChoices } from './type-names';
 
 /** The types whose values the service can generate. */
 export const GENERATED = ['password', 'ssh_key', 'private_key', 'webhook_secret'];
@@ -51,14 +51,14 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
           label="Type"
           value={draft.type}
           onValue={(type) => change({ type, generated: draft.generated && GENERATED.includes(type) })}
-          choices={secretTypes.map((type) => ({ value: type, label: type }))}
+          choices={typeChoices}
           error={problems.of('type')}
         />
       </div>
       {canGenerate && (
         <Checkbox
-          label="Generate the value"
-          hint="The service makes a random value that fits the type, and shows it once."
+          label="Generate value"
+          hint="The service generates a random value that fits the type, and shows it once."
           checked={draft.generated}
           onChecked={(generated) => change({ generated })}
         />
@@ -69,7 +69,7 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
           value={draft.value}
           onValue={(value) => change({ value })}
           error={problems.of('value')}
-          hint="Up to 64 KiB, kept byte for byte"
+          hint="Up to 64 KiB, stored byte for byte"
           class="mono"
           spellcheck={false}
         />
@@ -83,12 +83,12 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
         maxLength={1000}
       />
       <TextField
-        label="Ends after"
+        label="Expires after (days)"
         optional
         value={draft.days}
         onValue={(days) => change({ days })}
         error={problems.of('ttlSeconds')}
-        hint="In days. After that it cannot be read."
+        hint="Leave empty for never. An expired secret cannot be read."
         inputMode="numeric"
         pattern="[0-9]+(\\.[0-9]+)?"
       />
@@ -98,10 +98,10 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
 
 interface NewSecretProps {
   environment: string;
-  /** The folder that the name begins with. */
+  /** The folder prefix of the name. */
   path: string;
   onClose: () => void;
-  /** What happens once it is stored; by default, its page opens. */
+  /** Called once it is stored. By default, its page opens. */
   onStored?: (id: string) => void;
 }
 
@@ -134,7 +134,7 @@ export function NewSecret({ environment, path, onClose, onStored }: NewSecretPro
       },
     });
     void forget('secrets');
-    tell(`${data.name} is stored`);
+    tell(`${data.name} stored`);
     if (draft.generated && data.value) return setMade({ id: data.id, name: data.name, value: data.value });
     onClose();
     open(data.id);
@@ -146,7 +146,7 @@ export function NewSecret({ environment, path, onClose, onStored }: NewSecretPro
   };
   if (made)
     return (
-      <Dialog title={`${made.name} is stored`} lead="This is the generated value. You can read it again at any time." onClose={leave}>
+      <Dialog title={`${made.name} stored`} lead="This is the generated value. You can read it again at any time." onClose={leave}>
         <SecretValue read={async () => made.value} name={made.name} />
       </Dialog>
     );

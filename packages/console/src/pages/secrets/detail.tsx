@@ -1,26 +1,30 @@
-// One secret: its value on request, its history, who read it, its links and grants, and what can be done with it.
+// One secret: its value on request, its history, its readers, its links and grants, and its actions.
 import { ApprovalRequiredError } from '@secrets-vault/client';
+import { Link2, Users } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Held } from '../../ui/form';
 import { Menu } from '../../ui/menu';
-import { Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
+import { Facts, Id, PageHead, Time } from '../../ui/parts';
 import { SecretValue } from '../../ui/secret-value';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
 import { EditSecret, NewValue, Rotate } from './change';
+import { GrantSecret } from './grant';
 import { Versions } from './history';
 import { type Secret, StatusBadge } from './list';
 import { Readers } from './readers';
-import { Shares } from './shares';
+import { NewLink, Shares } from './shares';
+import { nameOfType } from './type-names';
 
 const pathOf = (id: string) => ({ params: { path: { ...here(), id } } });
 
-/** Its metadata and versions: none of this is a read of the value. */
+/** Its metadata and versions, without reading the value. */
 const useSecret = (id: string) =>
   useRead(['secrets', 'one', id], async (signal) => {
     const path = here();
@@ -31,7 +35,18 @@ const useSecret = (id: string) =>
     return { data: { secret: found.data.data[0], versions: history.data.data } };
   });
 
-type Doing = 'edit' | 'value' | 'rotate' | 'delete' | 'destroy' | null;
+/** The list, the environment, and the folders in the name. */
+function placesOf({ environment, name }: Secret): Place[] {
+  const folders = name.split('/').slice(0, -1);
+  const at = (path: string) => `/secrets?${new URLSearchParams({ environment, ...(path && { path }) })}`;
+  return [
+    ['/secrets', 'Secrets'],
+    [at(''), environment],
+    ...folders.map((folder, index): Place => [at(`${folders.slice(0, index + 1).join('/')}/`), folder]),
+  ];
+}
+
+type Doing = 'edit' | 'value' | 'rotate' | 'grant' | 'link' | 'delete' | 'destroy' | null;
 
 function Overview({ secret }: { secret: Secret }) {
   const [held, setHeld] = useState<ApprovalRequiredError | null>(null);
@@ -44,8 +59,9 @@ function Overview({ secret }: { secret: Secret }) {
       });
       return data.value;
     } catch (error) {
-      if (error instanceof ApprovalRequiredError) setHeld(error);
-      throw error;
+      if (!(error instanceof ApprovalRequiredError)) throw error;
+      setHeld(error);
+      return null;
     }
   };
   return (
@@ -61,17 +77,19 @@ function Overview({ secret }: { secret: Secret }) {
       <Facts
         items={[
           ['Environment', secret.environment],
-          ['Type', secret.type],
+          ['Type', nameOfType(secret.type)],
           ['Version', secret.version],
           ['Description', secret.description || <span class="dim">None</span>],
           [
             'Tags',
             Object.keys(secret.tags).length ? (
-              Object.entries(secret.tags).map(([key, value]) => (
-                <span key={key} class="badge plain mono">
-                  {value ? `${key}: ${value}` : key}
-                </span>
-              ))
+              <span class="chips">
+                {Object.entries(secret.tags).map(([key, value]) => (
+                  <span key={key} class="badge plain mono">
+                    {value ? `${key}: ${value}` : key}
+                  </span>
+                ))}
+              </span>
             ) : (
               <span class="dim">None</span>
             ),
@@ -80,10 +98,10 @@ function Overview({ secret }: { secret: Secret }) {
             'Rotate every',
             secret.rotate_every_seconds ? `${Math.round(secret.rotate_every_seconds / 86_400)} days` : <span class="dim">Not set</span>,
           ],
-          ['Ends', <Time at={secret.expires_at} none="Never" />],
+          ['Expires', <Time at={secret.expires_at} none="Never" />],
           ['Created', <Time at={secret.created_at} />],
           ['Changed', <Time at={secret.updated_at} />],
-          ['Id', <Id id={secret.id} />],
+          ['ID', <Id id={secret.id} />],
         ]}
       />
     </div>
@@ -97,17 +115,19 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
       params: { path: { ...here(), id: secret.id }, query: permanent ? { permanent: 'true' } : {} },
     });
     await forget('secrets');
-    tell(permanent ? `${secret.name} is destroyed` : `${secret.name} is deleted`, permanent ? undefined : 'You can restore it for 7 days.');
+    tell(permanent ? `${secret.name} destroyed` : `${secret.name} deleted`, permanent ? undefined : 'You can restore it for 7 days.');
     if (permanent) go(`/secrets?environment=${secret.environment}`);
   };
   if (doing === 'edit') return <EditSecret secret={secret} onClose={end} />;
   if (doing === 'value') return <NewValue secret={secret} onClose={end} />;
   if (doing === 'rotate') return <Rotate secret={secret} onClose={end} />;
+  if (doing === 'grant') return <GrantSecret secret={secret} onClose={end} />;
+  if (doing === 'link') return <NewLink secret={secret} onClose={end} />;
   if (doing === 'delete')
     return (
       <Confirm title={`Delete ${secret.name}?`} action="Delete secret" onConfirm={() => remove(false)} onClose={end}>
         <p>
-          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} get an error at once. You can restore it
+          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} will fail immediately. You can restore it
           for 7 days.
         </p>
       </Confirm>
@@ -116,7 +136,7 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
     return (
       <Confirm title={`Destroy ${secret.name}?`} action="Destroy secret" word={secret.name} onConfirm={() => remove(true)} onClose={end}>
         <p>
-          Every version of <strong class="mono">{secret.name}</strong> in {secret.environment} is destroyed now. Nobody can bring it back.
+          This destroys every version of <strong class="mono">{secret.name}</strong> in {secret.environment}. It cannot be undone.
         </p>
       </Confirm>
     );
@@ -126,33 +146,20 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
 export default function SecretPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data, error, isPending, refetch } = useSecret(id);
   const [doing, setDoing] = useState<Doing>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Secret" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !data) return <Skeleton />;
+  const [, go] = useLocation();
+  if (error) return <Missing what="secret" list={['/secrets', 'Secrets']} error={error} onRetry={refetch} />;
+  if (isPending || !data) return <LoadingPage />;
   const { secret, versions } = data;
-  if (!secret)
-    return (
-      <>
-        <PageHead title="Secret" />
-        <Empty title="There is no such secret">It was destroyed, or you may not see it.</Empty>
-      </>
-    );
+  if (!secret) return <Missing what="secret" list={['/secrets', 'Secrets']} />;
   const isDeleted = secret.status === 'deleted';
   const restore = async () => {
     await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(id));
     await forget('secrets');
-    tell(`${secret.name} is restored`);
+    tell(`${secret.name} restored`);
   };
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href={`/secrets?environment=${secret.environment}`}>Secrets</Link> / {secret.environment}
-      </nav>
+      <Crumbs places={placesOf(secret)} />
       <PageHead title={secret.name} lead={<StatusBadge status={secret.status} />}>
         {isDeleted ? (
           <Button kind="primary" onPress={restore}>
@@ -160,18 +167,26 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
           </Button>
         ) : (
           <>
-            {may('secrets:rotate') && <Button onPress={() => setDoing('rotate')}>Rotate</Button>}
-            {may('secrets:write') && (
-              <Button kind="primary" onPress={() => setDoing('value')}>
-                New value
-              </Button>
+            {secret.status === 'active' && (may('secrets:share') || may('members:write')) && (
+              <Menu
+                label="Share this secret"
+                actions={[
+                  { label: 'With people, teams or agents', icon: <Users size={15} />, onSelect: () => setDoing('grant') },
+                  { label: 'With a link', icon: <Link2 size={15} />, onSelect: () => setDoing('link') },
+                ]}
+              >
+                Share
+              </Menu>
             )}
+            {may('secrets:rotate') && <Button onPress={() => setDoing('rotate')}>Rotate</Button>}
+            {may('secrets:write') && <Button onPress={() => setDoing('value')}>New value</Button>}
           </>
         )}
         <Menu
           label="More actions"
           actions={[
             !isDeleted && may('secrets:write') && { label: 'Edit details', onSelect: () => setDoing('edit') },
+            may('audit:read') && { label: 'View in audit log', onSelect: () => go(`/audit?resource=${id}&range=30d`) },
             !isDeleted && may('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
             may('secrets:delete') && { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
           ]}

@@ -1,4 +1,4 @@
-// Export as a file that infrastructure tools read. Invariant: the file is made by the service, goes straight to the disk, and is not shown.
+// Exports a file for infrastructure tools. Invariant: the service generates the file; it is downloaded directly and not shown.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { here, vault } from '../../api';
@@ -7,6 +7,7 @@ import { useParameter } from '../../router';
 import { download } from '../../ui/download';
 import { SelectField, TextArea } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
+import { Crumbs } from '../../ui/page';
 import { PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 
@@ -44,11 +45,15 @@ export default function Export() {
       body: { format: chosen, environmentId: environment, ...(only.length && { names: only }) },
     });
     download(data.filename, data.contentType, data.content);
-    tell(`${data.filename} is in your downloads`, 'It holds values in plain text: delete it when you no longer need it.');
+    tell(`${data.filename} downloaded`, 'It contains values in plain text: delete it when you no longer need it.');
   };
   return (
     <>
-      <PageHead title="Export secrets" lead="A file with the values of an environment. Programs are better off reading from the vault." />
+      <Crumbs places={[['/secrets', 'Secrets']]} />
+      <PageHead
+        title="Export secrets"
+        lead="Download the values of an environment as a file. For programs, reading from the vault is safer."
+      />
       <div class="narrow">
         <Form action="Download file" onSubmit={run} problems={problems}>
           <div class="columns">
@@ -67,10 +72,10 @@ export default function Export() {
             value={names}
             onValue={setNames}
             error={problems.of('names')}
-            hint="One a line. Without any, all active secrets that you may read."
+            hint="One per line. Leave empty for all active secrets that you can read."
             spellcheck={false}
           />
-          <p class="note warn">The file holds values in plain text. The read is in the audit log under your name.</p>
+          <p class="note warn">The file contains values in plain text. The read is recorded in the audit log under your name.</p>
         </Form>
       </div>
     </>

@@ -1,4 +1,4 @@
-// The dialog that shares a secret with a member, a team or an agent. Invariant: it begins with reading, for 30 days.
+// The dialog that shares a secret with a member, a team or an agent. Invariant: the default is read access for 30 days.
 import { useState } from 'preact/hooks';
 import { forget, here, useRead, vault } from '../../api';
 import { may } from '../../may';
@@ -16,10 +16,10 @@ const LIFETIMES = [
   { value: String(7 * DAY), label: '7 days' },
   { value: String(30 * DAY), label: '30 days' },
   { value: String(365 * DAY), label: '1 year' },
-  { value: '', label: 'Never: until somebody revokes it' },
+  { value: '', label: 'Never' },
 ];
 
-/** Whom a secret can be shared with, as `type id`. */
+/** The possible grantees of a secret, as `type id`. */
 function useGrantees() {
   const { members } = useMembers();
   const { teams } = useTeams();
@@ -54,20 +54,20 @@ export function GrantSecret({ secret, onClose }: { secret: Secret; onClose: () =
       },
     });
     await forget('secrets', 'grants');
-    tell(`${secret.name} is shared`);
+    tell(`${secret.name} shared`);
     onClose();
   };
   return (
     <Dialog
       title={`Share ${secret.name}`}
-      lead="Adds access to this one secret, in the versions it has and gets."
+      lead="Gives access to this secret, including future versions."
       onClose={onClose}
       dirty={grantee !== ''}
     >
       <Form action="Share secret" onSubmit={share} onCancel={onClose} problems={problems} disabled={!grantee}>
-        <SelectField label="With" value={grantee} onValue={setGrantee} choices={choices} error={problems.of('grantee')} />
+        <SelectField label="Share with" value={grantee} onValue={setGrantee} choices={choices} error={problems.of('grantee')} />
         <RadioField
-          label="May"
+          label="Permission"
           value={permission}
           onValue={(value) => setPermission(value as 'read' | 'write')}
           error={problems.of('permission')}
@@ -76,7 +76,7 @@ export function GrantSecret({ secret, onClose }: { secret: Secret; onClose: () =
             { value: 'write', label: 'Write', hint: 'Also change and rotate it.' },
           ]}
         />
-        <SelectField label="Ends after" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_at')} />
+        <SelectField label="Expires after" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_at')} />
       </Form>
     </Dialog>
   );

@@ -1,8 +1,9 @@
-// The versions of a secret: who made each, how two differ, and going back to one.
+// The versions of a secret: their authors, a comparison, and rollback.
 import type { components } from '@secrets-vault/client';
 import { diffLines } from 'diff';
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
+import { Who } from '../../people';
 import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { Badge, Time } from '../../ui/parts';
@@ -16,7 +17,7 @@ const readVersion = async (id: string, version: number): Promise<string> => {
   return data.value;
 };
 
-/** What changed between a version and the current one, line by line. Both values are in the document while this is open. */
+/** The line-by-line difference between a version and the current one. Both values are in the document while this is open. */
 function Diff({ before, after }: { before: string; after: string }) {
   return (
     <pre class="diff" tabIndex={0} aria-label="Differences">
@@ -60,20 +61,19 @@ export function Versions({ secret, versions }: { secret: Secret; versions: Versi
           <li key={version}>
             <span class="grow">
               <strong>Version {version}</strong> {current && <Badge tone="good">current</Badge>}
-              <span class="dim">
-                {' '}
-                <Time at={created_at} /> by <code>{created_by}</code>
+              <span class="dim block small">
+                <Time at={created_at} /> by <Who id={created_by} />
               </span>
             </span>
             {!current && (
-              <>
+              <span class="row">
                 <Button small onPress={() => compare(version)}>
                   Compare
                 </Button>
                 <Button small onPress={() => setReturning(version)}>
                   Roll back
                 </Button>
-              </>
+              </span>
             )}
           </li>
         ))}
@@ -82,7 +82,7 @@ export function Versions({ secret, versions }: { secret: Secret; versions: Versi
         <Dialog
           wide
           title={`Version ${compared.version} and version ${secret.version}`}
-          lead="Both values are read from the vault, and both reads are in the audit log."
+          lead="Both values are read from the vault, and both reads are recorded in the audit log."
           onClose={() => setCompared(null)}
         >
           {compared.before === compared.after ? (
@@ -100,8 +100,8 @@ export function Versions({ secret, versions }: { secret: Secret; versions: Versi
           onClose={() => setReturning(null)}
         >
           <p>
-            Its value becomes version {secret.version + 1} of <strong class="mono">{secret.name}</strong>. Nothing is lost: version{' '}
-            {secret.version} stays in the history.
+            Its value becomes version {secret.version + 1} of <strong class="mono">{secret.name}</strong>. Version {secret.version} stays in
+            the history.
           </p>
         </Confirm>
       )}

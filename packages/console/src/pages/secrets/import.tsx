@@ -1,5 +1,5 @@
-// Import by dropping a file: what it would do is shown first. Invariant: the file stays in the memory of this page, and nothing is written
-// before somebody has seen the plan.
+// Imports a dropped file, with a preview. Invariant: the file stays in the memory of this page, and nothing is written before the preview is
+// shown.
 import type { components } from '@secrets-vault/client';
 import { FileUp } from 'lucide-preact';
 import { useId, useState } from 'preact/hooks';
@@ -8,6 +8,7 @@ import { forget, here, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
 import { Button } from '../../ui/button';
 import { SelectField, TextField } from '../../ui/field';
+import { Crumbs } from '../../ui/page';
 import { ErrorNote, PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 
@@ -31,7 +32,7 @@ const SOURCES: [ImportIn['source'], string][] = [
   ['conjur', 'Conjur'],
 ];
 
-/** The likeliest source of a file. */
+/** The most likely source of a file. */
 export const sourceOf = (name: string, text: string): ImportIn['source'] =>
   /\.json$/i.test(name) || /^\s*[[{]/.test(text) ? 'svc' : 'dotenv';
 
@@ -55,10 +56,10 @@ function Names({ title, names }: { title: string; names: string[] }) {
 function Plan({ plan, done }: { plan: Imported; done: boolean }) {
   return (
     <section class="stack" aria-live="polite">
-      <h2>{done ? 'What was imported' : 'What would happen'}</h2>
+      <h2>{done ? 'Import result' : 'Preview'}</h2>
       <Names title={done ? 'Created' : 'Would be created'} names={plan.created} />
-      <Names title={done ? 'Changed' : 'Would be changed'} names={plan.updated} />
-      <Names title="Exist already and stay as they are" names={plan.skipped} />
+      <Names title={done ? 'Updated' : 'Would be updated'} names={plan.updated} />
+      <Names title="Already exist and are skipped" names={plan.skipped} />
       <Names title="Cannot be imported" names={plan.failed.map(({ name, reason }) => `${name}: ${reason}`)} />
     </section>
   );
@@ -122,13 +123,13 @@ function How({
     <>
       <div class="columns">
         <SelectField
-          label="Made by"
+          label="Source"
           value={options.source}
           onValue={(value) => change({ source: value as ImportIn['source'] })}
           choices={SOURCES.map(([value, label]) => ({ value, label }))}
         />
         <SelectField
-          label="Into"
+          label="Environment"
           value={environment}
           onValue={chooseEnvironment}
           choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
@@ -136,12 +137,12 @@ function How({
       </div>
       <div class="columns">
         <SelectField
-          label="Secrets that exist"
+          label="If a secret exists"
           value={options.onConflict}
           onValue={(value) => change({ onConflict: value as ImportIn['onConflict'] })}
           choices={[
-            { value: 'skip', label: 'Stay as they are' },
-            { value: 'overwrite', label: 'Get a new version' },
+            { value: 'skip', label: 'Skip it' },
+            { value: 'overwrite', label: 'Create a new version' },
             { value: 'fail', label: 'Stop the whole import' },
           ]}
         />
@@ -151,7 +152,7 @@ function How({
           class="mono"
           value={options.prefix}
           onValue={(prefix) => change({ prefix })}
-          hint="Put in front of each name, such as billing/"
+          hint="Added before each name, such as billing/"
         />
       </div>
     </>
@@ -190,7 +191,7 @@ export default function Import() {
       setPlan({ plan: data, done: !dryRun });
       if (dryRun) return;
       await forget('secrets');
-      tell(`${data.created.length + data.updated.length} secrets are imported`);
+      tell(`${data.created.length + data.updated.length} secrets imported`);
     } catch (refused) {
       setError(refused);
     }
@@ -198,9 +199,10 @@ export default function Import() {
   const count = plan ? plan.plan.created.length + plan.plan.updated.length : 0;
   return (
     <>
+      <Crumbs places={[['/secrets', 'Secrets']]} />
       <PageHead
         title="Import secrets"
-        lead="From a .env file or the export of another tool. You see what would happen before anything is written."
+        lead="Import a .env file or the export of another tool. You see a preview before anything is written."
       />
       <div class="stack narrow">
         <Drop file={file} onFile={(taken) => void take(taken)} />
@@ -208,14 +210,14 @@ export default function Import() {
         {error ? <ErrorNote error={error} /> : null}
         <div class="row">
           <Button kind={plan && !plan.done ? 'plain' : 'primary'} disabled={!file} onPress={() => run(true)}>
-            Show what would happen
+            Preview
           </Button>
           {plan && !plan.done && (
             <Button kind="primary" disabled={!count} onPress={() => run(false)}>
               Import {count} secrets
             </Button>
           )}
-          {plan?.done && <Link href={`/secrets?environment=${environment}`}>See the secrets of {environment}</Link>}
+          {plan?.done && <Link href={`/secrets?environment=${environment}`}>View secrets in {environment}</Link>}
         </div>
         {plan && <Plan {...plan} />}
       </div>

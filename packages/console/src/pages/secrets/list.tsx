@@ -1,4 +1,4 @@
-// The secrets of an environment: searched, filtered, and in the folders that `/` in names makes.
+// The secrets of an environment: with search, filters, and folders from `/` in names.
 import { type components, secretTypes } from '@secrets-vault/client';
 import { Download, Folder, GitCompare, Plus, Upload } from 'lucide-preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -14,6 +14,7 @@ import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { NewSecret } from './create';
+import { nameOfType } from './type-names';
 
 export type Secret = components['schemas']['Secret'];
 
@@ -22,14 +23,14 @@ const tones: Record<string, Tone> = { active: 'good', expired: 'warn', revoked: 
 export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tones[status]}>{status}</Badge>;
 
 interface Row {
-  /** A folder's path with its `/`, or a secret. */
+  /** A folder's path with trailing `/`, or a secret. */
   folder?: string;
   secret?: Secret;
 }
 
 type SecretPage = components['schemas']['SecretPage'];
 
-/** A page's folders, then its secrets: the service lists all folders before the first secret. */
+/** The folders of a page, then its secrets: the service lists all folders before the first secret. */
 const rowsOf = ({ folders = [], data }: SecretPage): Row[] => [
   ...folders.map((folder) => ({ folder })),
   ...data.map((secret) => ({ secret })),
@@ -46,11 +47,23 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
         </Link>
       ) : (
         <Link href={`/secrets/${secret?.id}`} class="row-link">
-          <span class="mono truncate">{secret?.name.slice(path.length)}</span>
+          <span class="grow">
+            <span class="mono truncate" title={secret?.name}>
+              {secret?.name.slice(path.length)}
+            </span>
+            <span class="sub truncate">
+              {secret && nameOfType(secret.type)}, {secret?.status}, <Time at={secret?.updated_at} />
+            </span>
+          </span>
         </Link>
       ),
   },
-  { label: 'Type', width: '8.5rem', wide: true, cell: ({ secret }) => <span class="dim">{secret?.type}</span> },
+  {
+    label: 'Type',
+    width: '8.5rem',
+    wide: true,
+    cell: ({ secret }) => <span class="dim truncate">{secret && nameOfType(secret.type)}</span>,
+  },
   {
     label: 'Status',
     width: '6.5rem',
@@ -96,10 +109,10 @@ interface Filters {
   status: string;
 }
 
-/** Somebody who types quickly asks once: after so many milliseconds without a key. */
+/** The debounce time for typing, in milliseconds. */
 const SETTLED_AFTER = 150;
 
-/** A text once nobody has typed for a moment; an emptied one at once. */
+/** The debounced text; an empty text applies immediately. */
 function useSettled(text: string): string {
   const [settled, settle] = useState(text);
   useEffect(() => {
@@ -109,7 +122,7 @@ function useSettled(text: string): string {
   return text ? settled : '';
 }
 
-/** The folders and secrets directly below a path, or all secrets whose names begin with what is searched. */
+/** The folders and secrets directly below a path, or all secrets whose names start with the search text. */
 function useSecrets({ environment, path, search, type, status }: Filters) {
   const prefix = path + search;
   const isOrdered = environment !== '' && status !== 'deleted';
@@ -136,18 +149,18 @@ function useSecrets({ environment, path, search, type, status }: Filters) {
 }
 
 const Actions = ({ environment, onCreate }: { environment: string; onCreate: () => void }) => (
-  <PageHead title="Secrets" lead="Values that programs and people read. Each new value is a version.">
+  <PageHead title="Secrets" lead="Values for programs and people. Each new value is a version.">
     <Link href={`/secrets/compare?left=${environment}`} class="button plain">
-      <GitCompare size={16} aria-hidden="true" /> Compare
+      <GitCompare size={16} aria-hidden="true" /> <span class="fold">Compare</span>
     </Link>
     {may('integrations:import') && (
       <Link href={`/secrets/import?environment=${environment}`} class="button plain">
-        <Upload size={16} aria-hidden="true" /> Import
+        <Upload size={16} aria-hidden="true" /> <span class="fold">Import</span>
       </Link>
     )}
     {may('integrations:generate') && (
       <Link href={`/secrets/export?environment=${environment}`} class="button plain">
-        <Download size={16} aria-hidden="true" /> Export
+        <Download size={16} aria-hidden="true" /> <span class="fold">Export</span>
       </Link>
     )}
     {may('secrets:write') && (
@@ -160,21 +173,24 @@ const Actions = ({ environment, onCreate }: { environment: string; onCreate: () 
 
 const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; environment: string; onCreate: () => void }) =>
   isFiltered ? (
-    <Empty title="No secret matches">Change the filters, or choose another environment.</Empty>
+    <Empty title="No matching secrets">Change the filters or choose another environment.</Empty>
   ) : !may('secrets:write') ? (
-    <Empty title={`No secrets in ${environment} that you may see`}>
-      Somebody who manages access can give you more: a role, or a grant for some names.
+    <Empty title={`No secrets in ${environment} that you can see`}>
+      Someone who manages access can give you another role, or a grant for some names.
     </Empty>
   ) : (
     <Empty
       title={`No secrets in ${environment} yet`}
       action={
-        <Button kind="primary" onPress={onCreate}>
-          Store the first secret
-        </Button>
+        <div class="row">
+          <Button onPress={onCreate}>Store a secret</Button>
+          <Link href={`/secrets/import?environment=${environment}`} class="button plain">
+            Import a file
+          </Link>
+        </div>
       }
     >
-      Store one, or import what you have from another tool or a .env file.
+      Store a secret, or import from another tool or a .env file.
     </Empty>
   );
 
@@ -198,8 +214,8 @@ export default function Secrets() {
           onValue={chooseEnvironment}
           choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
-        <FilterText label="Names that begin with" value={search} onValue={setSearch} />
-        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} />
+        <FilterText label="Name starts with" value={search} onValue={setSearch} />
+        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} wordsOf={nameOfType} />
         <FilterSelect
           label="Status"
           all="Not deleted"

@@ -1,8 +1,9 @@
-// Who has read a secret, by the audit log.
+// The readers of a secret, from the audit log.
 import type { components } from '@secrets-vault/client';
 import { here, useList, vault } from '../../api';
+import { kindOfId } from '../../people';
 import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
-import { Table } from '../../ui/table';
+import { Lines, Table } from '../../ui/table';
 
 type Reader = components['schemas']['Reader'];
 
@@ -11,7 +12,7 @@ export function Readers({ id }: { id: string }) {
     vault().api.GET('/orgs/{org_id}/secrets/{id}/readers', { params: { path: { ...here(), id }, query: { limit: 100, cursor } }, signal }),
   );
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
-  if (isPending) return <Skeleton rows={4} />;
+  if (isPending) return <Skeleton of="table" rows={3} />;
   return (
     <Table
       label="Readers"
@@ -20,21 +21,32 @@ export function Readers({ id }: { id: string }) {
       onEnd={more}
       columns={[
         {
-          label: 'Who',
+          label: 'Actor',
           width: 'minmax(10rem, 2fr)',
-          cell: ({ actor }) => <span class="truncate">{actor.name ?? actor.id ?? actor.kind}</span>,
+          cell: ({ actor, last_read_at, count }) => (
+            <Lines
+              sub={
+                <>
+                  {actor.kind.replaceAll('_', ' ')}, {count === 1 ? 'read once' : `read ${count.toLocaleString()} times`},{' '}
+                  <Time at={last_read_at} />
+                </>
+              }
+            >
+              {actor.name ?? (actor.id?.startsWith('shr_') ? `${kindOfId(actor.id)} …${actor.id.slice(-6)}` : (actor.id ?? actor.kind))}
+            </Lines>
+          ),
         },
         { label: 'Kind', width: '8rem', wide: true, cell: ({ actor }) => <span class="dim">{actor.kind.replaceAll('_', ' ')}</span> },
         {
-          label: 'How',
+          label: 'Method',
           width: '6rem',
           wide: true,
-          cell: ({ via }) => <span class="dim">{via === 'bulk' ? 'with others' : 'by itself'}</span>,
+          cell: ({ via }) => <span class="dim">{via === 'bulk' ? 'bulk read' : 'single read'}</span>,
         },
-        { label: 'Reads', width: '5rem', cell: ({ count }) => count.toLocaleString() },
-        { label: 'Last read', width: '9rem', cell: ({ last_read_at }) => <Time at={last_read_at} /> },
+        { label: 'Reads', width: '5rem', wide: true, cell: ({ count }) => count.toLocaleString() },
+        { label: 'Last read', width: '9rem', wide: true, cell: ({ last_read_at }) => <Time at={last_read_at} /> },
       ]}
-      empty={<Empty title="Nobody has read it yet">Each read of the value is in the audit log and is listed here.</Empty>}
+      empty={<Empty title="No reads yet">Each read of the value is recorded in the audit log and listed here.</Empty>}
     />
   );
 }

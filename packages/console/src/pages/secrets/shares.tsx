@@ -1,4 +1,4 @@
-// The links and grants by which others reach a secret.
+// The links and grants that give others access to a secret.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, useList, vault } from '../../api';
@@ -7,7 +7,8 @@ import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
-import { CopyButton, Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
+import { OneTime } from '../../ui/one-time';
+import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { Table } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { GrantSecret } from './grant';
@@ -22,7 +23,7 @@ const LIFETIMES = [
   { value: '604800', label: '7 days' },
 ];
 
-function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
+export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   const [lifetime, setLifetime] = useState('3600');
   const [views, setViews] = useState('1');
   const [passphrase, setPassphrase] = useState('');
@@ -39,23 +40,24 @@ function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   };
   if (url)
     return (
-      <Dialog title="The link is ready" lead="It is shown only now: copy it before you close this." onClose={onClose}>
-        <p class="copyable">
-          <code class="grow">{url}</code>
-          <CopyButton text={url} label="Copy the link" />
-        </p>
-      </Dialog>
+      <OneTime
+        title="Link created"
+        lead={`Send it to the person who needs ${secret.name}. They can open it in a browser without an account.`}
+        text={url}
+        warning={`This link is shown only once. It ${views === '1' ? 'works once' : `works ${views} times`}, and you can revoke it in the list of shares.`}
+        onClose={onClose}
+      />
     );
   return (
     <Dialog
-      title={`Share ${secret.name} by a link`}
-      lead={`Whoever opens the link sees version ${secret.version}.`}
+      title={`Share ${secret.name} with a link`}
+      lead={`Anyone who opens the link can see version ${secret.version}.`}
       onClose={onClose}
       dirty={passphrase !== ''}
     >
       <Form action="Create link" onSubmit={create} onCancel={onClose} problems={problems}>
         <div class="columns">
-          <SelectField label="Works for" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_in')} />
+          <SelectField label="Valid for" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_in')} />
           <TextField
             label="Views"
             type="number"
@@ -75,7 +77,7 @@ function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
           value={passphrase}
           onValue={setPassphrase}
           error={problems.of('passphrase')}
-          hint="Send it by another way than the link."
+          hint="Send it through a different channel than the link."
         />
       </Form>
     </Dialog>
@@ -96,22 +98,24 @@ export function Shares({ secret }: { secret: Secret }) {
       params: { path: { ...here(), id: secret.id, share_id: id } },
     });
     await forget('secrets');
-    tell('It is revoked');
+    tell('Access revoked');
   };
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
   return (
     <div class="stack">
-      <div class="row">
-        <p class="dim grow">A link shows one version to whoever has it. A grant lets a member, a team or an agent read it.</p>
-        <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
-          New link
-        </Button>
-        <Button kind="primary" onPress={() => setCreating('grant')} disabled={secret.status !== 'active'}>
-          Share with people
-        </Button>
+      <div class="section-head">
+        <p class="dim grow">A link shows one version to anyone who opens it. A grant gives access to a member, a team or an agent.</p>
+        <div class="row">
+          <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
+            Create link
+          </Button>
+          <Button kind="primary" onPress={() => setCreating('grant')} disabled={secret.status !== 'active'}>
+            Share with people
+          </Button>
+        </div>
       </div>
       {isPending ? (
-        <Skeleton rows={3} />
+        <Skeleton of="table" rows={3} />
       ) : (
         <Table
           label="Links and grants"
@@ -142,14 +146,18 @@ export function Shares({ secret }: { secret: Secret }) {
               wide: true,
               cell: (share) => (share.kind !== 'link' ? null : share.passphrase ? 'Yes' : <span class="dim">No</span>),
             },
-            { label: 'Ends', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
+            { label: 'Expires', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
           ]}
           actions={(share) => (
             <Button small kind="quiet" onPress={() => setEnding(share)}>
               Revoke
             </Button>
           )}
-          empty={<Empty title="It is not shared">Only credentials and members that may read it reach it.</Empty>}
+          empty={
+            <Empty title="Not shared">
+              There are no links or grants for this secret. Members and credentials can read it only with their own permissions.
+            </Empty>
+          }
         />
       )}
       {creating === 'link' && <NewLink secret={secret} onClose={() => setCreating(null)} />}
@@ -161,7 +169,11 @@ export function Shares({ secret }: { secret: Secret }) {
           onConfirm={() => revoke(ending)}
           onClose={() => setEnding(null)}
         >
-          <p>It stops working at once.</p>
+          <p>
+            {ending.kind === 'link'
+              ? 'The link stops working immediately. Anyone who opened it may have kept the value: rotate the secret if that matters.'
+              : 'It gives no more access from the next request.'}
+          </p>
         </Confirm>
       )}
     </div>

@@ -1,4 +1,4 @@
-// How long the audit log is kept, what may be deleted of it, and the public key that its checkpoints are signed with.
+// The retention of the audit log, the deletion of exported entries, and the public key for its checkpoints.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
@@ -20,13 +20,13 @@ function Retention({ org }: { org: Org }) {
   const save = () =>
     changeOrg(
       { audit_retention_days: days.trim() ? Number(days) : null },
-      days.trim() ? `Entries are kept for ${days} days` : 'Entries are kept for ever',
+      days.trim() ? `Entries are kept for ${days} days` : 'Entries are kept forever',
     );
   return (
     <section class="card stack" aria-labelledby="retention">
       <div>
         <h2 id="retention">Retention</h2>
-        <p class="dim">Entries that are older, and whose export you have confirmed, are deleted. Empty keeps them for ever.</p>
+        <p class="dim">Older entries are deleted once you have confirmed their export. Leave empty to keep entries forever.</p>
       </div>
       <Form action="Save retention" onSubmit={save} problems={problems} disabled={days === before || me.value?.role !== 'owner'}>
         <TextField
@@ -37,20 +37,20 @@ function Retention({ org }: { org: Org }) {
           type="number"
           min={90}
           max={3650}
-          hint={me.value?.role === 'owner' ? 'In days: 90 to 3,650' : 'Only an owner can change it.'}
+          hint={me.value?.role === 'owner' ? 'In days: 90 to 3,650' : 'Only an owner can change this.'}
         />
       </Form>
     </section>
   );
 }
 
-/** The signed end of an export, which is its last line. */
+/** The signed checkpoint of an export, which is its last line. */
 const checkpointOf = (text: string): Checkpoint | null => {
   const last = text.trim().split('\n').at(-1);
   return last ? ((JSON.parse(last) as { checkpoint?: Checkpoint }).checkpoint ?? null) : null;
 };
 
-/** Hands a text to whoever asked for it, as a file. */
+/** Downloads a text as a file. */
 function save(text: string, name: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'application/x-ndjson' }));
   const link = document.createElement('a');
@@ -66,7 +66,7 @@ function Export() {
   const download = async () => {
     const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', { params: { path: here() }, parseAs: 'text' });
     const text = data as unknown as string;
-    if (!text.trim()) return tell('Nothing is past retention', 'There is nothing to export yet.');
+    if (!text.trim()) return tell('No entries are past retention', 'There is nothing to export yet.');
     const checkpoint = checkpointOf(text);
     if (!checkpoint) throw new TypeError('cut off');
     save(text, `audit-log-through-${checkpoint.sequence}.ndjson`);
@@ -80,13 +80,15 @@ function Export() {
     );
     await forget('audit');
     setEnd(null);
-    tell(`The export through entry ${data.exported_through} is confirmed`);
+    tell(`Confirmed the export up to entry ${data.exported_through}`);
   };
   return (
     <section class="card stack" aria-labelledby="export">
       <div>
-        <h2 id="export">Export what is past retention</h2>
-        <p class="dim">Download it, check it with npm run audit:verify, store it, and confirm. Only then is it deleted here.</p>
+        <h2 id="export">Export entries past retention</h2>
+        <p class="dim">
+          Download the export, verify it with npm run audit:verify, store it, and confirm. The entries are deleted only after that.
+        </p>
       </div>
       <div class="row">
         <Button onPress={download}>Download export</Button>
@@ -97,7 +99,7 @@ function Export() {
       {asking && end && (
         <Confirm title="Delete exported entries?" action="Confirm export" onConfirm={confirm} onClose={() => setAsking(false)}>
           <p>
-            Entries through {end.sequence.toLocaleString()} are deleted from this service. The file that you downloaded is then the only
+            This deletes entries up to {end.sequence.toLocaleString()} from this service. The file that you downloaded is then the only
             copy: make sure that it is stored.
           </p>
         </Confirm>
@@ -115,14 +117,14 @@ function Key() {
   return (
     <section class="card stack" aria-labelledby="key">
       <div>
-        <h2 id="key">Key of checkpoints</h2>
-        <p class="dim">Checkpoints of the audit log are signed with it. Keep a copy outside of this service.</p>
+        <h2 id="key">Checkpoint key</h2>
+        <p class="dim">Checkpoints of the audit log are signed with this key. Keep a copy of the public key outside this service.</p>
       </div>
       <p class="copyable">
         <code class="grow pem">{data.pem.trim()}</code>
-        <CopyButton text={data.pem} label="Copy the public key" />
+        <CopyButton text={data.pem} label="Copy public key" />
       </p>
-      <Facts items={[['Key id', <Id id={data.key_id} />]]} />
+      <Facts items={[['Key ID', <Id id={data.key_id} />]]} />
     </section>
   );
 }

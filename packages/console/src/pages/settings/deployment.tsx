@@ -1,4 +1,4 @@
-// The health of the deployment, as /healthz tells everybody, and where its documents are.
+// The health of the deployment from the public /healthz, and links to its documentation.
 import { useRead } from '../../api';
 import { Badge, ErrorNote, Facts, Skeleton } from '../../ui/parts';
 
@@ -12,7 +12,7 @@ const CHECKS: Record<string, string> = { database: 'Database (D1)', gate: 'Gate 
 
 export function Deployment() {
   const { data, error, isPending, refetch } = useRead(['health'], async (signal) => {
-    // 503 says what fails in the same form.
+    // A 503 has the same format and says what fails.
     const answer = await fetch('/healthz', { signal, headers: { Accept: 'application/json' } });
     return { data: (await answer.json()) as Health };
   });
@@ -40,7 +40,7 @@ export function Deployment() {
         />
       </section>
       <section class="card stack" aria-labelledby="documents">
-        <h2 id="documents">Documents</h2>
+        <h2 id="documents">Documentation</h2>
         <ul class="stack">
           <li>
             <a href="/docs" target="_blank" rel="noreferrer">

@@ -1,4 +1,4 @@
-// The environments: create, rename, delete. Invariant: the slug, which programs use, never changes.
+// The environments: create, rename, delete. Invariant: the slug that programs use never changes.
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -33,11 +33,11 @@ function NewEnvironment({ onClose }: { onClose: () => void }) {
       body: { name, ...(shown && { slug: shown }) },
     });
     await forget('environments');
-    tell(`${name} is created`);
+    tell(`${name} created`);
     onClose();
   };
   return (
-    <Dialog title="New environment" lead="Holds its own set of secrets, such as staging." onClose={onClose} dirty={name !== ''}>
+    <Dialog title="New environment" lead="A separate set of secrets, such as staging." onClose={onClose} dirty={name !== ''}>
       <Form action="Create environment" onSubmit={create} onCancel={onClose} problems={problems}>
         <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
         <TextField
@@ -47,7 +47,7 @@ function NewEnvironment({ onClose }: { onClose: () => void }) {
           value={shown}
           onValue={setSlug}
           error={problems.of('slug')}
-          hint="What programs call it. It cannot be changed later."
+          hint="The name that programs use. It cannot be changed later."
         />
       </Form>
     </Dialog>
@@ -60,11 +60,11 @@ function Rename({ environment, onClose }: { environment: Environment; onClose: (
   const save = async () => {
     await vault().api.PATCH('/orgs/{org_id}/environments/{id}', { params: { path: { ...here(), id: environment.id } }, body: { name } });
     await forget('environments');
-    tell(`It is called ${name} now`);
+    tell(`Renamed to ${name}`);
     onClose();
   };
   return (
-    <Dialog title={`Rename ${environment.name}`} lead={`Programs keep calling it ${environment.slug}.`} onClose={onClose}>
+    <Dialog title={`Rename ${environment.name}`} lead={`Programs keep using the slug ${environment.slug}.`} onClose={onClose}>
       <Form action="Rename environment" onSubmit={save} onCancel={onClose} problems={problems} disabled={name === environment.name}>
         <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
       </Form>
@@ -82,13 +82,13 @@ function Doings({ doing, end }: { doing: Doing; end: () => void }) {
   const remove = async () => {
     await vault().api.DELETE('/orgs/{org_id}/environments/{id}', { params: { path: { ...here(), id: environment.id } } });
     await forget('environments');
-    tell(`${environment.name} is deleted`);
+    tell(`${environment.name} deleted`);
   };
   return (
     <Confirm title={`Delete ${environment.name}?`} action="Delete environment" onConfirm={remove} onClose={end}>
       <p>
-        Programs that ask for <strong class="mono">{environment.slug}</strong> get an error. An environment that has secrets, also deleted
-        ones that can still be restored, is refused.
+        Programs that ask for <strong class="mono">{environment.slug}</strong> will fail. An environment with secrets, including deleted
+        ones that can still be restored, cannot be deleted.
       </p>
     </Confirm>
   );
@@ -146,7 +146,7 @@ export function Environments() {
               )
             : undefined
         }
-        empty={<Empty title="There are no environments">Create one to store secrets in it.</Empty>}
+        empty={<Empty title="No environments">Create one to store secrets in it.</Empty>}
       />
       <Doings doing={doing} end={() => setDoing(null)} />
     </div>

@@ -1,4 +1,4 @@
-// The organisation: its name, its default environment, the addresses that members may sign in from, its use of the limits, and its end.
+// The organisation: its name, default environment, allowed addresses for members, usage, and deletion.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
@@ -15,17 +15,17 @@ import { tell } from '../../ui/toast';
 export type Org = components['schemas']['OrgWithUsage'];
 export type OrgPatch = components['schemas']['OrgPatch'];
 
-/** Shares its key with the reading of the default environment, so both are read once. */
+/** Shares its cache key with the default environment, so both are read once. */
 export const useOrg = () => useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
 
-/** Changes the organisation; what is sensitive asks for the passkey. */
+/** Changes the organisation; sensitive changes ask for the passkey. */
 export async function changeOrg(body: OrgPatch, done: string): Promise<void> {
   await confirmed(() => vault().api.PATCH('/orgs/{org_id}', { params: { path: here() }, body }));
   await forget('org', 'audit');
   tell(done);
 }
 
-/** Addresses and ranges, one a line. */
+/** Addresses and ranges, one per line. */
 const linesOf = (text: string): string[] =>
   text
     .split('\n')
@@ -40,7 +40,7 @@ function General({ org }: { org: Org }) {
   const save = () =>
     changeOrg(
       { ...(name !== org.name && { name }), ...(environment !== org.default_environment && { default_environment: environment }) },
-      'The organisation is changed',
+      'Organisation saved',
     );
   return (
     <section class="card stack" aria-labelledby="general">
@@ -52,7 +52,7 @@ function General({ org }: { org: Org }) {
           value={environment}
           onValue={setEnvironment}
           error={problems.of('default_environment')}
-          hint="Where secrets are stored and read when a request names no environment"
+          hint="Used if a request does not name an environment"
           choices={environments.value.map(({ slug, name: label }) => ({ value: slug, label }))}
         />
       </Form>
@@ -68,13 +68,15 @@ function Addresses({ org }: { org: Org }) {
   const save = () =>
     changeOrg(
       { allowed_addresses: lines },
-      lines.length ? 'Members can sign in from these addresses' : 'Members can sign in from anywhere',
+      lines.length ? 'Members can sign in only from these addresses' : 'Members can sign in from any address',
     );
   return (
     <section class="card stack" aria-labelledby="addresses">
       <div>
-        <h2 id="addresses">Addresses of members</h2>
-        <p class="dim">Members can sign in and work only from these. Empty means anywhere. Keys have their own lists.</p>
+        <h2 id="addresses">Allowed addresses for members</h2>
+        <p class="dim">
+          Members can sign in and work only from these addresses. Leave empty to allow any address. Credentials have their own lists.
+        </p>
       </div>
       <Form action="Save addresses" onSubmit={save} problems={problems} disabled={lines.join() === before.join() || !may('org:write')}>
         <TextArea
@@ -85,7 +87,7 @@ function Addresses({ org }: { org: Org }) {
           onValue={setText}
           error={problems.of('allowed_addresses')}
           placeholder="203.0.113.0/24"
-          hint="One a line. Your own address must be among them, so that you do not lock yourself out."
+          hint="One per line. The list must include your own address, so that you do not lock yourself out."
         />
       </Form>
     </section>
@@ -94,7 +96,7 @@ function Addresses({ org }: { org: Org }) {
 
 const bytes = new Intl.NumberFormat('en', { notation: 'compact', style: 'unit', unit: 'byte', unitDisplay: 'narrow' });
 
-/** How much of a limit is used. */
+/** The used part of a limit. */
 const Use = ({ label, used, most, text }: { label: string; used: number; most: number; text?: string }) => (
   <div class="use">
     <span>{label}</span>
@@ -107,14 +109,14 @@ const Use = ({ label, used, most, text }: { label: string; used: number; most: n
 
 const Usage = ({ org: { usage, id, created_at } }: { org: Org }) => (
   <section class="card stack" aria-labelledby="usage">
-    <h2 id="usage">Use</h2>
+    <h2 id="usage">Usage</h2>
     <Use label="Secrets" used={usage.secrets} most={100_000} />
     <Use label="Credentials" used={usage.credentials} most={10_000} />
     <Use label="Members" used={usage.members} most={2000} />
     <Use label="Encrypted size" used={usage.sealed_bytes} most={4 * 2 ** 30} text={`${bytes.format(usage.sealed_bytes)} of 4 GiB`} />
     <Facts
       items={[
-        ['Id', <Id id={id} />],
+        ['ID', <Id id={id} />],
         ['Created', <Time at={created_at} />],
       ]}
     />
@@ -126,21 +128,21 @@ function DeleteOrg({ org, onClose }: { org: Org; onClose: () => void }) {
   const problems = useProblems();
   const remove = async () => {
     await confirmed(() => vault().api.DELETE('/orgs/{org_id}', { params: { path: here() }, body: { confirm: typed } }));
-    tell(`${org.name} is deleted`);
+    tell(`${org.name} deleted`);
     await signOut().catch(() => location.assign('/console'));
   };
   return (
     <Dialog title={`Delete ${org.name}`} onClose={onClose}>
       <Form action="Delete organisation" danger onSubmit={remove} onCancel={onClose} problems={problems} disabled={typed !== org.name}>
         <div class="note bad">
-          <p>As soon as you confirm:</p>
+          <p>When you confirm:</p>
           <ul class="bullets">
             <li>
-              The key of {org.name} is destroyed: all {org.usage.secrets.toLocaleString()} secrets can never be read again, nor from a
-              backup that is restored.
+              The key of {org.name} is destroyed: all {org.usage.secrets.toLocaleString()} secrets can never be read again, not even from a
+              restored backup.
             </li>
-            <li>All {org.usage.members.toLocaleString()} members and all credentials are refused.</li>
-            <li>Nobody can undo this, also not who runs the deployment.</li>
+            <li>All {org.usage.members.toLocaleString()} members and all credentials lose access.</li>
+            <li>No one can undo this, not even the operator of the deployment.</li>
           </ul>
         </div>
         <TextField
@@ -172,7 +174,7 @@ export function Organisation() {
         {me.value?.role === 'owner' && (
           <section class="card stack" aria-labelledby="end">
             <h2 id="end">Delete this organisation</h2>
-            <p class="dim">Destroys its key, so that none of its secrets can be read again. This cannot be undone.</p>
+            <p class="dim">Destroys the key of the organisation, so that its secrets can never be read again. This cannot be undone.</p>
             <div>
               <Button kind="danger" onPress={() => setDeleting(true)}>
                 Delete organisation…

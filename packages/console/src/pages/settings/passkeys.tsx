@@ -1,4 +1,4 @@
-// One's own passkeys: add, rename, remove. Invariant: each change asks for a passkey first, if the last confirmation is older than five minutes.
+// The member's own passkeys: add, rename, remove. Invariant: each change asks for a passkey if the last confirmation is older than five minutes.
 
 import type { components } from '@secrets-vault/client';
 import { startRegistration } from '@simplewebauthn/browser';
@@ -24,7 +24,7 @@ export const usePasskeys = () =>
     vault().api.GET('/orgs/{org_id}/members/{id}/passkeys', { params: { path: mine(), query: { limit: 100 } }, signal }),
   );
 
-/** Makes a passkey on this device, and registers it. */
+/** Creates a passkey on this device, and registers it. */
 async function add(name: string): Promise<void> {
   const { api } = vault();
   const options = await confirmed(() => api.POST('/orgs/{org_id}/members/{id}/passkeys/options', { params: { path: mine() } }));
@@ -45,13 +45,13 @@ function AddPasskey({ onClose }: { onClose: () => void }) {
   const save = async () => {
     await add(name);
     await forget('passkeys');
-    tell('The passkey is added');
+    tell('Passkey added');
     onClose();
   };
   return (
     <Dialog
       title="Add a passkey"
-      lead="A second passkey on another device lets you sign in when you lose the first."
+      lead="A second passkey on another device lets you sign in if you lose the first."
       onClose={onClose}
       dirty={name !== ''}
     >
@@ -62,7 +62,7 @@ function AddPasskey({ onClose }: { onClose: () => void }) {
           value={name}
           onValue={setName}
           error={problems.of('name')}
-          hint="Such as “Security key in the safe”. Your browser then asks where to save it."
+          hint="For example, “Security key in the safe”. Your browser then asks where to save it."
           maxLength={255}
         />
       </Form>
@@ -104,13 +104,13 @@ function Doings({ doing, end }: { doing: Doing; end: () => void }) {
       vault().api.DELETE('/orgs/{org_id}/members/{id}/passkeys/{passkey_id}', { params: { path: { ...mine(), passkey_id: passkey.id } } }),
     );
     await forget('passkeys', 'sessions');
-    tell(`${passkey.name} is removed`);
+    tell(`${passkey.name} removed`);
   };
   return (
     <Confirm title={`Remove ${passkey.name}?`} action="Remove passkey" onConfirm={remove} onClose={end}>
       <p>
-        Nobody can sign in with <strong>{passkey.name}</strong> any more, and sessions that began with it end at once. Delete it in your
-        device’s settings too.
+        You can no longer sign in with <strong>{passkey.name}</strong>, and sessions started with it end immediately. Also delete it in your
+        device’s settings.
       </p>
     </Confirm>
   );
@@ -127,8 +127,8 @@ export function Passkeys() {
           <h2 id="passkeys">Your passkeys</h2>
           <p class="dim">
             {rows.length === 1
-              ? 'You have one. Add another on a second device, so that losing this one does not lock you out.'
-              : 'What you sign in with.'}
+              ? 'You have one passkey. Add another on a second device, so that losing this one does not lock you out.'
+              : 'You sign in with these.'}
           </p>
         </div>
         <Button kind="primary" onPress={() => setDoing({ kind: 'add' })}>
@@ -147,7 +147,7 @@ export function Passkeys() {
           columns={[
             { label: 'Name', width: 'minmax(10rem, 2fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
             {
-              label: 'Kept',
+              label: 'Storage',
               width: '10rem',
               cell: ({ backed_up }) => <Badge tone={backed_up ? 'plain' : 'accent'}>{backed_up ? 'synced' : 'on one device'}</Badge>,
             },

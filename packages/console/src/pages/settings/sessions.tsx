@@ -1,4 +1,4 @@
-// One's own sessions, in browsers and terminals: end one, or all of them.
+// The member's own sessions in browsers and terminals: end one, or all.
 import type { components } from '@secrets-vault/client';
 import { Monitor, SquareTerminal } from 'lucide-preact';
 import { useState } from 'preact/hooks';
@@ -14,7 +14,7 @@ type Session = components['schemas']['BrowserSession'];
 
 const columns = [
   {
-    label: 'Where',
+    label: 'Client',
     width: 'minmax(11rem, 2fr)',
     cell: ({ client, client_name, last_used_place, current }: Session) => (
       <span class="row-link">
@@ -23,13 +23,13 @@ const columns = [
           {client_name ?? (client === 'terminal' ? 'Terminal' : 'Browser')}
           {last_used_place && <span class="dim">, {last_used_place}</span>}
         </span>
-        {current && <Badge tone="good">this one</Badge>}
+        {current && <Badge tone="good">current</Badge>}
       </span>
     ),
   },
   { label: 'Last used', width: '8rem', cell: ({ last_used_at }: Session) => <Time at={last_used_at} none="Not yet" /> },
-  { label: 'Began', width: '8rem', wide: true, cell: ({ created_at }: Session) => <Time at={created_at} /> },
-  { label: 'Ends', width: '8rem', wide: true, cell: ({ expires_at }: Session) => <Time at={expires_at} /> },
+  { label: 'Started', width: '8rem', wide: true, cell: ({ created_at }: Session) => <Time at={created_at} /> },
+  { label: 'Expires', width: '8rem', wide: true, cell: ({ expires_at }: Session) => <Time at={expires_at} /> },
 ];
 
 export function Sessions() {
@@ -41,7 +41,7 @@ export function Sessions() {
     if (current) return signOut();
     await vault().api.DELETE('/auth/sessions/{id}', { params: { path: { id } } });
     await forget('sessions');
-    tell('The session is ended');
+    tell('Session ended');
   };
   const endAll = async () => {
     await vault().api.DELETE('/auth/sessions', {});
@@ -67,7 +67,7 @@ export function Sessions() {
             End
           </Button>
         )}
-        empty={<Empty title="There are no sessions" />}
+        empty={<Empty title="No sessions" />}
       />
       {ending && (
         <Confirm
@@ -78,10 +78,10 @@ export function Sessions() {
         >
           <p>
             {ending === 'all'
-              ? 'Every browser and terminal that is signed in as you is signed out at once, this one too. Your passkeys stay.'
+              ? 'This signs you out of every browser and terminal immediately, including this one. Your passkeys are kept.'
               : ending.current
-                ? 'This is the session that you use now: you are signed out.'
-                : `The ${ending.client} is signed out at once.`}
+                ? 'This is your current session, so you will be signed out.'
+                : `The ${ending.client} is signed out immediately.`}
           </p>
         </Confirm>
       )}

@@ -1,4 +1,4 @@
-// Settings: the organisation, the environments, one's own sign-in, the audit log, and the deployment. Each part is a tab.
+// Settings: the organisation, environments, the member's own sign-in, the audit log, and the deployment, each in a tab.
 import { PageHead } from '../../ui/parts';
 import { Tabs } from '../../ui/tabs';
 import { AuditSettings } from './audit';
@@ -10,7 +10,7 @@ import { Sessions } from './sessions';
 import './settings.css';
 
 const SignIn = () => (
-  <div class="stack">
+  <div class="sections">
     <Passkeys />
     <Sessions />
   </div>

@@ -1,5 +1,5 @@
-// First run: the way of an empty organisation to its first secret, its first key and its first program. Invariant: a step is done when the
-// organisation shows it, not when somebody clicked; and the key is narrow: it reads one environment, for thirty days.
+// First run: guides an empty organisation to its first secret, key and program. Invariant: a step is done when the data of the organisation
+// shows it, not when a button was clicked; the key is restricted: it can read one environment for thirty days.
 import { Check } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -14,7 +14,7 @@ import './start.css';
 
 const DAYS_30 = 30 * 86_400;
 
-/** How far the organisation is, as it shows itself. */
+/** The progress, derived from the data of the organisation. */
 function useProgress() {
   const secrets = useRead(['secrets', 'start'], (signal) =>
     vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { limit: 1 } }, signal }),
@@ -59,7 +59,7 @@ const Command = ({ label, text }: { label: string; text: string }) => (
   </div>
 );
 
-function KeyStep({ environment }: { environment: string }) {
+function KeyStep({ environment, done, isNext }: { environment: string; done: boolean; isNext: boolean }) {
   const [token, setToken] = useState<string | null>(null);
   const create = async () => {
     const { data } = await vault().api.POST('/orgs/{org_id}/api-keys', {
@@ -76,13 +76,13 @@ function KeyStep({ environment }: { environment: string }) {
     <>
       <p class="dim">A key is what a program signs in with. This one can only read the secrets of {environment}, and ends after 30 days.</p>
       <div>
-        <Button kind="primary" onPress={create}>
-          Create a key for {environment}
+        <Button kind={isNext ? 'primary' : 'plain'} onPress={create}>
+          {done ? 'Create another key' : `Create a key for ${environment}`}
         </Button>
       </div>
       {token && (
         <OneTime
-          title="The key of your first program"
+          title="Key for your first program"
           lead="Copy it. The next step asks you to paste it into the terminal."
           text={token}
           onClose={close}
@@ -92,15 +92,15 @@ function KeyStep({ environment }: { environment: string }) {
   );
 }
 
-/** What is typed into a terminal. The key is pasted there, so that no history holds it. */
+/** The terminal commands. The key is pasted at a prompt, so that it is not in the shell history. */
 const Commands = ({ environment }: { environment: string }) => (
   <div class="stack">
-    <p class="dim">Sign in with the key: paste it, press Enter, then Ctrl D. People sign in without --key-stdin, with their passkey.</p>
+    <p class="dim">Sign in with the key: paste it, press Enter, then Ctrl D. Members sign in with their passkey, without --key-stdin.</p>
     <Command label="the sign-in command" text={`svc login --url ${location.origin} --key-stdin`} />
-    <p class="dim">Start your program. It finds each secret in its environment, under its name.</p>
+    <p class="dim">Start your program. Each secret is in an environment variable of the same name.</p>
     <Command label="the command that runs a program" text={`svc run --env ${environment} -- node app.js`} />
     <p class="dim small">
-      No svc yet? In a clone of the repository, <code>npm ci</code> makes it, and <code>npx svc</code> runs it.
+      No svc yet? In a clone of the repository, <code>npm ci</code> builds it, and <code>npx svc</code> runs it.
     </p>
   </div>
 );
@@ -119,20 +119,22 @@ export default function Start() {
       {data && (
         <ol class="steps narrow">
           <Step number={1} title="Store a secret" done={hasSecret}>
-            <p class="dim">A password, a token or a connection string that a program needs. Nobody sees its value unless they reveal it.</p>
+            <p class="dim">
+              A password, a token or a connection string that a program needs. The value is hidden until someone reveals it.
+            </p>
             <div class="row">
               <Button kind={hasSecret ? 'plain' : 'primary'} onPress={() => setStoring(true)}>
                 {hasSecret ? 'Store another secret' : 'Store a secret'}
               </Button>
               {data.secret ? (
-                <Link href={`/secrets/${data.secret.id}`}>See {data.secret.name}</Link>
+                <Link href={`/secrets/${data.secret.id}`}>View {data.secret.name}</Link>
               ) : (
-                <Link href="/secrets/import">or import what you have</Link>
+                <Link href="/secrets/import">or import existing secrets</Link>
               )}
             </div>
           </Step>
           <Step number={2} title="Create a key for a program" done={data.hasKey}>
-            <KeyStep environment={environment} />
+            <KeyStep environment={environment} done={data.hasKey} isNext={hasSecret && !data.hasKey} />
           </Step>
           <Step number={3} title="Run a program with it" done={data.hasRun}>
             <Commands environment={environment} />
@@ -141,7 +143,7 @@ export default function Start() {
       )}
       {isDone && (
         <p class="note good narrow" role="status">
-          All done. Next: invite your colleagues, and look at the audit log.
+          All done. Next, <Link href="/members">invite your colleagues</Link> and <Link href="/audit">look at the audit log</Link>.
         </p>
       )}
       {storing && <NewSecret environment={environment} path="" onClose={() => setStoring(false)} onStored={() => setStoring(false)} />}

@@ -1,0 +1,99 @@
+// What every page has around it: the command palette, keys, dialogs that keep what was typed, and what stands where a page cannot be shown.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+describe.skipIf(!executablePath)('console: the frame of every page', () => {
+  useBrowser();
+  let ann: Person;
+  beforeAll(async () => {
+    ann = await newPerson();
+    await ann.api('POST', '/secrets', { name: 'billing/STRIPE_KEY', type: 'generic', value: 'x' });
+  });
+
+  it('the command palette keeps each letter of somebody who types quickly, and finds names in capitals', async () => {
+    const { page, go } = ann;
+    await go('/members', 'Members');
+    await page.keyboard.press('Control+k');
+    const field = page.getByRole('combobox', { name: 'Search or jump to' });
+    await field.waitFor();
+    await page.keyboard.type('billing/str');
+    expect(await field.inputValue()).toBe('billing/str');
+    await page.getByRole('option', { name: 'billing/STRIPE_KEY' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('h1:text-is("billing/STRIPE_KEY")');
+    expectQuiet(ann);
+  });
+
+  it('the command palette goes by the arrow keys, closes by Escape, and starts what a page creates', async () => {
+    const { page, go } = ann;
+    await go('/secrets', 'Secrets');
+    await page.keyboard.press('/');
+    await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor();
+    await page.keyboard.type('team');
+    await page.getByRole('option', { name: 'New team' }).waitFor();
+    expect(await page.locator('[aria-selected="true"]').textContent()).toContain('Teams');
+    await page.keyboard.press('ArrowDown');
+    expect(await page.locator('[aria-selected="true"]').textContent()).toContain('New team');
+    await page.keyboard.press('Escape');
+    await page.locator('.palette').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor();
+    await page.keyboard.type('new team');
+    await page.getByRole('option', { name: 'New team' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'New team' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/console/teams');
+    expectQuiet(ann);
+  });
+
+  it('a dialog asks before it loses what was typed', async () => {
+    const { page, go } = ann;
+    await go('/teams', 'Teams');
+    await page.keyboard.press('n');
+    const dialog = page.getByRole('dialog', { name: 'New team' });
+    await dialog.getByLabel('Name').fill('Platform');
+    await page.keyboard.press('Escape');
+    await dialog.getByText('You have unsaved changes.').waitFor();
+    await page.keyboard.press('Enter');
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('Platform');
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Discard' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expectQuiet(ann);
+  });
+
+  it('what is destroyed is not under the first key: the focus is on Cancel', async () => {
+    const { page, go, api } = ann;
+    const [secret] = (await api('GET', '/secrets')).data;
+    await go(`/secrets/${secret.id}`, 'billing/STRIPE_KEY');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect((await api('GET', '/secrets')).data[0].status).toBe('active');
+    expectQuiet(ann);
+  });
+
+  it('an address of something that is gone says so, and leads back to the list', async () => {
+    const { page, go } = ann;
+    await go('/approvals/apr_00000000000000000000000', 'Approval');
+    await page.getByText('Approval not found').waitFor();
+    await page.getByRole('link', { name: 'View all approvals' }).click();
+    await page.waitForSelector('h1:text-is("Approvals")');
+    ann.said.length = 0;
+  });
+
+  it('a tab of an older version says that it has to be loaded again', async () => {
+    const { page, go, context } = ann;
+    await go('/secrets', 'Secrets');
+    const gone = /assets\/scans-/;
+    await context.route(gone, (route) => route.fulfill({ status: 404 }));
+    await page.getByRole('link', { name: 'Leak scans' }).click();
+    await page.waitForSelector('h1:text-is("Page could not be loaded")');
+    await context.unroute(gone);
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await page.waitForSelector('h1:text-is("Leak scans")');
+    ann.said.length = 0;
+  });
+});

@@ -1,0 +1,18 @@
+// Global set-up of the tests of scripts: the service that several of them share (`sharedService` in service.mjs).
+import { copied, freePort, launch, removed } from './service.mjs';
+
+/** @type {{ dir: string, service: ReturnType<typeof launch> } | undefined} */
+let shared;
+
+export async function globalSetup() {
+  const dir = copied();
+  const service = launch(dir, {}, await freePort());
+  shared = { dir, service };
+  await service.ready();
+  process.env.SHARED_SERVICE = JSON.stringify({ dir, port: service.port });
+}
+
+export async function globalTeardown() {
+  await shared?.service.stop();
+  if (shared) removed(shared.dir);
+}
