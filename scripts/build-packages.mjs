@@ -15,7 +15,7 @@ const names = fs.readdirSync(packages).filter((name) => fs.existsSync(path.join(
 names.sort((a, b) => Number(first.includes(b)) - Number(first.includes(a)) || a.localeCompare(b));
 for (const name of names) {
   // The console is built when it is served: see console.mjs.
-  if (name !== 'console') fs.rmSync(path.join(packages, name, 'dist'), { recursive: true, force: true }); // a file that is gone from src is gone from the package
+  if (name !== 'console') fs.rmSync(path.join(packages, name, 'dist'), { recursive: true, force: true }); // a file deleted from src must not stay in the package
   for (const project of ['tsconfig.json', 'test/tsconfig.json']) {
     const file = path.join(packages, name, project);
     if (!fs.existsSync(file)) continue;

@@ -33,8 +33,8 @@ try {
   const args = [path.join(root, 'node_modules', 'drizzle-kit', 'bin.cjs'), 'generate', '--config', path.relative(root, config)];
   const done = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', timeout: 60_000, input: '' });
   fs.rmSync(config);
-  // drizzle-kit always exits 0, even where it wanted to ask whether something was renamed and had no terminal: only its own message that
-  // nothing has changed counts.
+  // drizzle-kit always exits 0, even if it needed to ask about a rename and had no terminal: only its message that nothing has changed
+  // counts.
   if (listing(copy) !== before) fail(`The tables in src have changed, but the migrations have not: ${FIX}.`);
   else if (done.status === 0 && done.stdout.includes('No schema changes')) process.stdout.write('The migrations match the tables.\n');
   else

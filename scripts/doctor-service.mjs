@@ -9,12 +9,12 @@ const CLOCK_WITHIN = 30;
  * Clock, database, gate and queue, as the running service reports them.
  * @param {string} base
  * @param {string} remedy if it does not respond
- * @param {'warn' | 'fail'} silent the verdict then
+ * @param {'warn' | 'fail'} silent the verdict if it does not respond
  * @param {boolean} local the local runtime sends no Date, and has no clock of its own
  * @param {(check: string, verdict: 'ok' | 'warn' | 'fail', message: string) => void} report
  * @param {string} base
- * @param {string} remedy where it does not answer
- * @param {'warn' | 'fail'} silent the verdict then
+ * @param {string} remedy if it does not respond
+ * @param {'warn' | 'fail'} silent the verdict if it does not respond
  * @param {boolean} local the local runtime sends no Date, and has no clock of its own
  * @param {(check: string, verdict: 'ok' | 'warn' | 'fail', message: string) => void} report
  */

@@ -10,7 +10,7 @@ import { root } from './wrangler.mjs';
 /** @typedef {{ id: string, text: string, key: Buffer }} MasterKey */
 /** @typedef {{ owner: string, master_id: string, key_sealed: string }} Wrap `owner` is `deployment`, or an organisation's id */
 
-/** @param {string} text @returns {MasterKey[] | undefined} undefined where it is malformed */
+/** @param {string} text @returns {MasterKey[] | undefined} undefined if it is malformed */
 export function parseMasterKeys(text) {
   const keys = text.split(',').map((entry) => {
     const [, id, text] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry.trim()) ?? [];

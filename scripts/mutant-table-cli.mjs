@@ -4,7 +4,7 @@
 export const mutants = [
   // ---------------------------------------------------------------- credentials
   {
-    name: 'svc: what is no stored credential goes to an address that only .svc.json names',
+    name: 'svc: a credential that is not stored goes to an address that only .svc.json names',
     tag: 'cli-token-origin',
     change: 'never',
     notice: 'packages/cli/attacks: credential: a credential stored for one vault is not sent to another address',
@@ -22,10 +22,10 @@ export const mutants = [
     notice: 'packages/cli/attacks: credential store: a file that other users can read, or a link, is refused',
   },
   {
-    name: 'svc: a .svc.json of another user decides',
+    name: 'svc: a .svc.json of another user is used',
     tag: 'cli-foreign-project',
     change: 'never',
-    notice: 'packages/cli/attacks: configuration: a file that another user put into a directory above decides nothing',
+    notice: 'packages/cli/attacks: configuration: a file of another user in a parent directory is refused',
   },
   {
     name: 'svc: a token goes over plain http to any host',
@@ -34,44 +34,44 @@ export const mutants = [
     notice: 'packages/cli/attacks: plain http: a token is sent over http only to this machine',
   },
   {
-    name: 'svc: login asks nobody before it signs in where only .svc.json says',
+    name: 'svc: login signs in at the address of .svc.json without confirmation',
     tag: 'cli-login-project',
     change: 'never',
     notice: 'packages/cli/attacks: credential: a credential stored for one vault is not sent to another address',
   },
   {
-    name: 'svc: login opens whatever address the vault names',
+    name: 'svc: login opens any address that the vault names',
     tag: 'cli-login-page',
     change: 'never',
     notice: 'packages/cli/login: device login: svc polls while the code is pending, slows down when asked, and opens only http addresses',
   },
   {
-    name: 'svc: the bootstrap token goes to a vault that nobody named',
+    name: 'svc: the bootstrap token goes to a vault that the user did not name',
     tag: 'cli-bootstrap-address',
     change: 'never',
     notice: 'packages/cli/org: organisation: the token is not sent to an address from a repository or a profile',
   },
   {
-    name: 'svc: a new organisation replaces a stored key without a question',
+    name: 'svc: a new organisation replaces a stored key without confirmation',
     tag: 'cli-org-overwrite',
     change: 'never',
     notice: 'packages/cli/org: organisation: a stored key is replaced only after confirmation',
   },
   // ---------------------------------------------------------------- values and arguments
   {
-    name: 'svc: a token may stand in an argument',
+    name: 'svc: a token is accepted as an argument',
     tag: 'cli-token-in-argv',
     change: 'never',
     notice: 'packages/cli/attacks: token in argv: a vault token is refused in every position, and nothing is sent',
   },
   {
-    name: 'svc: a value may stand in an argument',
+    name: 'svc: a value is accepted as an argument',
     tag: 'cli-value-in-argv',
     change: 'never',
     notice: 'packages/cli/attacks: value in argv: svc set NAME',
   },
   {
-    name: 'svc: a value may stand behind a name',
+    name: 'svc: a value is accepted after a name',
     tag: 'cli-value-in-name',
     change: 'never',
     notice: 'packages/cli/attacks: value in argv: svc set NAME=',
@@ -83,13 +83,13 @@ export const mutants = [
     notice: 'packages/cli/attacks: escape sequences: a terminal gets a value with visible escapes, a pipe gets the exact value',
   },
   {
-    name: 'svc: the rest of what was pasted at a prompt goes to the shell',
+    name: 'svc: the rest of a paste at a prompt goes to the shell',
     tag: 'cli-pasted-lines',
     change: 'never',
     notice: 'packages/cli/terminal: prompt: a paste of several lines is refused, and does not reach the shell',
   },
   {
-    name: 'svc: what destroys something does not need --yes in a script',
+    name: 'svc: destructive commands do not need --yes in a script',
     tag: 'cli-confirm',
     change: { from: '!canAsk(this.host)', to: 'false' },
     notice: 'packages/cli/commands: delete, restore: a deleted secret is restored; a script without --yes is refused',
@@ -102,19 +102,19 @@ export const mutants = [
     notice: 'packages/cli/run: reserved names: variables that change how programs run are left out, unless allowed by name',
   },
   {
-    name: 'svc run: a fallback copy serves after any failure',
+    name: 'svc run: a fallback copy is used after any failure',
     tag: 'cli-fallback-refused',
     change: { from: '!fallback || !isUnreachable(error)', to: '!fallback' },
     notice: 'packages/cli/run: fallback: the copy is not used if the vault responds, even with a 404',
   },
   {
-    name: 'svc run: a fallback copy lies beside its key',
+    name: 'svc run: a fallback copy is stored beside its key',
     tag: 'cli-fallback-place',
     change: 'never',
     notice: 'packages/cli/run: fallback: a path beside the key is refused',
   },
   {
-    name: 'svc run: a fallback copy serves at any age',
+    name: 'svc run: a fallback copy of any age is used',
     tag: 'cli-fallback-age',
     change: 'never',
     notice: 'packages/cli/run: fallback: the copy is not used for another environment, prefix or credential, or past its maximum age',
@@ -127,13 +127,13 @@ export const mutants = [
     notice: 'packages/cli/mcp: credential: an API key, a session token and a member',
   },
   {
-    name: 'svc mcp: any kind of credential serves',
+    name: 'svc mcp: any kind of credential is accepted',
     tag: 'mcp-agent-only',
     change: 'never',
     notice: 'packages/cli/mcp: credential: an API key, a session token and a member',
   },
   {
-    name: 'svc mcp: read_secret is there without --allow-read',
+    name: 'svc mcp: read_secret is available without --allow-read',
     tag: 'mcp-allow-read',
     change: 'always',
     notice: 'packages/cli/mcp: tools: each has a schema, a description and hints',
@@ -157,7 +157,7 @@ export const mutants = [
     notice: 'packages/cli/mcp-attacks: arguments: a value that is too short to be masked',
   },
   {
-    name: 'svc mcp: rotate_secret answers with the new value',
+    name: 'svc mcp: rotate_secret returns the new value',
     tag: 'mcp-rotate-answer',
     change: { from: 'rotated: true', to: 'rotated: true, value' },
     notice: 'packages/cli/mcp: rotate_secret: creates a new version, returns no value, and masks the new one',
@@ -178,7 +178,7 @@ export const mutants = [
     notice: 'packages/cli/mcp: run_command: a large output is cut after masking, and does not exhaust memory',
   },
   {
-    name: 'svc mcp: a value stands in an argument',
+    name: 'svc mcp: a value is accepted in an argument',
     tag: 'mcp-argv',
     change: 'never',
     notice: 'packages/cli/mcp-attacks: arguments: a reference in an argument',
@@ -208,7 +208,7 @@ export const mutants = [
     notice: 'packages/cli/mcp-attacks: credential: a program gets no setting of svc, and the token of the server is masked in every output',
   },
   {
-    name: 'svc mcp: what a program leaves behind goes on',
+    name: 'svc mcp: child processes of a program continue after it ends',
     tag: 'mcp-process-group',
     change: 'remove',
     notice: 'packages/cli/mcp: run_command: processes that a program starts are killed when it exits or times out',

@@ -19,19 +19,19 @@
 export const mutants = [
   // ---------------------------------------------------------------- one change at a time
   {
-    name: 'nobody waits for the lock of a row',
+    name: 'row locks do not block',
     tag: 'row-locks-wait',
     change: 'remove',
     notice: 'faults/changes: fifty writers on one secret make versions 2 to 51',
   },
   {
-    name: 'whoever makes a credential is not locked meanwhile',
+    name: 'the creator of a credential is not locked during the creation',
     tag: 'creator-locked',
     change: { from: ', caller.credential, caller.id', to: '' },
     notice: 'faults/changes: a mint and the revocation of its parent are serialised',
   },
   {
-    name: 'whether the caller is still alive is not asked again under the lock',
+    name: "the caller's validity is not checked again under the lock",
     tag: 'caller-rechecked-under-lock',
     change: { from: 'call.recheck()', to: 'null' },
     notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
@@ -56,7 +56,7 @@ export const mutants = [
   },
 
   {
-    name: 'policies change while a change is judged by them',
+    name: 'policies change while a change is checked against them',
     tag: 'policies-stand-while-judged',
     change: { from: '!call.need.governs', to: 'true' },
     notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
@@ -70,7 +70,7 @@ export const mutants = [
     notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
   },
   {
-    name: 'the mark is in memory alone',
+    name: 'the mark is only in memory',
     tag: 'intent-durable',
     change: 'remove',
     notice: 'faults/changes: and whose gate is evicted is settled by the next gate',
@@ -111,7 +111,7 @@ export const mutants = [
     notice: 'faults/tampering: a row raised to the revision that comes next',
   },
   {
-    name: 'a row is changed from whatever revision it is at',
+    name: 'a row is changed from any revision',
     tag: 'update-from-planned-revision',
     change: { from: ', revision: from', to: '' },
     notice: 'faults/tampering: is refused with an integrity violation',
@@ -148,7 +148,7 @@ export const mutants = [
     survives: 'a batch that lands twice meets a row that has moved on, or a raised epoch',
   },
   {
-    name: 'what failed without a verdict is taken for undone',
+    name: 'a failure with an unknown outcome counts as not applied',
     tag: 'refused-by-constraint-only',
     change: { from: "why.includes('constraint failed') || isTooLarge(why)", to: 'true' },
     notice: 'faults/changes: after it took effect is found and answered as done',
@@ -168,19 +168,19 @@ export const mutants = [
     notice: 'faults/changes: and may still arrive does not count as undone while the epoch',
   },
   {
-    name: 'a database that does not answer is taken for one that was altered',
+    name: 'an unavailable database is reported as altered',
     tag: 'outage-is-no-violation',
     change: 'remove',
     notice: 'faults/changes: is not reported as an integrity violation',
   },
   {
-    name: 'a gate that lost its storage goes on under the old epoch',
+    name: 'a gate that lost its storage continues under the old epoch',
     tag: 'recovery-raises-epoch',
     change: { from: ' + 1', to: '' },
     notice: 'faults/lifecycle: ignores batches of its earlier life that arrive later',
   },
   {
-    name: 'a gate goes on under an epoch that it did not raise itself',
+    name: 'a gate continues under an epoch that it did not raise itself',
     tag: 'epoch-raised-by-this-gate',
     change: { from: " || core.meta.get('raising') !== String(current)", to: '' },
     notice: 'faults/tampering: a fence raised by one',
@@ -188,25 +188,25 @@ export const mutants = [
 
   // ---------------------------------------------------------------- settling
   {
-    name: 'what a call left open is settled as done, whatever D1 says',
+    name: 'an unsettled change is settled as applied without regard to D1',
     tag: 'intent-settled-by-marker',
     change: { from: 'present.has(intent.id)', to: 'true' },
     notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
   },
   {
-    name: 'what a call left open is settled as never, whatever D1 says',
+    name: 'an unsettled change is settled as not applied without regard to D1',
     tag: 'intent-settled-by-marker',
     change: { from: 'present.has(intent.id)', to: 'false' },
     notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
   },
   {
-    name: 'a batch without a reply is taken for done, whatever D1 says',
+    name: 'a batch without a reply counts as applied without regard to D1',
     tag: 'lost-reply-settled-by-marker',
     change: 'always',
     notice: 'faults/changes: before it takes effect is 503, did nothing, and can be repeated',
   },
   {
-    name: 'a batch without a reply is taken for undone, whatever D1 says',
+    name: 'a batch without a reply counts as not applied without regard to D1',
     tag: 'lost-reply-settled-by-marker',
     change: 'never',
     notice: 'faults/changes: after it took effect is found and answered as done',
@@ -221,19 +221,19 @@ export const mutants = [
 
   // ---------------------------------------------------------------- once
   {
-    name: 'the answer of a change is not kept in the turn of its effect',
+    name: 'the response of a change is not stored in the turn of its effect',
     tag: 'response-stored-with-effect',
     change: 'remove',
     notice: 'faults/changes: idempotency: is found by its key when it is repeated',
   },
   {
-    name: 'another request under a used Idempotency-Key gets its answer',
+    name: 'another request with a used Idempotency-Key gets the stored response',
     tag: 'idempotency-key-digest',
     change: 'remove',
     notice: 'faults/lifecycle: is replayed in full to the token that made the call',
   },
   {
-    name: 'a twin runs while the first under its Idempotency-Key does',
+    name: 'a concurrent request with the same Idempotency-Key runs',
     tag: 'idempotency-in-progress',
     change: 'remove',
     notice: 'faults/changes: idempotency: twenty requests with one key make one credential',
@@ -245,14 +245,14 @@ export const mutants = [
     notice: 'faults/changes: that the Worker repeats after a lost reply is known by its id',
   },
   {
-    name: 'a kept answer is replayed to who may no longer do this',
+    name: 'a stored response is replayed to a caller who has lost the permission',
     tag: 'replay-authorized',
     change: 'always',
     notice: 'faults/lifecycle: is replayed in full to the token that made the call',
   },
 
   {
-    name: 'a kept answer is found by whoever knows its Idempotency-Key',
+    name: 'a stored response is returned to any caller who knows its Idempotency-Key',
     tag: 'idempotency-key-per-root',
     change: { from: '${root}:', to: '' },
     notice: 'faults/lifecycle: is replayed in full to the token that made the call',
@@ -260,7 +260,7 @@ export const mutants = [
 
   // ---------------------------------------------------------------- who asks
   {
-    name: 'a credential reaches what another organisation holds',
+    name: 'a credential can access another organisation',
     tag: 'tenant-isolation',
     change: { from: 'path_org !== org', to: 'false' },
     notice: 'api/access/permissions: tenant isolation: answers 404 for another org, whether it exists or not',
@@ -278,13 +278,13 @@ export const mutants = [
     notice: 'faults/tampering: refuses a child whose parent is not in D1',
   },
   {
-    name: 'what a session token makes does not die with it',
+    name: 'credentials created by a session token outlive it',
     tag: 'created-ends-with-creator',
     change: { from: 'caller.isDependent', to: 'false' },
     notice: 'faults/lifecycle: revocation: credentials created by a session token are revoked with it',
   },
   {
-    name: 'what an agent made keeps what the agent has lost',
+    name: 'credentials created by an agent keep permissions that the agent has lost',
     tag: 'permissions-within-ancestors',
     change: { from: 'overlap(narrower, permissionsOf(link))', to: 'narrower' },
     notice: 'api/credentials/agents: narrows its descendants too',
@@ -296,13 +296,13 @@ export const mutants = [
     notice: 'api/credentials/agents: privilege escalation: an agent cannot give itself',
   },
   {
-    name: 'who ends with another widens what does not',
+    name: 'a credential with a parent widens one that outlives it',
     tag: 'widening-within-lifetime',
     change: { from: 'mayOutlive(call, row) ?? ', to: '' },
     notice: 'api/credentials/agents: privilege escalation: an agent cannot give itself',
   },
   {
-    name: 'a credential is widened by whoever may change it',
+    name: 'a credential is widened by any caller who may update it',
     tag: 'widening-within-permissions',
     change: 'always',
     notice: 'api/credentials/agents: tokens:write can narrow an agent; no one can give more than they hold',
@@ -314,13 +314,13 @@ export const mutants = [
     notice: 'api/credentials/break-glass: allow nothing else: every other route refuses the token',
   },
   {
-    name: 'an action for owners is open to whoever holds its scopes',
+    name: 'an owners-only action is open to any caller with its scopes',
     tag: 'owner-required',
     change: 'remove',
     notice: "unit/auth/authorize: owner: an action for owners requires one, regardless of the caller's permissions",
   },
   {
-    name: 'two holdings together give what neither does',
+    name: 'two permission sets combine to permit what neither permits',
     tag: 'scopes-and-limits-of-one-permission-set',
     change: {
       from: 'holds(permissionSet, scopes, place)',
@@ -341,7 +341,7 @@ export const mutants = [
     notice: 'api/access/addresses: limits its descendants from the next request on, regardless of their own ranges',
   },
   {
-    name: 'more than five break-glass tokens may be alive where several issue at once',
+    name: 'concurrent requests issue more than five active break-glass tokens',
     tag: 'break-glass-count-locked',
     change: { from: ", 'break-glass'", to: '' },
     notice: 'api/credentials/break-glass: limit: at most five are live',
@@ -353,7 +353,7 @@ export const mutants = [
     notice: 'api/credentials/break-glass: do not allow to purge a secret, live, deleted or missing',
   },
   {
-    name: 'a use of a break-glass token is not told',
+    name: 'the use of a break-glass token raises no event',
     tag: 'break-glass-use-notified',
     change: 'remove',
     notice: 'api/credentials/break-glass: events: one for the creation, one for the first use, then one a minute',
@@ -371,19 +371,19 @@ export const mutants = [
     notice: 'faults/lifecycle: revocation: a credential is refused when its time is over',
   },
   {
-    name: 'a read is not judged again after D1',
+    name: 'a read is not checked again after D1',
     tag: 'read-rechecked-after-fetch',
     change: { from: ' ?? (fetched && call.recheck())', to: '' },
     notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
   },
   {
-    name: 'a bulk read is not judged again after D1',
+    name: 'a bulk read is not checked again after D1',
     tag: 'bulk-read-rechecked-after-fetch',
     change: 'never',
     notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
   },
   {
-    name: 'a list of versions is not judged again after D1',
+    name: 'a list of versions is not checked again after D1',
     tag: 'versions-rechecked-after-fetch',
     change: { from: 'call.recheck()', to: 'null' },
     notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
@@ -438,7 +438,7 @@ export const mutants = [
     notice: 'faults/lifecycle: keeps entries that D1 rejects',
   },
   {
-    name: 'a gate that takes over a log does not note where it begins',
+    name: 'a gate that takes over a log does not record where it begins',
     tag: 'audit-cut-noted',
     change: 'remove',
     notice: 'api/audit/verify: of a gate that began again, the oldest segment deleted is found',
@@ -481,13 +481,13 @@ export const mutants = [
       "api/audit/verify: entries deleted from the gate's log: a checkpoint is ahead of them, and later contradicts entries with their sequences",
   },
   {
-    name: 'the Worker says what a checkpoint states',
+    name: 'the Worker determines the content of a checkpoint',
     tag: 'checkpoint-stored-as-stated',
     change: { from: '{ ...signed, ...statement, org_id: ask.org }', to: '{ ...statement, ...signed, org_id: ask.org }' },
     notice: 'api/audit/checkpoints: the gate stores its own statement',
   },
   {
-    name: 'a checkpoint counts as stored though D1 has not taken it',
+    name: 'a checkpoint counts as stored although D1 has not accepted it',
     tag: 'checkpoint-stored-before-noted',
     change: 'remove',
     notice: 'api/audit/checkpoints: a job that is cut off between signing and storing',
@@ -506,7 +506,7 @@ export const mutants = [
     notice: 'api/audit/retention: nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut',
   },
   {
-    name: 'whoever may change the organisation sets the retention',
+    name: 'any caller who may update the organisation sets the retention',
     tag: 'retention-by-owner',
     change: 'never',
     notice: 'api/audit/retention: permission: only an owner, confirmed; org:write is not enough',
@@ -518,7 +518,7 @@ export const mutants = [
     notice: 'api/audit/retention: nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut',
   },
   {
-    name: 'a caller who is limited exports the whole log',
+    name: 'a caller limited to some names exports the whole log',
     tag: 'audit-export-whole',
     change: 'remove',
     notice: 'api/audit/retention: an export is empty if nothing is past retention, and needs audit:read without limits',
@@ -537,13 +537,13 @@ export const mutants = [
     notice: 'api/audit/retention: an export without its last segment breaks off',
   },
   {
-    name: 'any number of readers is kept of a secret',
+    name: 'the number of readers stored per secret is unlimited',
     tag: 'readers-bounded',
     change: 'remove',
     notice: 'api/audit/readers: are bounded',
   },
   {
-    name: 'a caller who is limited sees all readers',
+    name: 'a caller limited to some names sees all readers',
     tag: 'readers-within-view',
     change: { from: 'shows(view, ', to: 'shows(null, ' },
     notice:
@@ -556,7 +556,7 @@ export const mutants = [
     notice: 'faults/tampering: that were rewritten with right hashes',
   },
   {
-    name: 'a check of the chain does not make hashes anew',
+    name: 'a check of the chain does not recalculate hashes',
     tag: 'audit-hash-checked',
     change: { from: ' || entry.hash !== hashOf(entry)', to: '' },
     notice: 'faults/tampering: that were rewritten with right hashes',
@@ -602,7 +602,7 @@ export const mutants = [
 
   // ---------------------------------------------------------------- secrets
   {
-    name: 'a bulk read goes on over pages of different moments',
+    name: 'a bulk read combines pages of different points in time',
     tag: 'bulk-read-point-in-time',
     change: 'remove',
     notice: 'api/secrets/values: shows one point in time, also if values change between two pages',
@@ -662,19 +662,19 @@ export const mutants = [
     notice: 'faults/sweep: to destroy a secret',
   },
   {
-    name: 'destroying a secret leaves its generated values among the kept answers',
+    name: 'destroying a secret leaves its generated values in stored responses',
     tag: 'purge-drops-stored-responses',
     change: 'remove',
     notice: 'faults/lifecycle: loses its generated value when the secret is purged',
   },
   {
-    name: 'a ciphertext that was fetched while its secret was destroyed is kept',
+    name: 'a ciphertext that was fetched while its secret was destroyed is cached',
     tag: 'purged-version-not-cached',
     change: { from: 'row && version.version >= row.oldest_version && ', to: '' },
     notice: 'faults/changes: purge: a request that reads a ciphertext',
   },
   {
-    name: 'a row that is gone leaves no tombstone',
+    name: 'a deleted row leaves no tombstone',
     tag: 'deletion-leaves-tombstone',
     change: {
       from: 'update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = ? where',
@@ -683,44 +683,44 @@ export const mutants = [
     notice: 'faults/restore: counts for secrets once it is adopted, and for nothing else',
   },
   {
-    name: 'a backup revives what was deleted since',
+    name: 'a restored backup brings back rows that were deleted since',
     tag: 'adoption-keeps-deletions',
     change: { from: 'here.deleted_at ?? ', to: '' },
     notice: 'faults/restore: counts for secrets once it is adopted, and for nothing else',
   },
   {
-    name: 'a backup gives numbers of versions again',
+    name: 'a restored backup reuses version numbers',
     tag: 'version-numbers-unique',
     change: { from: 'here.version', to: 'stored.version' },
     notice: 'faults/restore: uses no version number twice, and reports the lost ones',
   },
   {
-    name: 'a backup is adopted whoever wrote its rows',
+    name: 'a backup is adopted without verification of its rows',
     tag: 'adopted-secret-mac',
     change: { from: " || stored.mac !== macOf(key, 'secret', stored)", to: '' },
     notice: 'faults/restore: accepts no row that the organisation never wrote',
   },
   {
-    name: 'changes go on while a backup is adopted',
+    name: 'changes are accepted while a backup is adopted',
     tag: 'no-change-during-adoption',
     change: { from: 'core.intents.held || ', to: '' },
     notice: 'faults/restore: concurrency: no change happens during the adoption',
   },
   // ---------------------------------------------------------------- people
   {
-    name: 'who is limited invites',
+    name: 'a caller limited to some names invites members',
     tag: 'role-given-without-limits',
     change: 'remove',
     notice: 'api/members/members: are not given by a caller with limits in environments',
   },
   {
-    name: 'whoever holds everything makes owners',
+    name: 'a caller with all scopes appoints owners',
     tag: 'owner-made-by-owner',
     change: 'remove',
     notice: 'api/members/members: an admin cannot change, demote or remove an owner, nor make one',
   },
   {
-    name: 'a role is given by who does not hold it',
+    name: 'a role is assigned by a caller who does not hold it',
     tag: 'role-within-permissions',
     change: { from: 'withinPermissions(caller, permissionsOfRole(role))', to: 'null' },
     notice: 'api/members/members: are given by callers who hold all their scopes',
@@ -732,13 +732,13 @@ export const mutants = [
     notice: 'api/members/members: an admin cannot change, demote or remove an owner, nor make one',
   },
   {
-    name: 'whoever may write members changes those above them',
+    name: 'a caller with members:write changes members with higher roles',
     tag: 'rank-within-permissions',
     change: { from: 'withinPermissions(caller, permissionsOfRole(role)) !== null', to: 'false' },
     notice: 'api/members/members: a key with members:write, and a session of the strongest key, can change only a viewer',
   },
   {
-    name: 'two owners are removed at once',
+    name: 'two owners are removed concurrently',
     tag: 'owner-removal-locked',
     change: 'remove',
     notice: 'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
@@ -757,73 +757,73 @@ export const mutants = [
     survives: 'the lock on owners has the second one wait, and then see that it is the last',
   },
   {
-    name: 'an email is two by its capitals',
+    name: 'emails that differ only in case are distinct',
     tag: 'email-case-insensitive',
     change: { from: '.toLowerCase()', to: '' },
     notice: 'api/members/members: is unique without regard to case, also with concurrent requests',
   },
   {
-    name: 'an email is taken twice at once',
+    name: 'two concurrent requests use the same email',
     tag: 'email-locked',
     change: { from: "'members', emailLock(call.input.email), ", to: '' },
     notice: 'api/members/members: is unique without regard to case, also with concurrent requests',
   },
   {
-    name: 'an enrolment serves for a role that somebody else gave',
+    name: 'an enrolment is valid for a role that another caller assigned',
     tag: 'enrolment-for-given-role',
     change: { from: 'row.invited_by !== caller.id', to: 'false' },
     notice: 'api/members/members: applies to the role that its maker gave, and no other',
   },
   {
-    name: 'who is removed leaves grants and memberships',
+    name: 'a removed member leaves grants and memberships',
     tag: 'member-removal-removes-grants',
     change: { from: ", 'team_member', 'grant'", to: '' },
     notice: 'api/members/members: removes their passkeys, memberships and grants, and nothing of others',
   },
   {
-    name: 'whoever removes a member ends credentials',
+    name: 'a caller without tokens:write revokes credentials by removing a member',
     tag: 'revocation-needs-scope',
     change: { from: "'tokens:write'", to: "'members:write'" },
     notice: 'api/members/members: permission: ends credentials only for callers who may end credentials',
   },
   {
-    name: 'a member who is being removed makes a credential',
+    name: 'a member who is being removed creates a credential',
     tag: 'creator-locked',
     change: { from: ', caller.id', to: '' },
     notice: 'api/members/members: concurrency: leaves no credential that was being created',
   },
   {
-    name: 'a team is filled whatever it holds',
+    name: 'members are added to a team regardless of its permissions',
     tag: 'team-within-permissions',
     change: 'remove',
     notice: 'api/members/teams: are added only by callers who hold everything it gives, everywhere and for as long',
   },
   {
-    name: 'what ends with another fills a team',
+    name: 'a credential with a parent adds members to a team',
     tag: 'team-member-added-independently',
     change: 'remove',
     notice: 'api/members/teams: are not added by a caller with a parent, regardless of its permissions',
   },
   {
-    name: 'a deleted team goes on to give',
+    name: 'a deleted team still gives permissions',
     tag: 'team-deletion-deletes-grants',
     change: 'remove',
     notice: 'api/members/teams: gives its grants to its members, until they leave or it is deleted',
   },
   {
-    name: 'a grant gives more than its maker holds',
+    name: 'a grant gives more than its creator holds',
     tag: 'grant-within-permissions',
     change: { from: 'within(call, permissionsToGrant(call, call.input))', to: 'permissionsToGrant(call, call.input)' },
     notice: 'api/members/grants: in scopes, environments, names, addresses or time',
   },
   {
-    name: 'a grant takes its maker to every address',
+    name: 'a grant lifts the address limits of its creator',
     tag: 'grant-checked-for-any-address',
     change: 'remove',
     notice: 'api/members/grants: in scopes, environments, names, addresses or time',
   },
   {
-    name: 'a grant outlives the session token that made it',
+    name: 'a grant outlives the session token that created it',
     tag: 'grant-ends-with-creator',
     change: 'remove',
     notice: 'api/members/grants: is revoked together with it, and never later',
@@ -835,7 +835,7 @@ export const mutants = [
     notice: 'api/members/members: apply only to members',
   },
   {
-    name: 'who was revoked after a change is told that it was refused',
+    name: 'a caller revoked after a change receives a refusal for it',
     tag: 'repeated-request-answered-as-done',
     change: 'always',
     notice: 'model/histories: a change whose reply was lost',
@@ -849,37 +849,37 @@ export const mutants = [
     notice: 'api/credentials/provider: revokes every way of reading and every change but issue',
   },
   {
-    name: 'a revoked version is read once the secret is issued anew',
+    name: 'a revoked version can be read after the secret is issued again',
     tag: 'revoked-version',
     change: 'never',
     notice: 'api/credentials/provider: issue activates the secret with the next version',
   },
   {
-    name: 'a revoked secret leaves kept one-time values behind',
+    name: 'a revoked secret leaves stored one-time values',
     tag: 'revocation-destroys-stored-values',
     change: { from: ', destroyed: [row.id]', to: '' },
     notice: 'api/credentials/provider: destroys one-time values in stored responses, and cached ciphertexts',
   },
   {
-    name: 'a backup brings back what was revoked after it',
+    name: 'a restored backup brings back credentials that were revoked after it',
     tag: 'adoption-keeps-revocations',
     change: { from: 'stored.version <= through', to: 'false' },
     notice: 'api/credentials/provider: survives adoption of a backup from before it',
   },
   {
-    name: 'what a name stood for before its lock was free is changed',
+    name: 'a change by name applies to the secret that had the name before the lock was acquired',
     tag: 'names-resolved-under-lock',
     change: 'remove',
     notice: 'api/credentials/provider: concurrency: issue and revoke wait for a change',
   },
   {
-    name: 'a value is taken that was sealed for another secret',
+    name: 'a value sealed for another secret is accepted',
     tag: 'value-encrypted-for-this-secret',
     change: { from: 'row.id !== input.id || ', to: '' },
     notice: 'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
   },
   {
-    name: 'a secret is made under the id of one that was renamed or destroyed',
+    name: 'a secret is created under the id of one that was renamed or destroyed',
     tag: 'secret-id-unused',
     change: { from: ' || isUsedId(core, id)', to: '' },
     notice: 'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
@@ -893,7 +893,7 @@ export const mutants = [
 
   // ---------------------------------------------------------------- reauthentication
   {
-    name: 'a copy of an earlier JWT counts as confirmed when its owner confirms',
+    name: 'a copy of an earlier JWT counts as confirmed after its owner confirms',
     tag: 'confirmation-of-this-jwt',
     change: { from: 'jwt >= refresh.confirmed', to: 'true' },
     notice: 'api/signin/confirmation: gains nothing when its owner confirms, in the same second or later',
@@ -911,7 +911,7 @@ export const mutants = [
     notice: 'api/signin/confirmation: accepts each challenge once',
   },
   {
-    name: 'a confirmation leaves a cookie that was just used to be forgiven',
+    name: 'a confirmation leaves a cookie valid that was just used',
     tag: 'confirmation-ends-used-cookies',
     change: { from: 'used: []', to: 'used: [[1, now]]' },
     notice: 'api/signin/confirmation: that was used just before a confirmation is not accepted after it',
@@ -962,13 +962,13 @@ export const mutants = [
 
   // ---------------------------------------------------------------- terminal login
   {
-    name: 'a terminal session counts as one of a browser',
+    name: 'a terminal session counts as a browser session',
     tag: 'terminal-known',
     change: { from: 'isTerminal: isTerminal(row)', to: 'isTerminal: false' },
     notice: 'api/signin/terminals: approvals: decides none, and cannot be confirmed with a passkey',
   },
   {
-    name: 'a terminal session does what needs a browser',
+    name: 'a terminal session performs actions that need a browser',
     tag: 'browser-required',
     change: 'remove',
     notice: 'api/signin/terminals: approvals: decides none, and cannot be confirmed with a passkey',
@@ -1072,7 +1072,7 @@ export const mutants = [
     notice: 'api/incidents/containment: revokes only a session token, and not the key that minted it',
   },
   {
-    name: 'what a member made in a browser session outlives its containment',
+    name: 'credentials that a member created in a browser session outlive its containment',
     tag: 'containment-of-browser-session',
     change: { from: ' union ${made} ${bySession}', to: '' },
     notice: 'api/incidents/containment: revokes a browser session and what it created, and not what another session created',
@@ -1090,7 +1090,7 @@ export const mutants = [
     notice: 'api/incidents/containment: lists exactly what the responses contained, regardless of later changes and where the log is',
   },
   {
-    name: 'the account passes over segments of who was found meanwhile',
+    name: 'the report skips segments of credentials found during the search',
     tag: 'exposure-rereads-segments',
     change: 'never',
     notice: 'api/incidents/containment: repeats its answer after session tokens expired and left the gate',
@@ -1110,19 +1110,19 @@ export const mutants = [
     notice: 'api/incidents/containment: leaves a value that this service did not generate unchanged byte for byte',
   },
   {
-    name: 'a rotation without a value replaces what others issued',
+    name: 'a rotation without a value replaces a value issued elsewhere',
     tag: 'issued-value-not-replaced',
     change: 'remove',
     notice: 'api/secrets/generated: without a value requires generate for an api_key',
   },
   {
-    name: 'a rollback takes its value for a given one',
+    name: 'a rollback does not keep the mark of a generated value',
     tag: 'rollback-keeps-generated',
     change: { from: 'old.generated ?? null', to: 'null' },
     notice: 'api/secrets/generated: generated is true if the service made the current value',
   },
   {
-    name: 'a soft delete leaves generated values in stored answers',
+    name: 'a soft delete leaves generated values in stored responses',
     tag: 'soft-delete-destroys-stored-values',
     change: { from: ', destroyed: [row.id]', to: '' },
     notice: 'api/secrets/generated: a soft delete destroys them in stored responses for good',
@@ -1134,13 +1134,13 @@ export const mutants = [
     notice: 'api/limits/usage: every new version counts the kept versions, with one more read, and corrects a wrong count',
   },
   {
-    name: 'what is kept is counted for a row that is another by now',
+    name: 'stored versions are counted for a row that has changed meanwhile',
     tag: 'count-of-this-row',
     change: 'remove',
     notice: 'api/limits/usage: a count is discarded if a database was adopted in the meantime',
   },
   {
-    name: 'the caller is not judged again after what is fetched under the lock',
+    name: 'the caller is not checked again after a fetch under the lock',
     tag: 'caller-rechecked-after-fetch',
     change: {
       from: 'const fetched = await fetch();',
@@ -1149,7 +1149,7 @@ export const mutants = [
     notice: 'api/limits/usage: revocation: a caller who is revoked while the change counts is refused',
   },
   {
-    name: 'a credential counts as alive though what it ends with has ended',
+    name: 'a credential counts as active although its parent has ended',
     tag: 'count-by-lineage',
     change: { from: 'lives(parent)', to: 'true' },
     notice: 'api/limits/usage: a credential counts while it and all its ancestors are live',
@@ -1192,7 +1192,7 @@ export const mutants = [
     notice: 'api/devices/dpop: is refused with a proof that was used before',
   },
   {
-    name: 'used proofs are not kept',
+    name: 'used proofs are not stored',
     tag: 'proof-used-once',
     change: 'remove',
     notice: 'api/devices/dpop: uses a proof once, however many requests',
@@ -1204,7 +1204,7 @@ export const mutants = [
     notice: 'api/devices/dpop: works under Bearer regardless of the DPoP header, and is refused under the DPoP scheme',
   },
   {
-    name: 'any JWT is taken for a proof',
+    name: 'any JWT is accepted as a proof',
     tag: 'proof-typ',
     change: 'never',
     notice: 'api/devices/dpop: is refused with anything but one well-formed proof',
@@ -1216,25 +1216,25 @@ export const mutants = [
     notice: 'api/devices/dpop: by the algorithm none, by HMAC',
   },
   {
-    name: 'two DPoP headers are taken for one',
+    name: 'two DPoP headers are accepted as one',
     tag: 'proof-single-header',
     change: 'never',
     notice: 'api/devices/dpop: is refused with two DPoP headers',
   },
   {
-    name: 'a proof serves any method',
+    name: 'a proof is accepted for any method',
     tag: 'proof-method',
     change: 'never',
     notice: 'api/devices/dpop: is refused with a proof for another method',
   },
   {
-    name: 'a proof serves any URL',
+    name: 'a proof is accepted for any URL',
     tag: 'proof-url',
     change: 'never',
     notice: 'api/devices/dpop: is refused with a proof for another URL',
   },
   {
-    name: 'a proof serves any token',
+    name: 'a proof is accepted for any token',
     tag: 'proof-token',
     change: 'never',
     notice: 'api/devices/dpop: for another token of the same device',
@@ -1246,7 +1246,7 @@ export const mutants = [
     notice: 'api/devices/dpop: shows a private key',
   },
   {
-    name: 'a key for which anybody can sign is registered',
+    name: 'a key for which anyone can sign is registered',
     tag: 'device-key-strong',
     change: { from: 'isStrongPoint(fromBase64Url(key.x) as Uint8Array)', to: 'true' },
     notice: 'api/devices/devices: accepts only P-256 and Ed25519 public keys, keeps only their required members, and never changes them',
@@ -1258,7 +1258,7 @@ export const mutants = [
     notice: 'api/devices/devices: has a key of its own',
   },
   {
-    name: 'a blocked device is assigned to somebody else',
+    name: 'a blocked device is assigned to another member',
     tag: 'blocked-device-not-assigned',
     change: 'never',
     notice: 'api/devices/dpop: when its member is removed, and is not valid again if the device is to be assigned to another',
@@ -1282,19 +1282,19 @@ export const mutants = [
     notice: 'api/devices/dpop: blocked in a commit in doubt',
   },
   {
-    name: 'what ended with a device counts as live',
+    name: 'credentials that ended with a device count as active',
     tag: 'count-by-device',
     change: { from: 'sum - n', to: 'sum' },
     notice: 'api/devices/devices: excludes credentials revoked with a device, and counts each once',
   },
   {
-    name: 'a bound credential creates what is bound to another device',
+    name: 'a bound credential creates one that is bound to another device',
     tag: 'permissions-bound-to-device',
     change: 'never',
     notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
   },
   {
-    name: 'what a bound credential creates is bound to nothing',
+    name: 'a bound credential creates an unbound one',
     tag: 'created-bound-to-device-of-creator',
     change: { from: '?? caller.device', to: '?? null' },
     notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
@@ -1306,7 +1306,7 @@ export const mutants = [
     notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
   },
   {
-    name: 'a bound credential grants what is bound to nothing',
+    name: 'a bound credential creates grants that are not bound',
     tag: 'grant-bound-to-no-device',
     change: 'remove',
     notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
@@ -1326,13 +1326,13 @@ export const mutants = [
 
   // ---------------------------------------------------------------- what a request may cost
   {
-    name: 'what a chain of agents holds is worked out before its limits are judged',
+    name: 'the permissions of a chain of agents are computed before its limits are checked',
     tag: 'permissions-computed-once',
     change: { from: 'callerOf(core, org, lineage)', to: '{ ...callerOf(core, org, lineage) }' },
     notice: 'api/limits/flood: is computed once for many requests',
   },
   {
-    name: 'what D1 said of an unknown token is not remembered',
+    name: 'the result from D1 for an unknown token is not cached',
     tag: 'unknown-token-remembered',
     change: 'remove',
     notice: 'api/limits/flood: costs at most one query of D1 a minute, and none after 60 requests',
@@ -1460,7 +1460,7 @@ export const mutants = [
     notice: 'api/policies/policies: keeps its kind',
   },
   {
-    name: 'violations are shown to who may not list the secrets',
+    name: 'violations are shown to callers who may not list the secrets',
     tag: 'violations-within-reach',
     change: { from: 'reaches(caller, LISTS, row.environment_id, row.name) &&', to: '' },
     notice: 'api/policies/naming: shows a caller only what it may list',
@@ -1490,26 +1490,26 @@ export const mutants = [
     notice: 'api/policies/rotation: replaces the value of a secret that opted in and was generated here; the rest is reported as due',
   },
   {
-    name: 'a search for due secrets forgets where it was',
+    name: 'a search for due secrets forgets its position',
     tag: 'rotation-place-kept',
     change: 'remove',
     notice: 'api/policies/rotation: a search interrupted between pages continues there, and reports each secret once',
   },
   {
-    name: 'a due secret is told in each search',
+    name: 'a due secret is reported in each search',
     tag: 'due-once-a-period',
     change: { from: 'known === null || known.period < since', to: 'true' },
     notice: 'api/policies/rotation: raises an event once a period',
   },
   {
-    name: 'a value is taken for a secret that has changed since it was told',
+    name: 'a value is accepted for a secret that has changed since it was reported as due',
     tag: 'rotated-once',
     change: { from: ' || etagOf(row) !== input.etag || !isToRotate(core, row, now)', to: '' },
     notice:
       'api/policies/rotation: a value is too late for a secret that has changed since: rotated, amended, opted out, deleted, or no longer due',
   },
   {
-    name: 'a refused rotation is told again in the same period',
+    name: 'a refused rotation is reported again in the same period',
     tag: 'failure-told-once',
     change: 'always',
     notice: 'api/policies/rotation: a secret without a new value for six hours is reported once, and still rotated once the job runs',
@@ -1523,31 +1523,31 @@ export const mutants = [
     notice: 'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
   },
   {
-    name: 'a change is made without its events',
+    name: 'a change raises no events',
     tag: 'events-follow-from-rows',
     change: 'remove',
     notice: 'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
   },
   {
-    name: 'an expiry is told again',
+    name: 'an expiry raises its event twice',
     tag: 'expiry-told-once',
     change: 'remove',
     notice: 'api/events/expiry: raises an event 7 days and 1 day ahead, and at the end',
   },
   {
-    name: 'an expiry is told while a change of it is under way',
+    name: 'an expiry raises an event while a change of it is in progress',
     tag: 'expiry-told-under-lock',
     change: { from: '[...new Set(ids)]', to: '[]' },
     notice: 'api/events/expiry: a change in progress comes first',
   },
   {
-    name: 'the end of a deleted secret is told',
+    name: 'the expiry of a deleted secret raises an event',
     tag: 'only-live-secrets-expire',
     change: { from: ' || row.deleted_at !== null || row.revoked_at !== null', to: '' },
     notice: 'api/events/expiry: a deleted or revoked secret raises none',
   },
   {
-    name: 'the end of a revoked credential is told',
+    name: 'the expiry of a revoked credential raises an event',
     tag: 'only-live-credentials-expire',
     change: { from: ' || !isAlive(core, org, row)', to: '' },
     notice: 'api/events/expiry: raises none for a credential that was revoked',
@@ -1565,7 +1565,7 @@ export const mutants = [
     notice: 'api/events/feed: D1 cannot remove events from the gate: a row that claims to be old is not believed',
   },
   {
-    name: 'a gate that begins anew numbers events from the start',
+    name: 'a gate that starts again numbers events from 1',
     tag: 'event-numbers-not-reused',
     change: 'remove',
     notice: 'api/events/feed: no number is used twice after a gate has lost its storage',
@@ -1577,7 +1577,7 @@ export const mutants = [
     notice: 'api/events/feed: by all of its permissions together, and never events without a subject',
   },
   {
-    name: 'a position whose events are gone is passed over',
+    name: 'a position whose events are no longer stored is accepted',
     tag: 'gone-events-told',
     change: 'never',
     notice: 'api/events/feed: are gone after 30 days',
@@ -1590,13 +1590,13 @@ export const mutants = [
     notice: 'api/events/stream: is refused past a hundred of one credential',
   },
   {
-    name: 'a stream goes on after its caller has ended',
+    name: 'a stream continues after its caller has ended',
     tag: 'stream-judged-again',
     change: { from: 'call.recheck() ?? ', to: '' },
     notice: 'api/events/stream: ends in the turn in which its credential is revoked',
   },
   {
-    name: 'one request reads all that is kept, by a stream',
+    name: 'one stream request reads all stored events',
     tag: 'catching-up-bounded',
     change: 'never',
     notice: 'api/events/stream: catches up a bounded part at a time',
@@ -1628,7 +1628,7 @@ export const mutants = [
     notice: 'api/approvals/guards: that weaken it are held by the policy itself',
   },
   {
-    name: 'anybody is let decide approvals',
+    name: 'any credential may decide approvals',
     tag: 'approver-made-by-approval',
     change: {
       from: '(decides(after.role) && !(before && decides(before.role))) || isApproving(policy, after.role, before?.role)',
@@ -1643,7 +1643,7 @@ export const mutants = [
     notice: 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
   },
   {
-    name: 'a change is judged by what was alone',
+    name: 'a policy checks only the state before a change',
     tag: 'judged-before-and-after',
     change: {
       from: 'reach.secrets.some((row) => policy.applies(row))',
@@ -1664,7 +1664,7 @@ export const mutants = [
     notice: 'api/approvals/approvals: are not those whom the requester brought in during the last week',
   },
   {
-    name: 'anybody decides',
+    name: 'any member decides',
     tag: 'approver-of-policy',
     change: 'remove',
     notice: 'api/approvals/approvals: are not those whom the requester brought in during the last week',
@@ -1676,7 +1676,7 @@ export const mutants = [
     notice: 'api/approvals/approvals: are not those whom the requester brought in during the last week',
   },
   {
-    name: 'who approved and lost the right counts',
+    name: 'an approver who has lost the permission counts',
     tag: 'deciders-judged-again',
     change: { from: 'member && ineligible(core, approval, policy, member, now) === null', to: 'member' },
     notice: 'api/approvals/races: an approver who became connected to the requester',
@@ -1694,13 +1694,13 @@ export const mutants = [
     notice: 'api/approvals/guards: bypasses approvals for secrets only if the policy allows it, and is marked',
   },
   {
-    name: 'an approval serves another credential',
+    name: 'an approval is accepted from another credential',
     tag: 'approval-of-this-root',
     change: { from: 'row.root !== caller.root || ', to: '' },
     notice: 'api/approvals/approvals: works only for the same path, query, body and root',
   },
   {
-    name: 'an approval serves another request',
+    name: 'an approval is accepted for another request',
     tag: 'approval-of-this-request',
     change: { from: ' || row.digest !== ask.approval?.digest', to: '' },
     notice: 'api/approvals/approvals: works only for the same path, query, body and root',
@@ -1718,19 +1718,19 @@ export const mutants = [
     notice: 'api/approvals/races: expires 24 hours after',
   },
   {
-    name: 'an approval serves though its target has changed',
+    name: 'an approval is accepted although its target has changed',
     tag: 'approval-void-once-changed',
     change: 'remove',
     notice: 'api/approvals/approvals: is void once the target has changed',
   },
   {
-    name: 'approvers are not judged at use',
+    name: 'approvers are not checked at use',
     tag: 'approvers-judged-at-use',
     change: { from: 'approvalsFor(core, row, policy.row, now).length < required', to: 'false' },
     notice: 'api/approvals/approvals: no longer count once they lost the right',
   },
   {
-    name: 'a credential asks for any number of approvals',
+    name: 'a credential may have any number of pending approvals',
     tag: 'pending-approvals-bounded',
     change: 'remove',
     notice: 'api/approvals/races: at most 100 requests of one credential wait',
@@ -1748,13 +1748,13 @@ export const mutants = [
     notice: 'api/approvals/races: the same request sent many times concurrently waits for one approval',
   },
   {
-    name: 'a bulk read returns what is held',
+    name: 'a bulk read returns values that a policy holds',
     tag: 'bulk-read-withholds',
     change: { from: '(isHeld ? held : rows).push(row)', to: 'rows.push(row)' },
     notice: 'api/approvals/approvals: by name, by version and of all values is held too',
   },
   {
-    name: 'an approval is for a path, whatever the body',
+    name: 'an approval covers a path with any body',
     tag: 'approval-digest',
     change: { from: ', asked.body.bytes', to: '' },
     notice: 'api/approvals/races: is for the body that was sent',
@@ -1772,7 +1772,7 @@ export const mutants = [
     notice: 'api/approvals/races: shows a limited credential only its own approvals',
   },
   {
-    name: 'who waits for a decision is not judged again',
+    name: 'a caller who waits for a decision is not checked again',
     tag: 'waiter-judged-again',
     change: { from: 'call.recheck()', to: 'null' },
     notice: 'api/approvals/races: a caller who is revoked while it waits',
@@ -1784,19 +1784,19 @@ export const mutants = [
     notice: 'api/approvals/approvals: is held, approved by another person, and done once',
   },
   {
-    name: 'anybody cancels a request',
+    name: 'any caller cancels a request',
     tag: 'cancel-by-requester',
     change: 'never',
     notice: 'api/approvals/approvals: can be cancelled only by the requester',
   },
   {
-    name: 'a policy that nobody can satisfy is created',
+    name: 'a policy that cannot be satisfied is created',
     tag: 'impossible-policy-refused',
     change: 'always',
     notice: 'api/approvals/guards: a policy that can never have enough approvers is refused',
   },
   {
-    name: 'anybody mends a policy with too few approvers',
+    name: 'any caller changes a policy with too few approvers',
     tag: 'only-owners-mend',
     change: { from: 'caller.isOwner && ', to: '' },
     notice: 'api/approvals/guards: fails closed with too few approvers, and says who can fix it',
@@ -1826,7 +1826,7 @@ export const mutants = [
     notice: 'unit/compliance/compliance: comparing names with policies takes bounded steps',
   },
   {
-    name: 'a compliance report counts entries twice that move meanwhile',
+    name: 'a compliance report counts entries twice if they move during the report',
     tag: 'report-entry-counted-once',
     change: { from: 'Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest)', to: 'part.oldest' },
     notice: 'unit/compliance/compliance: entries that move to D1 between two pages of the gate are not read there again',
@@ -1845,13 +1845,13 @@ export const mutants = [
   },
   // ---------------------------------------------------------------- links
   {
-    name: 'whoever may not read a secret shares it',
+    name: 'a caller who may not read a secret shares it',
     tag: 'share-needs-read',
     change: { from: 'mayAct(caller, READ, ask.request.ip) ??', to: '' },
     notice: 'api/shares/links: sharing needs secrets:share and secrets:read',
   },
   {
-    name: 'a share gives more than its maker holds',
+    name: 'a share gives more than its creator holds',
     tag: 'share-within-permissions',
     change: { from: 'within(call, permissionsToGrant(call, grantOf(input, row)))', to: 'permissionsToGrant(call, grantOf(input, row))' },
     notice: 'api/shares/grants: gives no more than its creator holds, and is revoked with the session token that created it',
@@ -1881,7 +1881,7 @@ export const mutants = [
     notice: 'api/shares/links: as often as it may',
   },
   {
-    name: 'any passphrase serves',
+    name: 'any passphrase is accepted',
     tag: 'passphrase-compared',
     change: 'never',
     notice: 'api/shares/ends: a wrong one uses up no view, a missing one is not an attempt, and the correct one shows the value',
@@ -1917,7 +1917,7 @@ export const mutants = [
     notice: 'api/shares/ends: panic',
   },
   {
-    name: 'a link outlives its maker',
+    name: 'a link outlives its creator',
     tag: 'link-ends-with-maker',
     change: 'never',
     notice: 'api/shares/ends: API key revoked',
@@ -2018,7 +2018,7 @@ export const mutants = [
     notice: 'api/integrations/integrations: is no target',
   },
   {
-    name: 'credentials of a connection are stored with what is shown',
+    name: 'credentials of a connection are stored with its public config',
     tag: 'connection-credentials-apart',
     change: { from: 'credentials.includes(name)', to: 'false' },
     notice: 'api/integrations/integrations: no credential is shown',
@@ -2081,7 +2081,7 @@ export const mutants = [
     notice: 'api/syncs/connections: sync: it runs only on its environments',
   },
   {
-    name: 'a dry run compares what is held',
+    name: 'a dry run compares values that a policy holds',
     tag: 'held-values-not-compared',
     change: { from: 'held.has(row.name)', to: 'false' },
     notice: 'api/syncs/held: sync: a dry run is never held, and reveals nothing about held secrets',
@@ -2093,25 +2093,25 @@ export const mutants = [
     notice: 'api/syncs/syncs: a message that is delivered twice',
   },
   {
-    name: 'a sync is worked on while an earlier one of its place is',
+    name: 'a sync runs while an earlier one of its place is running',
     tag: 'syncs-of-a-place-in-order',
     change: { from: "core.rows.within('sync', 'open').every(({ id, place }) => place !== row.place || id >= row.id)", to: 'true' },
     notice: 'api/syncs/syncs: two of one place run one after the other',
   },
   {
-    name: 'what lies outside the reach is sent',
+    name: 'secrets outside the reach are sent',
     tag: 'sync-within-reach',
     change: { from: 'row && within(name) ?', to: 'row ?' },
     notice: 'api/syncs/syncs: the scopes are judged in their order',
   },
   {
-    name: 'a caller who has ended goes on',
+    name: 'a sync continues after its caller has ended',
     tag: 'sync-caller-judged-again',
     change: { from: 'endOf(core, org, lineage) === null', to: 'true' },
     notice: 'api/syncs/syncs: a caller whose credential ends',
   },
   {
-    name: 'a maker who has ended counts',
+    name: 'a creator who has ended counts',
     tag: 'sync-maker-judged-again',
     change: { from: '!maker', to: 'false' },
     notice: 'api/syncs/connections: a maker who ends before the work begins',
@@ -2123,13 +2123,13 @@ export const mutants = [
     notice: 'api/syncs/syncs: the row of one that names many secrets',
   },
   {
-    name: 'what a member stored before a panic is sent on',
+    name: 'a connection stored before a panic still syncs',
     tag: 'sync-connection-before-panic',
     change: 'never',
     notice: "api/syncs/connections: sync: after a panic, a member's connection sends nothing until it is updated again",
   },
   {
-    name: 'a connection reaches all that its maker does',
+    name: 'a connection reaches everything that its creator reaches',
     tag: 'sync-within-reach-of-its-making',
     change: { from: ', { ...nobody, permissions: [then[0] ?? nobody.permissions[0], ...then.slice(1)] }', to: '' },
     notice:
@@ -2142,13 +2142,13 @@ export const mutants = [
     notice: 'api/syncs/syncs: the scopes are judged in their order',
   },
   {
-    name: 'what is held by now is sent',
+    name: 'secrets that a policy holds by now are sent',
     tag: 'sync-held-secrets-not-sent',
     change: { from: 'holdingReads(core, row).length > 0', to: 'false' },
     notice: 'api/syncs/held: sync: a policy created between request and sending holds its secrets',
   },
   {
-    name: 'what a sync sends is not held',
+    name: 'a sync does not need the approval of a policy',
     tag: 'sync-held-as-read',
     change: { from: 'selected.rows', to: '[]' },
     notice: 'api/syncs/held: a held secret holds the whole sync',
@@ -2160,7 +2160,7 @@ export const mutants = [
     notice: 'api/syncs/syncs: sync: prune stays within names, and within earlier writes to exactly this target',
   },
   {
-    name: 'the credentials of a request are kept',
+    name: 'the credentials of a request are stored',
     tag: 'sync-credentials-forgotten',
     change: { from: 'credentials_sealed: null, ', to: '' },
     notice: 'api/syncs/held: sync: no value and no credential is in D1, on the queue, in events, or in responses',
@@ -2184,19 +2184,19 @@ export const mutants = [
     notice: 'api/syncs/attacks: a row that was altered leads nowhere',
   },
   {
-    name: 'values are given out though the caller has ended while they were fetched',
+    name: 'values are returned although the caller has ended while they were fetched',
     tag: 'sync-rechecked-after-fetch',
     change: { from: 'again?.stop !== null', to: 'again === null' },
     notice: 'api/syncs/attacks: a caller who ends while values are fetched',
   },
   {
-    name: 'a config is not judged again before it is used',
+    name: 'a config is not checked again before it is used',
     tag: 'sync-target-checked-again',
     change: { from: 'checked(platform, config, settings)', to: '{ config }' },
     notice: 'api/syncs/attacks: a connection that leads to a private address by now',
   },
   {
-    name: 'a consumer whose lease is over goes on',
+    name: 'a consumer continues after its lease has expired',
     tag: 'sync-lease-checked',
     change: { from: 'before?.lease !== lease || ', to: '!before || ' },
     notice: 'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
@@ -2239,7 +2239,7 @@ export const mutants = [
     notice: 'unit/delivery/egress: egress: https://127.0.0.1/ is refused',
   },
   {
-    name: 'what a name leads to is not heeded',
+    name: 'the addresses that a name resolves to are not checked',
     tag: 'egress-name-looked-up',
     change: 'never',
     notice: 'unit/delivery/egress: egress: a name that leads to 10.0.0.1 is refused',
@@ -2281,7 +2281,7 @@ export const mutants = [
     notice: 'api/webhooks/webhooks: webhooks: https://hooks.slack.com/services/T0/B0/abc is shown as its host alone',
   },
   {
-    name: 'of two rotations at once, one secret is lost',
+    name: 'two concurrent rotations lose a signing secret',
     tag: 'old-secret-is-the-current-one',
     change: { from: 'made?.from !== secret_sealed', to: '!made' },
     notice: 'api/webhooks/delivery: webhooks: of two concurrent rotations, each secret signs during its overlap',
@@ -2323,25 +2323,25 @@ export const mutants = [
     notice: 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
   },
   {
-    name: 'a failure that is reported late counts',
+    name: 'a late failure report counts',
     tag: 'late-failure-ignored',
     change: 'never',
     notice: 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
   },
   {
-    name: 'what happened just before an endpoint changes is for nobody',
+    name: 'events just before an endpoint changes are not delivered',
     tag: 'events-before-endpoint-changes',
     change: 'remove',
     notice: 'api/webhooks/delivery: webhooks: an event from before a webhook',
   },
   {
-    name: 'events are given their deliveries again and again',
+    name: 'deliveries are created repeatedly for the same events',
     tag: 'delivery-cursor-with-deliveries',
     change: 'never',
     notice: 'api/webhooks/delivery: webhooks: an event arrives once',
   },
   {
-    name: 'what waits for a disabled endpoint is sent',
+    name: 'pending deliveries of a disabled endpoint are sent',
     tag: 'disabled-webhook-not-delivered',
     change: { from: 'webhook.disabled !== null', to: 'false' },
     notice: 'api/webhooks/delivery: webhooks: deliveries pending when a webhook is disabled are dead letters',
@@ -2353,7 +2353,7 @@ export const mutants = [
     notice: 'api/webhooks/delivery: webhooks: each event is delivered, regardless of concurrency',
   },
   {
-    name: 'an agent below another is given grants',
+    name: 'an agent with a parent agent is given grants',
     tag: 'grant-to-agent-at-the-top',
     change: { from: ' && takesGrants(lineageOf(core, row))', to: '' },
     notice: 'api/shares/grants: an agent below another is given none',
@@ -2409,7 +2409,7 @@ export const mutants = [
     notice: 'api/scans/scans: of the right form but without its tag it is none',
   },
   {
-    name: 'a scan says of a refresh token that was used that it is live',
+    name: 'a scan reports a used refresh token as live',
     tag: 'scan-used-refresh-token',
     change: { from: "kind === 'refresh' && !row?.refresh?.live.includes(token.n)", to: 'false' },
     notice: 'api/scans/scans: is live until it has been used',
@@ -2427,13 +2427,13 @@ export const mutants = [
     notice: 'unit/scan/find: have 8 characters or more',
   },
   {
-    name: 'a leak is told again with each scan',
+    name: 'a leak raises an event with each scan',
     tag: 'leak-told-once-a-day',
     change: { from: 'where leaks.at <= ?', to: 'where leaks.at <= ? or true' },
     notice: 'api/scans/scans: is raised once a day for each place',
   },
   {
-    name: 'a scan is made for whoever has a token, and then refused',
+    name: 'a scan runs before its caller is authorised',
     tag: 'scan-after-admission',
     change: 'never',
     notice: 'api/scans/attacks: causes no scan',
@@ -2453,7 +2453,7 @@ export const mutants = [
     notice: 'vendors/gitlab-ci: sync: gitlab-ci protects new variables if configured, and never removes protection',
   },
   {
-    name: 'what stands in plain view stays there, where the value is equal',
+    name: 'an equal value that is stored in plain text stays so',
     tag: 'sync-other-form-written',
     change: { from: '!remote.otherForm && ', to: '' },
     notice: 'vendors/upsert: sync: a variable in another form is written, even if the value is equal',
@@ -2465,14 +2465,14 @@ export const mutants = [
     notice: 'vendors/upsert: sync: a listed variable without an id is not called for',
   },
   {
-    name: 'an error of a later call undoes what earlier calls of a batch wrote',
+    name: 'an error of a later call discards the results of earlier calls of a batch',
     tag: 'sync-parts-stand',
     change: 'never',
     notice:
       'vendors/parts: sync: names written before a batch was ended keep their results, and names of calls that were not made stay open',
   },
   {
-    name: 'a code that may be what was sent is told',
+    name: 'an error code that may be a sent value is reported',
     tag: 'sync-refusals-hold-no-values',
     change: { from: ' && !JSON.stringify(sent).includes(code)', to: '' },
     notice: 'vendors/parts: sync: a refusal within a success is reported by its code, unless that may be sent data',
@@ -2564,14 +2564,14 @@ export const mutants = [
     notice: 'vendors/client: waits since the last success add up to 30 s, also of concurrent calls',
   },
   {
-    name: 'what a target echoes is told as its code',
+    name: 'an echo of a target is reported as its error code',
     tag: 'sync-errors-hold-no-values',
     change: { from: ' && !isSent(code)', to: '' },
     notice:
       'vendors/client: sync client: a code that contains sent data is not reported: a value, a token, a name, part of them, or one of an earlier call',
   },
   {
-    name: 'a prune deletes what this service did not write',
+    name: 'a prune deletes secrets that this service did not write',
     tag: 'prune-only-own-names',
     change: { from: ' && written.has(fold(target))', to: '' },
     notice: 'vendors/plan: sync plan: only names recorded as written are deleted, even if others are reported as gone',
@@ -2597,13 +2597,13 @@ export const mutants = [
 
   // ---------------------------------------------------------------- generated files
   {
-    name: 'a file is made for whoever may generate, and not read',
+    name: 'a file is generated for a caller who may not read the secrets',
     tag: 'generate-needs-read',
     change: { from: 'mayAct(caller, READ, ask.request.ip)', to: 'null' },
     notice: 'api/integrations/generate: needs integrations:generate first and then secrets:read',
   },
   {
-    name: 'a file tells of an environment outside the reach of its caller',
+    name: 'a generated file reveals an environment outside the reach of its caller',
     tag: 'generate-within-environments',
     change: { from: '!environment || !reachesEnvironment(caller, READ.scopes, environment.id)', to: '!environment' },
     notice: 'api/integrations/generate: an environment outside the reach of a key looks like one that does not exist',
@@ -2633,7 +2633,7 @@ export const mutants = [
     notice: 'api/integrations/generate: a file of secrets that have changed in the meantime is not sent',
   },
   {
-    name: 'ciphertexts are given for a caller who was revoked while they were fetched',
+    name: 'ciphertexts are returned to a caller who was revoked while they were fetched',
     tag: 'generate-rechecked-after-fetch',
     change: { from: 'asked ? call.recheck() : null', to: 'null' },
     notice: 'api/integrations/generate: gives no ciphertext for a caller who is revoked while it is fetched',
@@ -2645,19 +2645,19 @@ export const mutants = [
     notice: 'api/integrations/generate: with a held secret waits as a whole',
   },
   {
-    name: 'an approval is used up by a file that cannot be made',
+    name: 'a file that cannot be generated uses up an approval',
     tag: 'approval-used-by-answer',
     change: 'always',
     notice: 'api/integrations/generate: that cannot be made does not use the approval',
   },
   {
-    name: 'a file holds two values under one name',
+    name: 'a file contains two values for one name',
     tag: 'generated-names-distinct',
     change: 'never',
     notice: 'unit/adapters/generate: that map to the same key are all reported, and case folding depends on the reader',
   },
   {
-    name: 'a file holds a value that its reader changes',
+    name: 'a file contains a value that its reader would change',
     tag: 'generated-values-exact',
     change: 'never',
     notice: 'unit/adapters/generate: name every secret, and say nothing of the value',
@@ -2755,7 +2755,7 @@ export const mutants = [
     notice: 'api/imports/imports: an item that breaks one fails, with an event',
   },
   {
-    name: 'an import tells anybody that a value is equal',
+    name: 'an import reveals to any caller that a value is equal',
     tag: 'import-equal-told-to-readers',
     change: { from: ' && mayRead', to: '' },
     notice: 'api/imports/imports: permission: only readers are told that a value is equal',
@@ -2791,7 +2791,7 @@ export const mutants = [
     notice: 'unit/imports/sources: names of several parts stay short',
   },
   {
-    name: 'an import answers with failures of any length',
+    name: 'an import returns failures of any length',
     tag: 'import-answer-bounded',
     change: { from: 'bytes > MOST_FAILURES', to: 'false' },
     notice: 'unit/imports/items: names of failed items fit into an answer',
@@ -2811,7 +2811,7 @@ export const mutants = [
 
   // ---------------------------------------------------------------- workload identity
   {
-    name: 'workload identity: a session token holds what its trust no longer holds',
+    name: 'workload identity: a session token keeps permissions that its trust has lost',
     tag: 'narrowed-trust-narrows-sessions',
     change: { from: " || kind === 'trust'", to: '' },
     notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
@@ -2823,7 +2823,7 @@ export const mutants = [
     notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
   },
   {
-    name: 'workload identity: a session token outlives what its trust gives by now',
+    name: 'workload identity: a session token outlives the current lifetime limit of its trust',
     tag: 'shortened-trust-shortens-sessions',
     change: 'always',
     notice: 'api/trusts/trusts: that gives a shorter lifetime shortens its session tokens immediately',
@@ -2865,7 +2865,7 @@ export const mutants = [
     notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
   },
   {
-    name: 'workload identity: a token serves for longer than it says',
+    name: 'workload identity: a token is accepted after its expiry',
     tag: 'issuer-token-end',
     change: 'never',
     notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
@@ -2877,25 +2877,25 @@ export const mutants = [
     notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
   },
   {
-    name: 'workload identity: a token is verified with whatever key there is',
+    name: 'workload identity: a token is verified with any available key',
     tag: 'issuer-key-fits-algorithm',
     change: { from: '(kid === undefined || key.kid === kid)', to: 'true' },
     notice: 'api/trusts/tokens: is refused where the issuer signs with ES256',
   },
   {
-    name: 'workload identity: a token serves without end',
+    name: 'workload identity: a token can be exchanged any number of times',
     tag: 'token-exchanged-ten-times',
     change: 'never',
     notice: 'api/trusts/tokens: of many exchanges at the same time ten succeed',
   },
   {
-    name: 'workload identity: an address over its limit still asks the gate',
+    name: 'workload identity: an address over its limit still reaches the gate',
     tag: 'exchange-limited-before-gate',
     change: 'always',
     notice: 'api/trusts/tokens: refused exchanges are limited by client address',
   },
   {
-    name: 'workload identity: what the gate refuses is not counted by address',
+    name: 'workload identity: refusals of the gate are not counted by address',
     tag: 'exchange-refusals-alike',
     change: 'never',
     notice: 'api/trusts/tokens: a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction',
@@ -2914,7 +2914,7 @@ export const mutants = [
     notice: 'api/trusts/trusts: that is deleted after the Worker has looked at it',
   },
   {
-    name: 'workload identity: a trust is judged as the Worker saw it',
+    name: 'workload identity: a trust is checked in the state that the Worker saw',
     tag: 'exchange-judged-by-gate',
     change: { from: 'refusedBy(row.trust, input.workload)', to: 'null' },
     notice: 'api/trusts/trusts: that is narrowed after the Worker has looked at it',
@@ -2926,13 +2926,13 @@ export const mutants = [
     notice: 'api/trusts/trusts: allowed addresses bound the exchange',
   },
   {
-    name: 'workload identity: a trust is verified by whatever D1 says',
+    name: 'workload identity: a trust is used without verification of its row in D1',
     tag: 'trust-mac',
     change: { from: " && row.mac === macOf(keys.row, 'credential', row)", to: '' },
     notice: 'api/trusts/trusts: whose row was altered in the database',
   },
   {
-    name: 'workload identity: a trust holds more than its maker',
+    name: 'workload identity: a trust holds more than its creator',
     tag: 'trust-within-permissions',
     change: { from: 'within(call, permissionsOf(call))', to: 'permissionsOf(call)' },
     notice: 'api/trusts/trusts: a trust holds no more than its maker',
@@ -2950,7 +2950,7 @@ export const mutants = [
     notice: 'api/trusts/trusts: a trust holds no more than its maker',
   },
   {
-    name: 'workload identity: whoever makes a trust accept other tokens is not its maker',
+    name: 'workload identity: a caller that makes a trust accept other tokens does not become its creator',
     tag: 'trust-repointed-by-maker',
     change: { from: '...maker(caller), ', to: '' },
     notice: 'api/trusts/trusts: a caller that makes a trust accept other tokens becomes its creator',
@@ -2974,7 +2974,7 @@ export const mutants = [
     notice: 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
   },
   {
-    name: 'workload identity: a private key is taken for a public one',
+    name: 'workload identity: a private key is accepted as a public key',
     tag: 'issuer-key-public',
     change: 'never',
     notice: 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
@@ -3010,7 +3010,7 @@ export const mutants = [
     notice: 'api/trusts/issuers: with an unknown kid are asked for once a minute',
   },
   {
-    name: 'workload identity: keys serve for ever while the issuer does not answer',
+    name: 'workload identity: keys are used indefinitely while the issuer does not respond',
     tag: 'issuer-keys-served-for-a-day',
     change: { from: 'Math.abs(now - after.at) < SERVES', to: 'true' },
     notice:

@@ -2,7 +2,7 @@
 // keys.
 
 /** A public key that verifies tokens (RFC 7517): its required members, and those that identify it. */
-export type IssuerKey = { kid?: string; alg?: string } & (
+export type IssuerKey = { kid?: string; alg?: string; use?: 'sig' } & (
   | { kty: 'RSA'; n: string; e: string }
   | { kty: 'EC'; crv: 'P-256'; x: string; y: string }
   | { kty: 'OKP'; crv: 'Ed25519'; x: string }

@@ -27,8 +27,8 @@ export interface Rows {
   /** Names and ids of up to `limit` secrets of an environment whose names have this prefix and come after `after`, in name order. */
   named(environment: string, prefix: string, after: string, limit: number): { name: string; id: string }[];
   /**
-   * The first of the next `most` names, as `named` gives them, that has a `/` after its first `length` characters. `last` is where to go on
-   * where there is none, null at the end; `looked` is how many names that took.
+   * The first of the next `most` names, in the order of `named`, with a `/` after its first `length` characters. If there is none, `last`
+   * is where to continue, or null at the end. `looked` is the number of examined names.
    */
   nested(
     place: { environment: string; prefix: string; length: number },

@@ -85,7 +85,7 @@ const NEXT: Record<string, string> = {
   SECRET_ACCESS_DENIED: 'Check which secrets this credential can read: svc whoami',
   CREDENTIAL_KIND_NOT_ALLOWED: 'Check which credential is in use: svc whoami',
   REAUTHENTICATION_REQUIRED: 'This requires confirmation with a passkey: use the web console',
-  NOT_FOUND: 'Check the name: svc list',
+  NOT_FOUND: 'Check the name or id. To check the organisation and environment, run svc doctor',
   SECRET_NAME_TAKEN: 'To change its value: svc set NAME',
   VERSION_CONFLICT: 'Check what changed, then try again: svc history NAME',
   RATE_LIMITED: 'Wait, then try again',

@@ -22,7 +22,6 @@ export function programOf(host: Host, result: Result): Program {
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .enablePositionalOptions()
-    .showSuggestionAfterError(false)
     .exitOverride()
     .configureHelp({ subcommandTerm: (sub) => sub.name() })
     .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: () => {} })
@@ -43,10 +42,12 @@ export function programOf(host: Host, result: Result): Program {
 export function configure(sub: Program, command: Command | Group, host: Host, result: Result): void {
   (sub as unknown as { registeredArguments: unknown[] }).registeredArguments = [];
   sub.allowUnknownOption(false).copyInheritedSettings(sub.parent as Program);
+  withOwnHelp(sub);
   if (isGroup(command)) {
     for (const [name, below] of Object.entries(command.commands)) {
       const leaf = sub.command(name).description(below.summary);
       leaf.copyInheritedSettings(sub);
+      withOwnHelp(leaf);
       configureLeaf(leaf, below, host, result);
     }
     return;
@@ -93,20 +94,42 @@ function optionOf(flags: string, { description, choices, parse, repeat }: Option
   return option;
 }
 
+/** Errors of commander name the command whose help explains them. */
+function withOwnHelp(command: Program): void {
+  const names: string[] = [];
+  for (let at: Program | null = command; at; at = at.parent) names.unshift(at.name());
+  command.exitOverride((error) => {
+    throw Object.assign(error, { explainedBy: names.join(' ') });
+  });
+}
+
 /** Converts an error of commander, without the content of the argument. */
-export function ofCommander(error: CommanderError): CliError | undefined {
+export function ofCommander(error: CommanderError & { explainedBy?: string }): CliError | undefined {
   if (error.exitCode === 0) return undefined;
-  const message = error.message.replace(/^error: /, '');
-  const next = 'For a list of commands, run svc --help';
+  // A suggestion is the name of one of our commands or options.
+  const [message = '', suggestion] = error.message.replace(/^error: /, '').split(/\n\(|\?\)$/);
+  const help = error.explainedBy ? `For its help, run ${error.explainedBy} --help` : 'For a list of commands, run svc --help';
+  const next = suggestion ? `${suggestion}? ${help}` : help;
+  const quoted = /'(.*?)'/s.exec(message)?.[1] ?? '';
   switch (error.code) {
     case 'commander.unknownOption':
-      return usage(`${message.replace(/=.*(?=')/s, '')}.`, next);
+      // What follows a short option, or an equals sign, may be a value.
+      return usage(`Unknown option ${/^--[a-z][a-z-]*|^-./i.exec(quoted)?.[0] ?? ''}.`, next);
     case 'commander.unknownCommand':
       return usage('Unknown command.', next);
     case 'commander.help':
       return usage('A command is required.', next);
+    case 'commander.missingArgument':
+      return usage(`The argument ${quoted} is required.`, next);
+    case 'commander.optionMissingArgument':
+      return usage(`The option ${quoted} requires a value.`, next);
+    case 'commander.excessArguments':
+      return usage(`Too many arguments: ${/Expected.*$/s.exec(message)?.[0].toLowerCase().replace(' but got', ', not') ?? ''}`, next);
     case 'commander.invalidArgument':
-      return usage(`${message.replace(/ argument '.*' is invalid/s, ': the argument is invalid')}`);
+      return usage(
+        `${/--[a-z-]+/.exec(quoted)?.[0] ?? 'The argument'} must be one of ${/Allowed choices are (.*)$/s.exec(message)?.[1] ?? ''}`,
+        next,
+      );
     default:
       return usage(`${message.replace(/\.?$/, '.')}`, next);
   }

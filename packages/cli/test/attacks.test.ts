@@ -115,7 +115,7 @@ describe('hostile .svc.json', () => {
     ['no object', '[]'],
     ['a number', { org: 1 }],
     ['__proto__', '{"__proto__": {"url": "https://evil.example.com"}}'],
-  ])('configuration: %s is refused as it stands', async (_, settings) => {
+  ])('configuration: %s is refused', async (_, settings) => {
     project(settings);
     const ran = await machine.svc(['whoami']);
     expect(ran.code).toBe(2);
@@ -123,7 +123,7 @@ describe('hostile .svc.json', () => {
     withoutProject();
   });
 
-  it.skipIf(process.getuid?.() !== 0)('configuration: a file that another user put into a directory above decides nothing', async () => {
+  it.skipIf(process.getuid?.() !== 0)('configuration: a file of another user in a parent directory is refused', async () => {
     const file = path.join(machine.dir, '.svc.json');
     fs.writeFileSync(file, JSON.stringify({ environment: 'production' }));
     expect((await machine.svc(['whoami'])).code).toBe(0);

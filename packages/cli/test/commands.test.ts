@@ -276,6 +276,21 @@ describe('operations', () => {
     expect((await machine.svc(['get', 'API_KEY'], { env: { SVC_TOKEN: token, SVC_URL: at.url } })).code).toBe(3);
   });
 
+  it('doctor: an organisation or environment that the credential does not have is a failed check', async () => {
+    const failed = async (argv: string[], given: Given = {}) => {
+      const { code, json } = await machine.svc(['doctor', '--json', ...argv], given);
+      expect(code).toBe(1);
+      return json.checks.filter(({ ok }: { ok: boolean }) => !ok);
+    };
+    expect(await failed(['--env', 'nowhere'])).toEqual([
+      expect.objectContaining({ name: 'environment', next: expect.stringContaining('staging') }),
+    ]);
+    const other = (await signedIn()).org;
+    expect(await failed(['--env', 'staging'], { env: { SVC_ORG_ID: other } })).toEqual([
+      expect.objectContaining({ name: 'organisation', what: `${other} is set, but the credential belongs to ${at.org}` }),
+    ]);
+  });
+
   it('doctor: reports passed and failed checks', async () => {
     expect(await json(['doctor'])).toMatchObject({ ok: true });
     const broken = await machine.svc(['doctor', '--url', 'http://127.0.0.1:1'], { env: { SVC_TOKEN: 'svcag_x' } });

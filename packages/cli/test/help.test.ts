@@ -106,6 +106,27 @@ describe('completion', () => {
   });
 });
 
+describe('wrong usage', () => {
+  it.each([
+    [['import'], 'The argument file is required.', 'svc import --help'],
+    [['get', 'A', 'sw0rdfish'], 'Too many arguments: expected 1 argument, not 2.', 'svc get --help'],
+    [['rotat', 'sw0rdfish'], 'Unknown command.', 'Did you mean rotate?'],
+    [['key', 'creat', 'sw0rdfish'], 'Unknown command.', 'Did you mean create?'],
+    [['key'], 'A command is required.', 'svc key --help'],
+    [['list', '--statu', 'sw0rdfish'], 'Unknown option --statu.', 'Did you mean --status?'],
+    [['list', '--secret=sw0rdfish'], 'Unknown option --secret.', 'svc list --help'],
+    [['list', '-xsw0rdfish'], 'Unknown option -x.', 'svc list --help'],
+    [['list', '--env'], 'The option -e, --env <slug> requires a value.', 'svc list --help'],
+    [['list', '--status', 'sw0rdfish'], '--status must be one of active, expired, revoked, deleted.', 'svc list --help'],
+  ])('usage: svc %j names what is wrong and the help, and repeats no value', async (argv, message, next) => {
+    const { code, stderr } = await machine.svc(argv);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain(next);
+    expect(stderr).not.toContain('sw0rdfish');
+  });
+});
+
 describe('reference', () => {
   const page = path.resolve(import.meta.dirname, '..', '..', '..', 'docs', 'reference', 'cli.md');
 

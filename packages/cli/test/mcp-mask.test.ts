@@ -29,7 +29,7 @@ const xxd = (text: string) =>
     .join('\n');
 
 const ENCODINGS: Record<string, (text: string) => string | Buffer> = {
-  'as it is': (text) => text,
+  'plain text': (text) => text,
   JSON: (text) => JSON.stringify(text),
   'JSON in ASCII': (text) => utf16(text).join(''),
   'JSON within JSON': (text) => JSON.stringify(JSON.stringify({ text })),

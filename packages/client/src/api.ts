@@ -11071,7 +11071,7 @@ export interface operations {
                  */
                 types?: string;
                 /**
-                 * @description For user interfaces: the stream also sends CHANGED, without an id, when resources change of which no event tells. Its data names their kinds, such as {"kinds":["member","grant"]}. Only for a caller that sees all kinds of events, and not over a WebSocket.
+                 * @description For user interfaces: the stream also sends CHANGED, without an id, when resources without events change. Its data names their kinds, such as {"kinds":["member","grant"]}. Only for a caller that sees all kinds of events, and not over a WebSocket.
                  * @example true
                  */
                 changes?: "true";

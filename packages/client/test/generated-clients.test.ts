@@ -40,7 +40,8 @@ async function project(name: string): Promise<string> {
 
 const SAYS = 'REPORT_TOKEN, version 1, has 12 characters\n';
 
-describe('OpenAPI', () => {
+// Generators and compilers of other languages take their time on a busy machine.
+describe('OpenAPI', { timeout: 300_000 }, () => {
   it.skipIf(!has('openapi-python-client'))('Python: a generated client reads a secret and gets a refusal as an error', async () => {
     const cwd = await project('python');
     const [generate] = commands('openapi-python-client generate');

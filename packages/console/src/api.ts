@@ -29,7 +29,7 @@ export const queries = new QueryClient({
     },
   },
 });
-// Cached data belongs to the signed-in member. If their page stays open, it is read again when they are back.
+// Cached data belongs to the signed-in member. If their page stays open, it is read again after they sign in again.
 effect(() => {
   if (!me.value) queries.clear();
 });

@@ -28,7 +28,7 @@ const passkeyRefused: Explained = {
 
 export function explain(error: unknown): Explained {
   if (error instanceof RefusedError) return error.code === 'UNAUTHENTICATED' ? passkeyRefused : { title: error.message };
-  if (error instanceof ConnectionError) return { title: 'The service cannot be reached', help: 'Check your connection and try again.' };
+  if (error instanceof ConnectionError) return { title: 'Cannot reach the service', help: 'Check your connection and try again.' };
   if (error instanceof VaultError) return { title: error.message, docs: error.docs };
   const { name, cause } = error as { name?: string; cause?: { name?: string } };
   const known = byName[cause?.name ?? ''] ?? byName[name ?? ''];

@@ -124,7 +124,7 @@ async function run(leaving: AbortSignal): Promise<void> {
   let last: number | undefined;
   let wait = FIRST_WAIT;
   const opened = () => {
-    // Events resume where they ended, but nothing resumes what has none. A page's own list is mostly asked for after this.
+    // Events resume where they stopped, but data without events does not. A page usually requests its own list after this.
     void forgetBefore(Date.now(), ...everything);
     wait = FIRST_WAIT;
   };

@@ -1,20 +1,20 @@
-// What stands in place of a page that a role does not open: what is needed, and who can give it. Invariant: nothing is asked of the service
-// that it is bound to refuse.
+// Shown instead of a page that the member's role cannot open: the missing permission, and who can grant it. Invariant: no request is sent
+// that the service would refuse.
 import { may } from './may';
 import { me } from './session';
 import { Empty, PageHead } from './ui/parts';
 
-/** Whether the role of the member who is signed in opens what needs a scope. */
+/** Whether the signed-in member's role can open a page that needs a scope. */
 export const isOpen = (needs: string | undefined): boolean => !needs || may(needs);
 
-export const askSomebody = 'Ask an owner or an administrator of your organisation to change your role.';
+export const askSomebody = 'Ask an owner or administrator of your organisation to change your role.';
 
 export function NotAllowed({ title, needs }: { title: string; needs: string }) {
   return (
     <>
       <PageHead title={title} />
-      <Empty title="Your role does not open this page">
-        You are signed in as {me.value?.role}. This page needs the permission <code>{needs}</code>. {askSomebody}
+      <Empty title="You do not have access to this page">
+        Your role is {me.value?.role}. This page requires the permission <code>{needs}</code>. {askSomebody}
       </Empty>
     </>
   );

@@ -4,7 +4,7 @@ import type { components } from '@secrets-vault/client';
 
 type Refusal = components['schemas']['Error']['error'];
 
-/** A code of the service, or of the console itself. */
+/** An error code of the service or of the console. */
 interface Said {
   code: Refusal['code'] | 'SESSION_ENDED';
   message: string;

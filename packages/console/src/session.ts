@@ -14,20 +14,20 @@ export const state = signal<'starting' | 'out' | 'in'>('starting');
 export const me = signal<Me | null>(null);
 /** Why the last session ended, for the sign-in page. */
 export const ended = signal('');
-/** Whether the page is kept, unseen, until its member has signed in again: somebody had typed something. */
+/** Whether the page is kept hidden until the member signs in again, because it has unsaved input. */
 export const isKept = signal(false);
 export const org = computed(() => me.value?.org_id ?? '');
 
 let held: { token: string; until: number } | null = null;
 let renewal: Promise<string> | null = null;
 
-/** For how long a page is kept. */
+/** How long a page is kept, in milliseconds. */
 const KEPT_FOR = 10 * 60_000;
 let dropping: ReturnType<typeof setTimeout> | undefined;
 
 function begin(answer: SignedIn): string {
   clearTimeout(dropping);
-  // Somebody else finds nothing of whose page it was.
+  // Another person must not find anything of the previous member.
   if (isKept.value && me.value?.id !== answer.member.id) drop();
   batch(() => {
     held = { token: answer.token, until: Date.parse(answer.expiresAt) };
@@ -46,7 +46,7 @@ function drop(): void {
   });
 }
 
-/** @param keeps whether what somebody has typed is to be there when they have signed in again */
+/** @param keeps whether unsaved input is kept until the member signs in again */
 function end(why: string, keeps = false): void {
   clearTimeout(dropping);
   const isKeeping = keeps && (isKept.value || hasUnsaved());
@@ -55,7 +55,7 @@ function end(why: string, keeps = false): void {
     held = null;
     isKept.value = isKeeping;
     if (!isKeeping) me.value = null;
-    ended.value = isKeeping ? `${why} What you typed is still there.` : why;
+    ended.value = isKeeping ? `${why} Your input is still there.` : why;
     state.value = 'out';
   });
 }
@@ -72,7 +72,7 @@ export function renew(): Promise<string> {
       const wasIn = state.value === 'in' || isKept.value;
       end(wasIn ? 'Your session has ended. Sign in again.' : '', true);
       throw wasIn
-        ? new RefusedError(401, { code: 'SESSION_ENDED', message: 'Your session had ended, so this was not done. Do it again.' })
+        ? new RefusedError(401, { code: 'SESSION_ENDED', message: 'Your session had ended, so nothing was done. Try again.' })
         : error;
     })
     .finally(() => {

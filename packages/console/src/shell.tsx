@@ -23,7 +23,7 @@ const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && isOpen(nee
 
 const loadPalette = () => import('./palette');
 const Palette = lazy(loadPalette);
-/** When the palette's code is loaded, so that the first letters after its key are not too early for it. */
+/** When to load the palette's code, so that the first letters after its shortcut are not lost. */
 const IDLE_AFTER = 1500;
 const groups = [...new Set(pages.map(({ group }) => group))];
 

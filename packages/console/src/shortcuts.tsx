@@ -26,7 +26,7 @@ export function useMaker(make: () => void, isAllowed = true): void {
   latest.current = make;
   useEffect(() => {
     if (!isAllowed) return;
-    if (isAwaited) make();
+    if (isAwaited) latest.current();
     isAwaited = false;
     const entry = () => latest.current();
     makers.value = [...makers.value, entry];

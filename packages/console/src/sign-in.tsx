@@ -43,7 +43,7 @@ export function SignIn() {
   );
 }
 
-/** The same above a page that is kept: a dialog of that page must not hold the focus. */
+/** The sign-in page above a kept page, as a dialog, because a dialog of that page must not keep the focus. */
 export function SignInAgain() {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {

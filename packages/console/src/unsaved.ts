@@ -1,5 +1,5 @@
-// Whether somebody has typed something that is not sent yet: then the page is kept while they sign in again. Invariant: it is known which
-// fields were touched, never what stands in them.
+// Whether there is unsaved input: if so, the page is kept while the member signs in again. Invariant: this records which
+// fields were touched, never their content.
 
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
@@ -9,7 +9,7 @@ globalThis.addEventListener?.('input', ({ target }) => {
   if (target instanceof Element && target.matches('form :is(input, textarea, select)')) touched.add(target as Field);
 });
 
-/** Whether a form that is shown has input. */
+/** Whether a visible form has input. */
 export function hasUnsaved(): boolean {
   for (const field of touched) if (!field.isConnected) touched.delete(field);
   return [...touched].some(({ value }) => value !== '');

@@ -1,4 +1,4 @@
-// What every page has around it: the command palette, keys, dialogs that keep what was typed, and what stands where a page cannot be shown.
+// The frame of every page: the command palette, keyboard shortcuts, dialogs with unsaved input, and pages that cannot be shown.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -10,7 +10,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     await ann.api('POST', '/secrets', { name: 'billing/STRIPE_KEY', type: 'generic', value: 'x' });
   });
 
-  it('the command palette keeps each letter of somebody who types quickly, and finds names in capitals', async () => {
+  it('the command palette loses no letter of fast typing, and finds names in capitals', async () => {
     const { page, go } = ann;
     await go('/members', 'Members');
     await page.keyboard.press('Control+k');
@@ -24,7 +24,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     expectQuiet(ann);
   });
 
-  it('the command palette goes by the arrow keys, closes by Escape, and starts what a page creates', async () => {
+  it('the command palette works with the arrow keys, closes with Escape, and runs create actions of pages', async () => {
     const { page, go } = ann;
     await go('/secrets', 'Secrets');
     await page.keyboard.press('/');
@@ -46,7 +46,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     expectQuiet(ann);
   });
 
-  it('a dialog asks before it loses what was typed', async () => {
+  it('a dialog asks before input is lost', async () => {
     const { page, go } = ann;
     await go('/teams', 'Teams');
     await page.keyboard.press('n');
@@ -62,7 +62,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     expectQuiet(ann);
   });
 
-  it('what is destroyed is not under the first key: the focus is on Cancel', async () => {
+  it('in a destructive dialog the focus is on Cancel', async () => {
     const { page, go, api } = ann;
     const [secret] = (await api('GET', '/secrets')).data;
     await go(`/secrets/${secret.id}`, 'billing/STRIPE_KEY');
@@ -75,7 +75,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     expectQuiet(ann);
   });
 
-  it('an address of something that is gone says so, and leads back to the list', async () => {
+  it('the page of a missing item says so, and links to the list', async () => {
     const { page, go } = ann;
     await go('/approvals/apr_00000000000000000000000', 'Approval');
     await page.getByText('Approval not found').waitFor();
@@ -84,7 +84,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     ann.said.length = 0;
   });
 
-  it('a tab of an older version says that it has to be loaded again', async () => {
+  it('a tab of an older version asks to be reloaded', async () => {
     const { page, go, context } = ann;
     await go('/secrets', 'Secrets');
     const gone = /assets\/scans-/;

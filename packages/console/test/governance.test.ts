@@ -53,7 +53,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await page.getByLabel('Delete a secret').check();
     await page.getByLabel('Approvers').selectOption('role:owner');
     await page.getByText('Approvers: Ann.').waitFor();
-    await page.getByRole('dialog').getByText('Applies to').click();
+    await page.getByText('Secrets it applies to').click();
     await page.getByLabel('staging').check();
     await page.getByRole('button', { name: 'Create policy' }).click();
     await page.waitForSelector('h1:text-is("Deletes")');

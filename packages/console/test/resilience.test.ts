@@ -1,4 +1,4 @@
-// What happens in the console when something is in the way: the network, the service, the session, the role.
+// The console during failures: of the network, the service, the session, or for lack of permission.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { paths } from './everything.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
@@ -12,7 +12,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     await ann.api('POST', '/integrations/import', { source: 'svc', onConflict: 'fail', environmentId: 'production', data });
   });
 
-  it('what was read stays while the service is away, and changes are caught up with when it is back', async () => {
+  it('cached data stays visible while the service is unreachable, and is refreshed when it is back', async () => {
     const { page, go, api, context, said } = ann;
     await go('/secrets?path=many/', 'Secrets');
     await page.getByRole('link', { name: 'KEY_000' }).waitFor();
@@ -22,11 +22,11 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     expect(await page.getByRole('link', { name: 'KEY_000' }).count()).toBe(1);
     await context.setOffline(false);
     await page.getByRole('link', { name: 'AWAY' }).waitFor();
-    // The browser itself logs connections that fail.
+    // The browser itself logs failed connections.
     said.length = 0;
   });
 
-  it('a stream that breaks off is taken up again, and nothing between is missed', async () => {
+  it('a broken stream is resumed, and no change in between is missed', async () => {
     const { page, go, api, said } = ann;
     let cut = 0;
     await page.route('**/events/stream*', async (route) => {
@@ -40,7 +40,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
-  it('a page of a list that is refused leaves the rows before it, and can be tried again', async () => {
+  it('if a page of a list is refused, the rows before it stay, and it can be retried', async () => {
     const { page, go, said } = ann;
     const error = { code: 'UNAVAILABLE', message: 'The service is busy.', docs: 'http://localhost/docs', request_id: 'req_1' };
     await page.route('**/secrets?*cursor=*', (route) => route.fulfill({ status: 500, json: { error } }));
@@ -56,13 +56,13 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
-  it('a form keeps what was typed when the session ends, and is sent after signing in again', async () => {
+  it('a form keeps its input when the session ends, and can be sent after signing in again', async () => {
     const { page, go, api, context, url, said } = ann;
     await go('/secrets?path=many/', 'Secrets');
     await page.getByRole('button', { name: 'New secret' }).click();
     await page.getByLabel('Name', { exact: true }).fill('many/TYPED_BEFORE');
     await page.getByLabel('Value', { exact: true }).fill('kept-value');
-    // It is ended in another tab.
+    // The session is ended in another tab.
     const elsewhere = await context.newPage();
     await elsewhere.goto(`${url}/console/settings`);
     await elsewhere.waitForSelector('h1:text-is("Settings")');
@@ -70,7 +70,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
       fetch('/api/v1/auth/logout', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }),
     );
     await elsewhere.close();
-    await page.getByText('What you typed is still there').waitFor();
+    await page.getByText('Your input is still there').waitFor();
     expect(await page.getByRole('heading', { name: 'Secrets', exact: true }).isVisible()).toBe(false);
     expect(await page.getByLabel('Value', { exact: true }).isVisible()).toBe(false);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
@@ -82,7 +82,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
-  it('a folder, a search and a row are at addresses of their own: back, forward and reload show them again', async () => {
+  it('a folder, a search and a row have their own addresses: back, forward and reload show them again', async () => {
     const { page, go } = ann;
     await go('/secrets', 'Secrets');
     await page.getByRole('link', { name: 'many/' }).click();
@@ -106,7 +106,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     expectQuiet(ann);
   });
 
-  it.each(['viewer', 'auditor', 'developer'])('the role %s is shown what it opens, and no request is refused', async (role) => {
+  it.each(['viewer', 'auditor', 'developer'])('the role %s sees the pages it can open, and no request is refused', async (role) => {
     const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
     const mia = await newPerson({ org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url });
     const refused: string[] = [];

@@ -52,5 +52,6 @@ export async function readIssuerKey(value: unknown): Promise<{ key: IssuerKey; t
   if (alg !== undefined && !(isAlgorithm(alg) && KEY_TYPES[alg] === key.kty))
     return 'must have the alg RS256, PS256, ES256 or EdDSA, matching its type';
   const thumbprint = await calculateJwkThumbprint({ ...key });
-  return { key: { ...key, ...(kid !== undefined && { kid }), ...(alg !== undefined && { alg }) }, thumbprint };
+  const names = { ...(kid !== undefined && { kid }), ...(alg !== undefined && { alg }), ...(use !== undefined && { use: 'sig' as const }) };
+  return { key: { ...key, ...names }, thumbprint };
 }

@@ -20,11 +20,10 @@ describe('workload identity: trust', () => {
     const issuer = await newIssuer();
     const made = await o.post('/trusts', trustIn(issuer, { environments: ['production'], secrets: ['app/*'], ttlSeconds: 900 }));
     expect(made.status).toBe(201);
-    const { use: _, ...key } = issuer.jwk;
     expect(made.json).toEqual({
       ...{ id: expect.stringMatching(/^trs_[A-Za-z0-9]{22}$/), name: 'ci', issuer: issuer.url, audiences: ['http://localhost'] },
       ...{ claims: { sub: 'repo:acme/app:*' }, scopes: ['secrets:read'], environments: ['production'], secrets: ['app/*'] },
-      ...{ allowed_addresses: null, ttlSeconds: 900, jwks: { keys: [key] }, created_by: o.keyId, parent_id: null },
+      ...{ allowed_addresses: null, ttlSeconds: 900, jwks: issuer.jwks, created_by: o.keyId, parent_id: null },
       ...{ created_at: expect.any(String), updated_at: expect.any(String), expires_at: null },
       ...{ last_used_at: null, use_count: 0, last_used_place: null },
     });

@@ -1,9 +1,11 @@
 // The reference pages of docs/reference agree with the tables that decide: scopes with what each allows, roles, and error codes.
 import { describe, expect, it } from 'vitest';
+import approvalsGuide from '../../../docs/guides/approvals.md?raw';
 import errorsPage from '../../../docs/reference/errors.md?raw';
 import scopesPage from '../../../docs/reference/scopes.md?raw';
 import type { Action } from '../../../src/auth/actions';
 import { allScopes, providerScopes, roleScopes } from '../../../src/auth/scopes';
+import { heldOperations } from '../../../src/db/schema';
 import { actions } from '../../../src/domains';
 import { catalogue } from '../../../src/errors';
 
@@ -77,5 +79,13 @@ describe('documentation: errors', () => {
   it('each code is listed with its status', () => {
     const found = [...tableOf(errorsPage)].filter(([code]) => code in catalogue).map(([code, cells]) => [code, Number(cells[0])]);
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(Object.entries(catalogue).map(([code, { status }]) => [code, status])));
+  });
+});
+
+describe('documentation: approvals', () => {
+  it('each operation that a policy can hold is listed with what it holds', () => {
+    const found = [...tableOf(section(approvalsGuide, 'What each operation holds'))].filter(([name]) => name !== 'operation');
+    expect(found.map(([name]) => name)).toEqual([...heldOperations]);
+    for (const [name, [holds = '']] of found) expect(holds.length, name).toBeGreaterThan(20);
   });
 });

@@ -95,20 +95,36 @@ async function connection(context: Context): Promise<Check[]> {
   return checks;
 }
 
-async function credential(context: Context): Promise<Check> {
+async function credential(context: Context): Promise<Check[]> {
   const identity = context.identity();
-  if (!identity) return { name: 'credential', ok: false, what: 'you are not signed in', next: 'svc login' };
+  if (!identity) return [{ name: 'credential', ok: false, what: 'you are not signed in', next: 'svc login' }];
   const from = { variable: 'SVC_TOKEN', ci: 'OIDC token of this job', stored: 'stored' }[identity.kind];
-  const { vault } = await context.vault();
+  const { vault, org_id } = await context.vault();
   const { data } = await vault.api.GET('/whoami');
-  return {
+  const found: Check = {
     name: 'credential',
     ok: true,
     what: `${from}${identity.kind === 'stored' ? `, ${identity.place}` : ''}: ${data.kind} ${data.id}, expires: ${data.expires_at ?? 'never'}`,
   };
+  if (data.org_id === org_id) return [found];
+  const what = `${org_id} is set, but the credential belongs to ${data.org_id}`;
+  return [
+    found,
+    { name: 'organisation', ok: false, what, next: 'Correct --org, SVC_ORG_ID or .svc.json, or sign in to that organisation' },
+  ];
 }
 
 async function environment(context: Context): Promise<Check> {
   const slug = await context.environment();
-  return { name: 'environment', ok: true, what: slug };
+  const { vault, org_id } = await context.vault();
+  try {
+    const { data } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id } } });
+    const slugs = data.data.map((each) => each.slug);
+    if (slugs.includes(slug) || data.data.some(({ id }) => id === slug)) return { name: 'environment', ok: true, what: slug };
+    return { name: 'environment', ok: false, what: `there is no environment ${slug}`, next: `Use one of ${slugs.join(', ')}` };
+  } catch (error) {
+    const { status } = asCliError(error).problem;
+    if (status !== 403 && status !== 404) throw error;
+    return { name: 'environment', ok: true, what: `${slug}, not checked: the credential may not list the environments` };
+  }
 }

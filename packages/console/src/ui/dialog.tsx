@@ -18,7 +18,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** Asks before input is lost. It takes the focus, so that it is in sight in a dialog that is scrolled. */
+/** Asks before input is lost. It gets the focus, so that it is visible in a scrolled dialog. */
 function Unsaved({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
   const note = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => note.current?.querySelector('button')?.focus(), []);
@@ -35,7 +35,7 @@ function Unsaved({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => v
   );
 }
 
-/** The browser asks before a page with unsaved input is closed or reloaded. */
+/** Makes the browser ask before a page with unsaved input is closed or reloaded. */
 function useGuard(isNeeded: boolean | undefined): void {
   useEffect(() => {
     if (!isNeeded) return;

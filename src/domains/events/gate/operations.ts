@@ -79,7 +79,7 @@ const read: Operation<Asked & { limit: number }> = {
   },
 };
 
-/** The counts of a stream that asks for them; null where the caller may not see all events. */
+/** The counts for a stream that requested them; null if the caller may not see all events. */
 function countsOf({ core }: Call<unknown>, { view }: EventsPart, known: Counts | undefined): Counts | null {
   // safety: changes-for-who-sees-all
   if (known === undefined || view !== null) return null;

@@ -74,7 +74,7 @@ function unowned({ issuer, claims }: Partial<Trust>, after: Trust): Refusal | nu
   return problem ? invalid('claims', problem) : null;
 }
 
-/** The fields of a changed trust, or why it may not change so. Accepting or holding less needs no more than the permission to update. */
+/** The fields of a changed trust, or why the change is refused. Accepting or holding less needs only the permission to update. */
 function judge(call: Call<PatchInput>, now: number): Refusal | Partial<CredentialRow> | null {
   const row = live(call);
   if (!row?.trust) return null;

@@ -26,7 +26,7 @@ const fields = { naming: NamingFields, rotation: RotationFields, approval: Appro
 
 const Where = ({ draft, change, problems }: FieldsProps) => (
   <details open={draft.environments.length + draft.types.length > 0 || draft.names !== ''}>
-    <summary>Applies to</summary>
+    <summary>Secrets it applies to</summary>
     <div class="stack below-summary">
       <ChecksField
         label="Environments"

@@ -67,7 +67,9 @@ function Overview({ secret }: { secret: Secret }) {
   return (
     <div class="stack">
       {!may('secrets:read') ? (
-        <p class="note plain">Your role shows names and metadata, not values. An owner or an administrator can grant you this secret.</p>
+        <p class="note plain">
+          Your role can see names and metadata, but not values. An owner or administrator can grant you access to this secret.
+        </p>
       ) : secret.status === 'active' ? (
         <SecretValue name={secret.name} read={read} />
       ) : (
