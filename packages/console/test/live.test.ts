@@ -38,7 +38,7 @@ describe.skipIf(!executablePath)('console: live', () => {
       await page.waitForTimeout(300);
       expect(await page.getByText(shown).count(), at).toBe(0);
       ({ id: last } = await api('POST', path, typeof body === 'function' ? body(last) : body));
-      await page.getByText(shown).first().waitFor({ timeout: 5000 });
+      await page.getByText(shown).filter({ visible: true }).first().waitFor({ timeout: 5000 });
     }
     expectQuiet(ann);
   });
