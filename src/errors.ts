@@ -1,5 +1,5 @@
-// The catalogue of refusals: every code that leaves the service, with its status, what it means and what to do about it.
-// Invariant: no other error shape exists. A refusal is plain data, so that it crosses the gate's RPC unchanged; messages are
+// The catalogue of errors: every code that the service returns, with its status, message, cause and remedy.
+// Invariant: no other error format exists. A refusal is plain data, so that it passes the gate's RPC unchanged; messages are
 // written here or by the domain that refuses, and never contain a value, a token or a key.
 interface Entry {
   status: number;
@@ -31,37 +31,37 @@ export const catalogue = {
   },
   AUTHORIZATION_PENDING: {
     status: 400,
-    message: 'Nobody has confirmed this login yet.',
+    message: 'This login is not confirmed yet.',
     cause: 'The terminal login waits for a member to confirm its code on the page /device.',
     remedy: 'Poll again after the interval that POST /api/v1/auth/device returned.',
   },
   SLOW_DOWN: {
     status: 400,
     message: 'The terminal polls too often.',
-    cause: 'Two polls came sooner after one another than the interval allows.',
-    remedy: 'Add five seconds to the interval, and keep it for all further polls of this login (RFC 8628).',
+    cause: 'The terminal polled again before the interval was over.',
+    remedy: 'Add five seconds to the interval, and use it for all further polls of this login (RFC 8628).',
   },
   ACCESS_DENIED: {
     status: 400,
     message: 'This login was denied.',
     cause:
-      'A member denied the terminal login on the page /device, or the member, passkey or session behind a confirmed login ended before the terminal received its tokens.',
+      'A member denied the terminal login on the page /device, or the member, passkey or session that confirmed it ended before the terminal received its tokens.',
     remedy: 'Stop polling. Start a new login if the person wants one.',
   },
   CODE_EXPIRED: {
     status: 400,
-    message: 'This code is not known, was used, or has expired.',
+    message: 'This code is unknown, was already used, or has expired.',
     cause:
-      'The code of a terminal login serves for ten minutes and for one session. A mistyped code gets the same answer, so that nobody learns which codes exist.',
+      'The code of a terminal login is valid for ten minutes and for one session. A mistyped code gets the same response, so that nobody learns which codes exist.',
     remedy: 'Check the code. If it is right, start a new login with POST /api/v1/auth/device.',
   },
   UNAUTHENTICATED: {
     status: 401,
     message: 'Authentication failed: no valid credential was sent.',
     cause:
-      'The Authorization header is missing, does not hold a bearer token, or holds a token that this deployment did not issue: mistyped, cut short, or from another deployment. It can also be the bootstrap token in a call that does not accept it. At sign-in, the passkey was not accepted. At an exchange, no trust with that id accepts the token: the audit log of the organisation has the reason.',
+      'The Authorization header is missing, does not contain a bearer token, or contains a token that this deployment did not issue: mistyped, truncated, or from another deployment. It can also be the bootstrap token in a request that does not accept it. At sign-in, the passkey was not accepted. At an exchange, no trust with that id accepts the token: the audit log of the organisation has the reason.',
     remedy:
-      'Send "Authorization: Bearer TOKEN" with the whole token, without quotes or line breaks, to the deployment that issued it. Create an API key with POST /api/v1/orgs/:org_id/api-keys. The bootstrap token works only for the calls that the API reference lists for it, such as POST /api/v1/orgs.',
+      'Send "Authorization: Bearer TOKEN" with the whole token, without quotes or line breaks, to the deployment that issued it. Create an API key with POST /api/v1/orgs/:org_id/api-keys. The bootstrap token works only for the requests that the API reference lists for it, such as POST /api/v1/orgs.',
   },
   TOKEN_EXPIRED: {
     status: 401,
@@ -92,7 +92,7 @@ export const catalogue = {
   },
   INSUFFICIENT_SCOPE: {
     status: 403,
-    message: 'This credential does not hold the scope that this call needs.',
+    message: 'This credential does not hold the scope that this request needs.',
     cause: 'The credential does not hold the scope that the message names, or it is limited to other environments or names.',
     remedy:
       'Use a credential that holds the scope for this environment and name. GET /api/v1/whoami shows what a credential holds. POST /api/v1/orgs/:org_id/api-keys creates one that holds more.',
@@ -106,30 +106,30 @@ export const catalogue = {
   },
   SCOPE_EXCEEDS_PARENT: {
     status: 403,
-    message: 'A credential cannot give another more than it holds itself.',
+    message: 'A credential cannot grant more than it holds itself.',
     cause:
       'The scopes, environments, names, addresses or lifetime in the request exceed those of the calling credential, or the request raises a rate limit that applies to the caller.',
     remedy:
-      'Ask for a subset of what the calling credential holds, or make the request with a credential that holds more. GET /api/v1/whoami shows what a credential holds.',
+      'Request a subset of what the calling credential holds, or make the request with a credential that holds more. GET /api/v1/whoami shows what a credential holds.',
   },
   CREDENTIAL_KIND_NOT_ALLOWED: {
     status: 403,
-    message: 'This kind of credential cannot make this call.',
+    message: 'This kind of credential cannot make this request.',
     cause:
-      'Some calls accept only certain kinds of credential. For example, a session token cannot create a session token or rotate an API key.',
-    remedy: 'Use the kind of credential that the message or the API reference names. For most calls that is an API key.',
+      'Some requests accept only certain kinds of credential. For example, a session token cannot create a session token or rotate an API key.',
+    remedy: 'Use the kind of credential that the message or the API reference names. For most requests that is an API key.',
   },
   APPROVAL_REQUIRED: {
     status: 403,
     message: 'A policy requires approval for this request. Nothing was done.',
     cause: 'An approval policy of the organisation covers the effect of this request. error.approval shows the pending approval.',
     remedy:
-      'Wait for the approval, with GET /api/v1/orgs/:org_id/approvals/:id?wait=25 or at /approvals in a browser. Then repeat the very same request with the header "Approval-Id: apr_…" within 24 hours.',
+      'Wait for the approval, with GET /api/v1/orgs/:org_id/approvals/:id?wait=25 or at /approvals in a browser. Then repeat the request unchanged with the header "Approval-Id: apr_…" within 24 hours.',
   },
   PASSPHRASE_WRONG: {
     status: 403,
     message: 'The passphrase is wrong.',
-    cause: 'The link is protected by a passphrase, and another one was sent. The tenth wrong passphrase ends the link.',
+    cause: 'The link is protected by a passphrase, and another one was sent. After ten wrong passphrases the link no longer works.',
     remedy: 'Ask the person who sent the link for the passphrase.',
   },
   ADDRESS_NOT_ALLOWED: {
@@ -142,9 +142,9 @@ export const catalogue = {
   REAUTHENTICATION_REQUIRED: {
     status: 403,
     message:
-      'This call needs a recent confirmation with a passkey. Call POST /api/v1/auth/confirm, then repeat the request with the new token.',
+      'This request needs a recent confirmation with a passkey. Call POST /api/v1/auth/confirm, then repeat the request with the new token.',
     cause:
-      'In a browser session, sensitive calls need a sign-in or a confirmation with a passkey in the last five minutes, and a token that was issued since then. These calls change passkeys, owners, enrolments or allowed_addresses, create or rotate an API key that acts as an owner, delete the organisation, or call panic.',
+      'In a browser session, sensitive requests need a sign-in or a confirmation with a passkey in the last five minutes, and a token that was issued since then. These requests change passkeys, owners, enrolments or allowed_addresses, create or rotate an API key that acts as an owner, delete the organisation, or call panic.',
     remedy:
       'Get options from POST /api/v1/auth/confirm/options, pass them to navigator.credentials.get(), send the response to POST /api/v1/auth/confirm, and repeat the request with the token from its response. API keys need no confirmation.',
   },
@@ -179,20 +179,20 @@ export const catalogue = {
     status: 410,
     message: 'This enrolment link is no longer valid.',
     cause:
-      'An enrolment link works once and for 24 hours, and a newer link replaces it. This one was used, expired, replaced or never issued.',
+      'An enrolment link works once, within 24 hours, and a newer link replaces it. This one was used, expired, replaced or never issued.',
     remedy: 'Ask an owner for a new link. An owner creates it with POST /api/v1/orgs/:org_id/members/:id/enrolments.',
   },
   SHARE_GONE: {
     status: 410,
     message: 'This link is no longer valid.',
-    cause: 'The link was viewed as often as it may be, has expired, was revoked or never existed, or its secret or its maker is gone.',
+    cause: 'The link has no views left, has expired, was revoked or never existed, or its secret or creator no longer exists.',
     remedy: 'Ask the person who sent the link for a new one.',
   },
   EVENTS_GONE: {
     status: 410,
     message: 'The events after this sequence are no longer kept.',
-    cause: 'Events are kept for 30 days. The sequence in after lies before the oldest event that is kept; the message names that one.',
-    remedy: 'Read on from the sequence in the message, and read what you missed from the resources themselves.',
+    cause: 'Events are kept for 30 days. The sequence in after is older than the oldest stored event, which the message names.',
+    remedy: 'Continue from the sequence in the message, and read what you missed from the resources themselves.',
   },
   EMAIL_TAKEN: {
     status: 409,
@@ -204,7 +204,7 @@ export const catalogue = {
     status: 409,
     message: 'This sync has ended.',
     cause: 'A sync that is completed, partial or failed has nothing left to cancel.',
-    remedy: 'See what it did with GET /api/v1/orgs/:org_id/integrations/syncs/:id.',
+    remedy: 'Read its result with GET /api/v1/orgs/:org_id/integrations/syncs/:id.',
   },
   IMPORT_CONFLICT: {
     status: 409,
@@ -228,7 +228,7 @@ export const catalogue = {
   },
   ORIGIN_NOT_ALLOWED: {
     status: 403,
-    message: 'This call is accepted only from the pages of this deployment.',
+    message: 'This request is accepted only from the pages of this deployment.',
     cause: 'The Origin header is missing, or it is not the PUBLIC_URL of this deployment.',
     remedy:
       'Open the deployment at its PUBLIC_URL. If that is the wrong address, correct the variable PUBLIC_URL and deploy again. Programs use an API key instead of a browser session.',
@@ -281,7 +281,7 @@ export const catalogue = {
     status: 409,
     message: 'The approval in Approval-Id does not allow this request.',
     cause:
-      'The approval is unknown, not approved, used, ended, or void because its target, its policy or its approvers changed, or it belongs to another request: method, path, query, body and credential must be the same.',
+      'The approval is unknown, not approved, already used, ended, or no longer valid because its target, its policy or its approvers changed; or it belongs to another request: method, path, query, body and credential must be the same.',
     remedy: 'Repeat the request without Approval-Id. The response names the approval that it needs.',
   },
   VERSION_CONFLICT: {
@@ -311,9 +311,9 @@ export const catalogue = {
   POLICY_VIOLATED: {
     status: 422,
     message: 'A naming policy does not allow this name.',
-    cause: 'The name does not match the pattern of a naming policy that applies to it. The message names policy and pattern.',
+    cause: 'The name does not match the pattern of a naming policy that applies to it. The message names the policy and the pattern.',
     remedy:
-      'Choose a name that matches the pattern, or ask who holds policies:write to change the policy. GET /api/v1/orgs/:org_id/policies lists the policies.',
+      'Choose a name that matches the pattern, or ask someone who holds policies:write to change the policy. GET /api/v1/orgs/:org_id/policies lists the policies.',
   },
   APPROVAL_IMPOSSIBLE: {
     status: 422,
@@ -325,7 +325,7 @@ export const catalogue = {
     status: 422,
     message: 'The format cannot hold some values exactly as they are stored. See details. Nothing was generated.',
     cause:
-      'The program that reads the format would not give back the value as it is stored: for example a line feed in a file for docker run --env-file.',
+      'The program that reads the format would not return the stored value unchanged: for example a line feed in a file for docker run --env-file.',
     remedy:
       'Each item of error.details names a secret and says why. Choose another format or dialect, or leave these secrets out with names.',
   },
@@ -337,23 +337,23 @@ export const catalogue = {
   },
   NAME_COLLISION: {
     status: 422,
-    message: 'Some names become one in this format. See details. Nothing was generated.',
-    cause: 'Characters that the format does not allow in names are replaced. After that, two or more of the names are the same.',
+    message: 'Some names become identical in this format. See details. Nothing was generated.',
+    cause: 'Characters that the format does not allow in names are replaced. After that, two or more of the names are identical.',
     remedy: 'Each item of error.details names a secret. Rename all but one of them, choose another format, or leave them out with names.',
   },
   IMPORT_UNREADABLE: {
     status: 422,
     message: 'The data is not a readable export of this source. Nothing was imported.',
     cause:
-      'The data is not JSON, has another form than exports of the source, is encrypted, is not in UTF-8, or is nested too deeply. The message names the place, and never quotes the data.',
+      'The data is not JSON, does not have the structure of exports of the source, is encrypted, is not in UTF-8, or is nested too deeply. The message names the place, and never quotes the data.',
     remedy:
-      'Export again as the page of the source under docs/import shows, pass the file unchanged, and check that source names the tool that made it.',
+      'Export again as the page of the source under docs/import shows, pass the file unchanged, and check that source names the tool that created it.',
   },
   RESULT_TOO_LARGE: {
     status: 422,
     message: 'The response would hold more than 2,000 secrets or 16 MiB.',
     cause: 'The size of a bulk read and of a generated file is limited.',
-    remedy: 'Narrow the request with ?prefix= and read the parts one after the other; for a generated file, select secrets with names.',
+    remedy: 'Narrow the request with ?prefix= and read one part after the other; for a generated file, select secrets with names.',
   },
   RATE_LIMITED: {
     status: 429,
@@ -364,19 +364,19 @@ export const catalogue = {
   INTERNAL: {
     status: 500,
     message: 'An unexpected error occurred. Include the Request-Id when you report it.',
-    cause: 'This is a fault of the service. A change may or may not have been made.',
-    remedy: 'Check the state before you repeat a change, or repeat it with the same Idempotency-Key, which never makes it twice.',
+    cause: 'This is an error in the service. A change may or may not have been made.',
+    remedy: 'Check the state before you repeat a change, or repeat it with the same Idempotency-Key, so that it is made only once.',
   },
   TARGET_REJECTED: {
     status: 502,
     message: 'The target refused the request.',
-    cause: 'The other platform answered with a status that is no success. The message names it.',
-    remedy: 'Check the credentials and settings of the connection. Where retry_after is present, repeat the request after so many seconds.',
+    cause: 'The other platform responded with an error status. The message names it.',
+    remedy: 'Check the credentials and settings of the connection. If retry_after is present, repeat the request after that many seconds.',
   },
   TARGET_UNREACHABLE: {
     status: 502,
     message: 'The target did not answer.',
-    cause: 'There was no connection to the other platform, or no answer within 10 seconds.',
+    cause: 'The other platform could not be reached, or did not respond within 10 seconds.',
     remedy: 'Check the address, and repeat the request later.',
   },
   UNAVAILABLE: {
@@ -388,9 +388,9 @@ export const catalogue = {
   OVERLOADED: {
     status: 503,
     message: 'This organisation receives more requests than can be processed at once.',
-    cause: 'All requests of an organisation pass through one Durable Object, which is at its capacity.',
+    cause: 'All requests of an organisation pass through one Durable Object, which has reached its capacity.',
     remedy:
-      'Repeat the request after the number of seconds in Retry-After. Read all values of an environment in one call instead of one by one.',
+      'Repeat the request after the number of seconds in Retry-After. Read all values of an environment in one request instead of one by one.',
   },
   MISCONFIGURED: {
     status: 503,
@@ -408,31 +408,31 @@ export interface Detail {
   message: string;
 }
 
-/** Why a request was refused. `message` replaces the catalogue's where there is more to say; `retry_after` is in whole seconds. */
+/** Why a request was refused. `message` replaces the catalogue's message with a more specific one; `retry_after` is in whole seconds. */
 export interface Refusal {
   code: Code;
-  /** Where it is not the code's usual one. */
+  /** The status, if it differs from the code's usual one. */
   status?: number;
   message?: string;
   details?: Detail[];
   retry_after?: number;
-  /** What a held request waits for. */
+  /** The approval that a held request waits for. */
   approval?: object;
 }
 
 export const statusOf = ({ code, status }: Refusal): number => status ?? catalogue[code].status;
 
-/** Builds a refusal; the catalogue's words are used unless others are given. */
+/** Creates a refusal, with the catalogue's message unless another one is given. */
 export const refuse = (code: Code, more: Omit<Refusal, 'code'> = {}): Refusal => ({ code, ...more });
 
-/** 401 for every token that this deployment does not accept, whether it is malformed, mistyped or no longer known: an attacker learns no more. */
+/** 401 for every token that this deployment does not accept, whether it is malformed, mistyped or no longer known, so that an attacker learns nothing more. */
 export const UNKNOWN_TOKEN =
   'The token is not a valid token of this deployment. Check that it is complete, without typing errors, and was issued by this deployment.';
 
 /** A failed validation with one detail. */
 export const invalid = (path: string, message: string): Refusal => refuse('VALIDATION_FAILED', { details: [{ path, message }] });
 
-/** An integrity violation: what was found altered, and the resource that it concerns. */
+/** An integrity violation: what was altered, and the affected resource. */
 export interface IntegrityViolation {
   event:
     | 'database_diverged'
@@ -445,9 +445,9 @@ export interface IntegrityViolation {
   resource: string;
 }
 
-/** A refusal on its way up the stack, for places that cannot return one. */
+/** A refusal as an exception, for code that cannot return one. */
 export class ApiError extends Error {
-  /** `violation`: what the Worker found altered, for the gate to write down. */
+  /** `violation`: what the Worker found altered, for the gate to record. */
   constructor(
     readonly refusal: Refusal,
     readonly violation?: IntegrityViolation,
@@ -456,7 +456,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The body of the response to a refused request. `docs` is a page that this very deployment serves. */
+/** The body of the response to a refused request. `docs` is a page of this deployment. */
 export const errorBody = ({ code, message, details, retry_after, approval }: Refusal, base: string) => ({
   error: {
     code,

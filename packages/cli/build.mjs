@@ -2,9 +2,10 @@
 // source, so the only dependency of the package is the optional keychain.
 import fs from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const here = import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname);
+const here = path.dirname(fileURLToPath(import.meta.url));
 const { version } = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'));
 
 /** commander can start programs as subcommands. svc has none, and loading node:child_process would slow down every start. */

@@ -1,10 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
 // The Worker serves the console below /console (src/pages/console.ts), from files with a hash of their content in the name.
 export default defineConfig({
   base: '/console/',
   // From source, so that the build does not depend on another build.
-  resolve: { alias: { '@secrets-vault/client': new URL('../client/src/index.ts', import.meta.url).pathname } },
+  resolve: { alias: { '@secrets-vault/client': fileURLToPath(new URL('../client/src/index.ts', import.meta.url)) } },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2022',

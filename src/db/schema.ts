@@ -1,6 +1,6 @@
-// Every table of D1, in one picture. Invariants: each row belongs to an org and each query begins with it; `*_at` is integer
-// milliseconds, `*_hash` a digest, `*_sealed` ciphertext. A row with a `mac` decides something: the MAC is over all its other
-// columns under a key of the org, and nobody acts on a row whose MAC is wrong. `revision` counts the changes of a row.
+// All tables of D1. Invariants: each row belongs to an org and each query begins with it; `*_at` is in integer milliseconds, `*_hash` is a
+// digest, `*_sealed` is ciphertext. A row with a `mac` affects decisions: the MAC covers all its other columns under a key of the org, and
+// a row with a wrong MAC is never used. `revision` counts the changes of a row.
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Trust, Workload } from './trusts';
@@ -9,7 +9,7 @@ const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });
 const decided = () => ({ revision: integer().notNull(), mac: text().notNull() });
 const strings = () => text({ mode: 'json' }).$type<string[]>();
 
-/** One row: the deployment's key, wrapped by a master key. */
+/** A single row: the deployment's key, wrapped by a master key. */
 export const deploymentKeys = sqliteTable('deployment_keys', {
   id: text().primaryKey(),
   master_id: text().notNull(),
@@ -17,7 +17,7 @@ export const deploymentKeys = sqliteTable('deployment_keys', {
   created_at: integer().notNull(),
 });
 
-/** Keys that sign browser sessions (ES256). The private half is encrypted under a key of the deployment's. */
+/** Keys that sign browser sessions (ES256). The private key is encrypted under the deployment's key. */
 export const signingKeys = sqliteTable('signing_keys', {
   id: text().primaryKey(),
   public_jwk: text().notNull(),
@@ -25,7 +25,7 @@ export const signingKeys = sqliteTable('signing_keys', {
   created_at: integer().notNull(),
 });
 
-/** One key an org, wrapped by a master key. Without it nothing of the org can be read: destroying it is what ends an org. */
+/** One key per org, wrapped by a master key. Without it, nothing of the org can be decrypted: deleting an org destroys it. */
 export const orgKeys = sqliteTable('org_keys', {
   org_id: text().primaryKey(),
   master_id: text().notNull(),
@@ -33,7 +33,7 @@ export const orgKeys = sqliteTable('org_keys', {
   created_at: integer().notNull(),
 });
 
-/** `shard` names the database that holds the org's rows. */
+/** `shard` names the database that contains the org's rows. */
 export const orgs = sqliteTable('orgs', {
   id: text().primaryKey(),
   shard: integer().notNull().default(0),
@@ -42,14 +42,14 @@ export const orgs = sqliteTable('orgs', {
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
   deleted_at: integer(),
-  /** Where members may sign in and act from; null: anywhere. */
+  /** The addresses from which members may sign in and act; null for any. */
   member_addresses: strings(),
-  /** Counts panics: credentials of an earlier generation have ended, but for the one that is spared. API keys have a count of their own. */
+  /** Counts panics: credentials of an earlier generation have ended, except the one that was spared. API keys have a separate count. */
   generation: integer(),
   keys_generation: integer(),
   spared: text(),
   panicked_at: integer(),
-  /** Days for which the audit log is kept; null: 400. */
+  /** The retention of the audit log in days; null for 400. */
   audit_retention_days: integer(),
   ...decided(),
 });
@@ -70,11 +70,11 @@ export const members = sqliteTable(
     created_at: integer().notNull(),
     invited_by: text(),
     enrolled_at: integer(),
-    /** The one enrolment that waits, by the hash of its token. */
+    /** The pending enrolment, by the hash of its token. */
     enrolment_hash: text(),
     enrolment_made_at: integer(),
     enrolment_ends_at: integer(),
-    /** Members who invited, re-enrolled or promoted this one lately, and when: they are not approved by this one for a week. */
+    /** Members who recently invited, re-enrolled or promoted this one, and when: this member cannot approve their requests for a week. */
     connections: text({ mode: 'json' }).$type<Connection[]>(),
     ...decided(),
   },
@@ -85,13 +85,13 @@ export const members = sqliteTable(
   ],
 );
 
-/** Who gave a member their place, and when. */
+/** Who invited, re-enrolled or promoted a member, and when. */
 export type Connection = [member: string, at: number];
 
 export const roles = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
 
-/** What a member signs in with (WebAuthn): the public half. `credential_id` and `public_key` are base64url. */
+/** The public part of what a member signs in with (WebAuthn). `credential_id` and `public_key` are base64url. */
 export const passkeys = sqliteTable(
   'passkeys',
   {
@@ -113,7 +113,7 @@ export const teams = sqliteTable('teams', { ...tenant(), name: text().notNull(),
   primaryKey({ columns: [t.org_id, t.id] }),
 ]);
 
-/** Who is in which team; the id is `TEAM.MEMBER`. */
+/** The members of teams; the id is `TEAM.MEMBER`. */
 export const teamMembers = sqliteTable(
   'team_members',
   {
@@ -129,10 +129,10 @@ export const teamMembers = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** Who may be given a grant. An agent is given grants of one secret alone, by sharing it. */
+/** Who may receive a grant. An agent receives only grants of a single secret that is shared with it. */
 export type Grantee = 'member' | 'team' | 'agent';
 
-/** What a member or a team may do beyond roles. A grant with a parent ends with that credential. */
+/** Permissions of a member or a team in addition to roles. A grant with a parent ends with that credential. */
 export const grants = sqliteTable(
   'grants',
   {
@@ -152,8 +152,8 @@ export const grants = sqliteTable(
 );
 
 /**
- * Everything that admits a request: API keys, session tokens, agents, provider and break-glass tokens, browser sessions; and trusts, which
- * give session tokens. `environments` and `secrets` are null where unbounded; a credential with a parent ends with it.
+ * All credentials: API keys, session tokens, agents, provider and break-glass tokens, browser sessions; and trusts, which issue session
+ * tokens. `environments` and `secrets` are null if unlimited; a credential with a parent ends with it.
  */
 export const credentials = sqliteTable(
   'credentials',
@@ -169,30 +169,30 @@ export const credentials = sqliteTable(
     allowed_addresses: strings(),
     rate_limit: integer().notNull(),
     created_by: text().notNull(),
-    /** 1 for an API key whose maker did not act as an owner: then neither does it, whatever it holds. */
+    /** 1 for an API key whose creator did not act as an owner: then neither does the key, whatever scopes it holds. */
     below_owner: integer(),
-    /** The browser session in which a member made it. */
+    /** The browser session in which a member created it. */
     created_in: text(),
     dies_with: text(),
     successor_id: text(),
     created_at: integer().notNull(),
     expires_at: integer(),
     revoked_at: integer(),
-    /** The org's generation when it was made; null is the first. */
+    /** The org's generation when it was created; null is the first. */
     generation: integer(),
     /** Of a break-glass token: why it was issued. */
     reason: text(),
-    /** Of a session of a member: whose, by which passkey, and the refresh cookies or tokens that are good. */
+    /** Of a session of a member: the member, the passkey, and the valid refresh cookies or tokens. */
     member_id: text(),
     passkey_id: text(),
     refresh: text({ mode: 'json' }).$type<Refresh>(),
-    /** Of a browser session: when its member last proved to have a passkey; null where a release before 0.4.0 began it. */
+    /** Of a browser session: when its member last confirmed with a passkey; null if a release before 0.4.0 started it. */
     confirmed_at: integer(),
-    /** The members who are accountable for it: its maker, through all links. Null where a release before 0.5.0 made it. */
+    /** The members who are accountable for it: its creator, through all ancestors. Null if a release before 0.5.0 created it. */
     accountable: strings(),
     /** The device whose key must sign each request (DPoP); it ends with the device. */
     device_id: text(),
-    /** Of a trust: which tokens of which issuer it accepts. Of a session token that it gave: what the accepted token said. */
+    /** Of a trust: which tokens of which issuer it accepts. Of a session token that it issued: the claims of the accepted token. */
     trust: text({ mode: 'json' }).$type<Trust>(),
     workload: text({ mode: 'json' }).$type<Workload>(),
     ...decided(),
@@ -206,7 +206,7 @@ export const credentials = sqliteTable(
 
 export type CredentialKind = 'api_key' | 'session' | 'agent' | 'provider' | 'break_glass' | 'browser' | 'trust';
 
-/** Numbers of the cookies that may be used, those that were used and when, for as long as a lost reply is forgiven, and the last given. */
+/** The numbers of valid cookies, of used ones with the time of use while a lost reply is tolerated, and of the last issued one. */
 export interface Refresh {
   /** Absent for a browser, which has cookies; a terminal has refresh tokens. */
   by?: 'token';
@@ -215,14 +215,14 @@ export interface Refresh {
   last: number;
   /** The number of the first JWT since the last confirmation: it and later ones count as confirmed. Absent before 0.4.0. */
   confirmed?: number;
-  /** Once a panic has spared the session: the first and last JWT that are good, by their numbers; null is open. */
+  /** After a panic that spared the session: the numbers of the first and last valid JWT; null for no end. */
   jwts?: [number, number | null];
 }
 
-/** Whether a session of a member is that of a terminal. */
+/** Whether a session of a member belongs to a terminal. */
 export const isTerminal = ({ refresh }: Pick<CredentialRow, 'refresh'>): boolean => refresh?.by === 'token';
 
-/** Where a secret stands. `version` is the current one's number, `seal_id` the random id that its ciphertext is bound to. */
+/** The state of a secret. `version` is the number of the current version, `seal_id` the random id that its ciphertext is bound to. */
 export const secrets = sqliteTable(
   'secrets',
   {
@@ -233,33 +233,33 @@ export const secrets = sqliteTable(
     description: text(),
     tags: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
     version: integer().notNull(),
-    /** Changes of metadata since the current version was made. */
+    /** The number of metadata changes since the current version was created. */
     amended: integer().notNull(),
     seal_id: text().notNull(),
-    /** Keyed digest of the current value: tells equal values apart from changed ones without opening either. */
+    /** Keyed digest of the current value: distinguishes equal values from changed ones without decryption. */
     fingerprint: text().notNull(),
-    /** Bytes of the current value in plaintext, and of all its versions' ciphertexts. */
+    /** The size of the current plaintext value, and of the ciphertexts of all versions, in bytes. */
     size: integer().notNull(),
     sealed_size: integer().notNull(),
-    /** The oldest version that is still kept. */
+    /** The oldest stored version. */
     oldest_version: integer().notNull(),
-    /** First and last of versions that a backup did not hold: their numbers are not given again. */
+    /** Ranges of versions that a restored backup did not contain: their numbers are not reused. */
     lost_versions: text({ mode: 'json' }).$type<[number, number][]>(),
     rotate_every_seconds: integer(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
     expires_at: integer(),
-    /** The length of the lifetime that was last given, if one was: a provider's rotation starts it anew. */
+    /** The last lifetime that was set, if any: a rotation by a provider restarts it. */
     lifetime_seconds: integer(),
     deleted_at: integer(),
-    /** Since when the secret is revoked, and up to which version it ever was: those stay unreadable. */
+    /** When the secret was revoked, and the highest version that was ever revoked: these versions stay unreadable. */
     revoked_at: integer(),
     revoked_through: integer(),
-    /** 1 where this service generated the current value. */
+    /** 1 if this service generated the current value. */
     generated: integer(),
-    /** When the current version was made; null where a release before 0.5.0 made it. */
+    /** When the current version was created; null if a release before 0.5.0 created it. */
     rotated_at: integer(),
-    /** 1 where a rotation policy may replace the value with a generated one. */
+    /** 1 if a rotation policy may replace the value with a generated one. */
     auto_rotate: integer(),
     ...decided(),
   },
@@ -285,7 +285,7 @@ export const secretTypes = [
 ] as const;
 export type SecretType = (typeof secretTypes)[number];
 
-/** The ciphertexts. A rollback is a new version with the seal of the old one, so no value is decrypted for it. */
+/** The ciphertexts. A rollback creates a new version with the seal of the old one, without decryption. */
 export const secretVersions = sqliteTable(
   'secret_versions',
   {
@@ -298,14 +298,14 @@ export const secretVersions = sqliteTable(
     size: integer().notNull(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
-    /** 1 where this service generated the value. */
+    /** 1 if this service generated the value. */
     generated: integer(),
     mac: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.org_id, t.secret_id, t.version] })],
 );
 
-/** Rules of an org: for names, for rotation, and for what needs approval. What it applies to is null where unbounded. */
+/** Policies of an org: for names, for rotation, and for approvals. The fields that limit what a policy applies to are null if unlimited. */
 export const policies = sqliteTable(
   'policies',
   {
@@ -330,7 +330,7 @@ export const policyKinds = ['naming', 'rotation', 'approval'] as const;
 export type PolicyKind = (typeof policyKinds)[number];
 
 export interface NamingConfig {
-  /** RE2 syntax; searched for in the name. */
+  /** RE2 syntax; matches anywhere in the name. */
   pattern: string;
 }
 export interface RotationConfig {
@@ -339,7 +339,7 @@ export interface RotationConfig {
   cron?: string;
   auto_rotate?: boolean;
 }
-/** What a policy can hold for approval: effects, not routes. */
+/** The effects that a policy can hold for approval; not routes. */
 export const heldOperations = [
   'secret.read',
   'secret.update',
@@ -357,12 +357,12 @@ export interface ApprovalConfig {
   operations: HeldOperation[];
   required: number;
   approvers: { team_id: string } | { role: Role };
-  /** Whether a break-glass token passes it for secrets. */
+  /** Whether a break-glass token bypasses it for secrets. */
   allow_break_glass?: boolean;
 }
 export type PolicyConfig = NamingConfig | RotationConfig | ApprovalConfig;
 
-/** A request that a policy holds, and what was decided about it. `digest` tells it from every other request; no value is here. */
+/** A request that a policy holds, and the decisions about it. `digest` distinguishes it from every other request; it contains no values. */
 export const approvals = sqliteTable(
   'approvals',
   {
@@ -370,7 +370,7 @@ export const approvals = sqliteTable(
     status: text().$type<ApprovalStatus>().notNull(),
     operation: text().$type<HeldOperation>().notNull(),
     action: text().notNull(),
-    /** Who asks: the actor of audit entries, the root of the caller, and the members who are accountable for it. */
+    /** The requester: the actor of audit entries, the root of the caller, and the members who are accountable for it. */
     requester: text({ mode: 'json' }).$type<Requester>().notNull(),
     root: text().notNull(),
     accountable: strings().notNull(),
@@ -382,9 +382,9 @@ export const approvals = sqliteTable(
     resource: text(),
     resource_name: text(),
     environment: text(),
-    /** The rows that it changes or reads, by id, and the revision of each then: it is void once they changed. */
+    /** The rows that it changes or reads, by id, with their revisions at that time: it becomes invalid when they change. */
     targets: text({ mode: 'json' }).$type<Record<string, number>>().notNull(),
-    /** The policies that hold it, as they were then: it is void once they changed. */
+    /** The policies that hold it, as of that time: it becomes invalid when they change. */
     policies: text({ mode: 'json' }).$type<{ id: string; revision: number; name: string; required: number }[]>().notNull(),
     decisions: text({ mode: 'json' }).$type<Decision[]>().notNull(),
     reason: text(),
@@ -394,7 +394,7 @@ export const approvals = sqliteTable(
     user_agent: text(),
     created_at: integer().notNull(),
     expires_at: integer().notNull(),
-    /** When it was rejected, cancelled or used; and by which request, which may be repeated because its reply was lost. */
+    /** When it was rejected, cancelled or used; and the request that used it, which may be repeated if its reply was lost. */
     ended_at: integer(),
     used_by: text(),
     ...decided(),
@@ -402,7 +402,7 @@ export const approvals = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** Who asks for something that is done later: the actor of audit entries. */
+/** The requester of an action that is performed later: the actor of audit entries. */
 export interface Requester {
   kind: string;
   id: string | null;
@@ -413,7 +413,7 @@ export interface Requester {
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'cancelled', 'used'] as const;
 export type ApprovalStatus = (typeof approvalStatuses)[number];
 
-/** What a member decided about a request. */
+/** The decision of a member about a request. */
 export interface Decision {
   member: string;
   decision: 'approve' | 'reject';
@@ -428,7 +428,7 @@ export const devices = sqliteTable(
     name: text().notNull(),
     platform: text().notNull(),
     serial: text(),
-    /** A JWK: P-256 or Ed25519, the public members alone. */
+    /** A JWK: P-256 or Ed25519, with only its public members. */
     public_key: text({ mode: 'json' }).$type<Record<string, string>>(),
     member_id: text(),
     created_by: text().notNull(),
@@ -441,7 +441,7 @@ export const devices = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** Endpoints that events are delivered to. The URL is encrypted, for it may be a credential itself; `host` is what may be shown of it. */
+/** Endpoints that events are delivered to. The URL is encrypted, because it may be a credential itself; only `host` may be shown. */
 export const webhooks = sqliteTable(
   'webhooks',
   {
@@ -455,7 +455,7 @@ export const webhooks = sqliteTable(
     /** The signing secret before the last rotation, and until when both sign. */
     old_secret_sealed: text(),
     old_secret_until: integer(),
-    /** Why it was disabled; null where it is enabled. */
+    /** Why it was disabled; null if it is enabled. */
     disabled: text().$type<'user' | 'failing' | 'gone'>(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
@@ -465,7 +465,7 @@ export const webhooks = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** Stored connections to other platforms. `config` is what may be shown; its credentials are encrypted as one JSON object. */
+/** Stored connections to other platforms. `config` may be shown; the credentials are encrypted as one JSON object. */
 export const integrations = sqliteTable(
   'integrations',
   {
@@ -479,7 +479,7 @@ export const integrations = sqliteTable(
     auto: integer().notNull(),
     prune: integer().notNull(),
     events: strings(),
-    /** Of kind sync: for whom it is run, and what they could read when they said where it points. */
+    /** Of kind sync: the member on whose behalf it runs, and what they could read when they set its target. */
     maker: text(),
     reach: text({ mode: 'json' }).$type<
       { scopes: string[]; environments: string[] | null; secrets: string[] | null; generation?: number }[]
@@ -495,27 +495,27 @@ export const integrations = sqliteTable(
 export const syncStatuses = ['queued', 'running', 'completed', 'partial', 'failed'] as const;
 export type SyncStatus = (typeof syncStatuses)[number];
 
-/** Syncs: what was asked, and how it ended. What was written name by name lies in the gate. */
+/** Syncs, with their requests and results. The result for each name is stored in the gate. */
 export const syncs = sqliteTable(
   'syncs',
   {
     ...tenant(),
     platform: text().notNull(),
-    /** The stored connection; null where the config came with the request. */
+    /** The stored connection; null if the request contained the config. */
     integration_id: text(),
-    /** The config of the request, without its credentials; null where a connection is stored. */
+    /** The config of the request, without its credentials; null for a stored connection. */
     config: text({ mode: 'json' }).$type<Record<string, unknown>>(),
     /** Its credentials, until the sync has ended. */
     credentials_sealed: text(),
     environment_id: text().notNull(),
-    /** Digest of platform, config without credentials and environment: syncs of one place run one after the other. */
+    /** Digest of platform, config without credentials, and environment: syncs with the same digest run one after the other. */
     place: text().notNull(),
     names: strings(),
     prune: integer().notNull(),
-    /** Who asked, for the audit log, and the credential that admitted them; null for an automatic sync. */
+    /** The requester, for the audit log, and the credential of the request; null for an automatic sync. */
     requester: text({ mode: 'json' }).$type<Requester>().notNull(),
     credential: text(),
-    /** The approval that was used for it. */
+    /** The approval that it used. */
     approval: text(),
     status: text().$type<Exclude<SyncStatus, 'running'>>().notNull(),
     retry_after: integer(),
@@ -528,7 +528,7 @@ export const syncs = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** Links that show one version of a secret, so many times. The value is encrypted under a key that only the link has. */
+/** Links that show one version of a secret a limited number of times. The value is encrypted under a key that only the link contains. */
 export const shares = sqliteTable(
   'shares',
   {
@@ -538,11 +538,11 @@ export const shares = sqliteTable(
     /** Digest of the link's key, and the value under that key. */
     key_hash: text().notNull(),
     value_sealed: text().notNull(),
-    /** Digest of what scrypt makes of the passphrase, if there is one. Its salt comes from the link's key. */
+    /** Digest of the scrypt output for the passphrase, if there is one. The salt is derived from the link's key. */
     passphrase: text(),
     max_views: integer().notNull(),
     views: integer().notNull(),
-    /** Wrong passphrases so far: the tenth ends the link. */
+    /** The number of wrong passphrases: the tenth disables the link. */
     failures: integer().notNull(),
     created_by: text().notNull(),
     dies_with: text(),
@@ -554,7 +554,7 @@ export const shares = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** A closed stretch of an org's events: `events` is gzip in base64. */
+/** A closed segment of an org's events: `events` is gzip in base64. */
 export const eventSegments = sqliteTable(
   'event_segments',
   {
@@ -568,7 +568,7 @@ export const eventSegments = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.first_sequence] }), index('event_segments_end').on(t.org_id, t.last_at)],
 );
 
-/** Signed statements of where the audit chain of an org stood (Ed25519). */
+/** Signed states of the audit chain of an org (Ed25519). */
 export const auditCheckpoints = sqliteTable(
   'audit_checkpoints',
   {
@@ -582,7 +582,7 @@ export const auditCheckpoints = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.sequence] })],
 );
 
-/** A closed stretch of an org's audit chain: `entries` is gzip in base64, the sets say what a filter may find inside. */
+/** A closed segment of an org's audit chain: `entries` is gzip in base64; the sets are used by filters to skip segments. */
 export const auditSegments = sqliteTable(
   'audit_segments',
   {
@@ -601,10 +601,10 @@ export const auditSegments = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.first_sequence] }), index('audit_segments_end').on(t.org_id, t.last_at)],
 );
 
-/** Which gate may write: a batch that carries another epoch fails. */
+/** The gate that may write: a batch with another epoch fails. */
 export const fences = sqliteTable('fences', { org_id: text().primaryKey(), epoch: integer().notNull() });
 
-/** One marker a commit, in the same batch as its rows: present means done. `holds` is 1 where all that the commit relied on was so. */
+/** One marker per commit, in the same batch as its rows: if it exists, the commit succeeded. `holds` is 1 if all preconditions of the commit were met. */
 export const commits = sqliteTable(
   'commits',
   { id: text().primaryKey(), org_id: text().notNull(), holds: integer().notNull(), created_at: integer().notNull() },
@@ -632,12 +632,12 @@ export type EventSegmentRow = typeof eventSegments.$inferSelect;
 export type CheckpointRow = typeof auditCheckpoints.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;
 
-// Two columns keep the names of the first releases, which rows and their MACs contain. Code reads and writes them through these functions.
+// Two columns keep old names, because rows and their MACs contain them. Code accesses them through these functions.
 
 /** The credential that a credential or a grant ends with: `parent_id` in the API. */
 export const parentIdOf = ({ dies_with }: Pick<CredentialRow, 'dies_with'>): string | null => dies_with;
 export const parentColumn = (parent_id: string | null) => ({ dies_with: parent_id });
 
-/** Whether an API key was made by an owner, or by a credential that acts as one. Keys of releases before roles were. */
+/** Whether an API key was created by an owner, or by a credential that acts as one. True for keys of releases without roles. */
 export const isMadeByOwner = ({ below_owner }: Pick<CredentialRow, 'below_owner'>): boolean => below_owner === null;
 export const madeByOwnerColumn = (isByOwner: boolean) => ({ below_owner: isByOwner ? null : 1 });

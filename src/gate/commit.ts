@@ -8,7 +8,7 @@ import { drizzle } from 'drizzle-orm/d1';
 import { utf8 } from '../crypto/bytes';
 import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from '../db/rows';
 import { ApiError, type Refusal, refuse } from '../errors';
-import type { Draft } from './audit-log';
+import type { Draft } from './audit-entry';
 import { batchOf } from './batch';
 import type { Core } from './core';
 import { isTooLarge } from './database';

@@ -1,6 +1,6 @@
 // Where retention has cut the audit log: the chain is checked from there on. Invariant: a cut is at the end of a segment that this gate
 // moved itself, or took over once from a release that recorded none; D1 cannot move it.
-import { genesis } from './audit-log';
+import { genesis } from './audit-entry';
 import type { Core } from './core';
 import { missingEntries } from './missing-entries';
 

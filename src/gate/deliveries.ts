@@ -1,7 +1,7 @@
-// Deliveries of events to endpoints (webhooks, and connections that messages are sent to): what is to be sent, and what came of it; how each
-// endpoint does is in `delivery-endpoints.ts`. Kept in the gate's own storage, with a copy of each event, for 30 days. Invariants: each event that
-// an endpoint subscribes to has one delivery there, which ends as delivered or failed; a delivery is sent by one job at a time, for as long as its
-// lease lasts, and by any other afterwards; an endpoint has few under way at a time.
+// Deliveries of events to endpoints (webhooks, and connections that receive messages) with their results; the state of each endpoint is in
+// `delivery-endpoints.ts`. Stored in the gate's own storage, with a copy of each event, for 30 days. Invariants: each event that an endpoint
+// subscribes to has one delivery there, which ends as delivered or failed; only one job at a time sends a delivery, while its lease lasts,
+// and any other job may afterwards; an endpoint has only a few deliveries in progress at a time.
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import { createDeliveryEndpoints, type DeliveryEndpoints } from './delivery-endpoints';
@@ -18,10 +18,10 @@ export interface Delivery {
   status: DeliveryStatus;
   attempts: number;
   created_at: number;
-  /** While it is pending: when it may be taken. */
+  /** While it is pending: when it may be leased. */
   next_at: number | null;
   tried_at: number | null;
-  /** How long the last attempt took. */
+  /** The duration of the last attempt. */
   ms: number | null;
   response_status: number | null;
   error: string | null;
@@ -36,74 +36,74 @@ export interface Sent {
   data: Record<string, unknown>;
 }
 
-/** A delivery that a job has taken. */
+/** A delivery that a job has leased. */
 export interface Taken {
   id: string;
   lease: number;
   event: Sent;
 }
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface Attempt {
   status: number | null;
   error: string | null;
   response: string;
   ms: number;
-  /** In seconds, as the receiver wished. */
+  /** In seconds, as the receiver requested. */
   retry_after: number | null;
 }
 
-/** What is known of endpoints. */
+/** The state of endpoints. */
 type Known = Pick<DeliveryEndpoints, 'endpoints' | 'attendedSince' | 'attend' | 'isBusy' | 'disabling' | 'reset'>;
 
 export interface Deliveries extends Known {
-  /** The sequence through which events have their deliveries; null before the first. */
+  /** The sequence up to which events have their deliveries; null before the first. */
   cursor(): number | null;
   advance(sequence: number): void;
-  /** Makes the deliveries of an event. Past the limit of an endpoint one fails at once: it can be redelivered. `combines`: it waits for others of its kind. */
+  /** Creates the deliveries of an event. Over the limit of an endpoint, a delivery fails immediately and can be redelivered. `combines`: it waits for others of its kind. */
   add(endpoints: { id: string; combines: boolean }[], event: Sent, now: number): void;
-  /** Notes a delivery that was made and ended. */
+  /** Records a delivery that has already ended. */
   note(webhook: string, event: Sent, attempt: Attempt, now: number): Delivery;
-  /** When an endpoint next has something to do, null for never. */
+  /** When the next delivery of an endpoint is due, or null. */
   dueAt(webhook: string, now: number): number | null;
-  /** Leases deliveries that are due. */
+  /** Leases due deliveries. */
   take(webhook: string, now: number): Taken[];
-  /** Leases deliveries of one kind that are due, to be sent as one message; none while others of the endpoint are under way. */
+  /** Leases due deliveries of one kind, to be sent as one message; none while others of the endpoint are in progress. */
   takeTogether(webhook: string, now: number): Taken[];
-  /** Notes what came of them. They stay together: what is repeated is due at one time. `isFinal`: nothing is repeated. */
+  /** Records their result. They stay together: repeated deliveries are due at the same time. `isFinal`: nothing is repeated. */
   reportTogether(together: Pick<Taken, 'id' | 'lease'>[], attempt: Attempt, isFinal: boolean, now: number): void;
-  /** Notes what came of a delivery under a lease. */
+  /** Records the result of a leased delivery. */
   report(id: string, lease: number, attempt: Attempt, now: number): void;
-  /** Ends up to `limit` pending deliveries of an endpoint that is disabled; answers whether there were as many. */
+  /** Ends up to `limit` pending deliveries of a disabled endpoint. Returns whether there may be more. */
   end(webhook: string, limit: number, now: number): boolean;
-  /** Deletes up to `limit` deliveries of an endpoint that is gone; answers whether there were as many. */
+  /** Deletes up to `limit` deliveries of a deleted endpoint. Returns whether there may be more. */
   forget(webhook: string, limit: number): boolean;
   get(webhook: string, id: string): Delivery | null;
   /** Up to `limit` deliveries before an id, newest first. */
   page(webhook: string, status: DeliveryStatus | null, before: string | null, limit: number): Delivery[];
-  /** Sends a delivery anew. */
+  /** Schedules a delivery again. */
   again(id: string, now: number): void;
-  /** Sends up to `limit` failed deliveries of events since a time anew; answers how many, and whether more are left. */
+  /** Schedules up to `limit` failed deliveries of events since a time again. Returns how many, and whether more are left. */
   againSince(webhook: string, since: number, limit: number, now: number): { redelivered: number; more: boolean };
-  /** Drops what is past its time, and the oldest of what is too much; a bounded number. Answers whether there is more. */
+  /** Deletes expired deliveries, and the oldest ones over the limit, up to a maximum per call. Returns whether more are left. */
   sweep(now: number): boolean;
   clear(): void;
 }
 
-/** How long events are collected before they are given their deliveries. */
+/** How long events are collected before their deliveries are created. */
 export const COLLECTED_FOR = 250;
-/** Deliveries that one message stands for. */
+/** The maximum number of deliveries in one message. */
 export const MOST_TOGETHER = 500;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-/** After so long an attempt that failed is repeated; after the last one the delivery has failed. */
+/** The delays before a failed attempt is repeated; after the last attempt the delivery has failed. */
 export const RETRIES = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR];
 const MOST_RETRY_AFTER = 12 * HOUR;
 const KEPT = 30 * DAY;
-/** Deliveries of an endpoint that wait. */
+/** The maximum number of pending deliveries of an endpoint. */
 export const MOST_PENDING = 20_000;
-/** Deliveries of an organisation. */
+/** The maximum number of deliveries of an organisation. */
 const MOST_KEPT = 500_000;
 const PER_SWEEP = 5000;
 
@@ -123,7 +123,7 @@ function createTables(sql: SqlStorage): void {
   );
 }
 
-/** How long until the next attempt after so many have failed; null for no more. Jitter keeps retries apart. */
+/** The delay before the next attempt after a number of failed ones; null for no further attempt. Jitter spreads retries. */
 export function retryIn(attempts: number, retryAfter: number | null, random = Math.random()): number | null {
   const delay = RETRIES[attempts - 1];
   if (delay === undefined) return null;
@@ -138,7 +138,7 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
   const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined => all<T>(query, ...params)[0];
   const many = (webhook: string) =>
     one<{ n: number }>("select count(*) n from deliveries where webhook = ? and status = 'pending'", webhook)?.n ?? 0;
-  /** How many wait at an endpoint at most, and when they were counted: anew only where that would be too many, for counting takes as long as there are many. */
+  /** An upper bound of the pending deliveries of each endpoint, and when they were counted. They are counted again only if the bound reaches the limit, because counting many is slow. */
   const waiting = new Map<string, { most: number; at: number }>();
   const hasRoom = (webhook: string, now: number): boolean => {
     let counted = waiting.get(webhook);
@@ -150,7 +150,7 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
   };
   const keep = ({ id, type, at, data }: Sent) =>
     void sql.exec('insert or ignore into delivery_events values (?, ?, ?, ?)', id, type, at, JSON.stringify(data));
-  /** Inserts deliveries of one event: of each its id, its endpoint, its status, when it is due, and its error. One statement, for it is on the way of every change. */
+  /** Inserts deliveries of one event, each as id, endpoint, status, due time and error. One statement, because it is part of every change. */
   const insert = (event: Sent, deliveries: (readonly [string, string, DeliveryStatus, number | null, string | null])[], now: number) => {
     keep(event);
     sql.exec(
@@ -168,13 +168,13 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
   const settle = (id: string, status: DeliveryStatus, next: number | null) =>
     void sql.exec('update deliveries set status = ?, next_at = ? where id = ?', status, next, id);
   const again = (id: string, now: number) => {
-    // More wait than were counted.
+    // More are pending than were counted.
     waiting.clear();
-    // A lease that is out counts no more.
+    // Invalidates an active lease.
     sql.exec("update deliveries set status = 'pending', attempts = 0, next_at = ?, lease = lease + 1 where id = ?", now, id);
   };
 
-  /** Leases what is due at an endpoint. */
+  /** Leases due deliveries of an endpoint. */
   const lease = (webhook: string, now: number, which: string, params: SqlStorageValue[], most: number): Taken[] =>
     all<{ id: string; lease: number; event: string; type: string; at: number; data: string }>(
       `select deliveries.id, lease + 1 lease, event, delivery_events.type, at, data from deliveries join delivery_events on delivery_events.id = event
@@ -185,12 +185,12 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
       sql.exec('update deliveries set lease = ?, next_at = ? where id = ?', lease, known.lease(webhook, id, now), id);
       return { id, lease, event: { id: event, type, at, data: JSON.parse(data) } };
     });
-  /** A delivery whose attempt is noted; null for one that counts no more. */
+  /** A delivery with its attempt recorded; null if its lease is no longer valid. */
   const noted = (id: string, lease: number, attempt: Attempt, now: number): Delivery | null => {
     const row = one<Delivery & { lease: number }>(`select ${COLUMNS}, lease from deliveries where id = ?`, id);
     if (!row) return null;
     const isCurrent = row.lease === lease && row.status === 'pending';
-    // What was delivered is delivered, whoever reports it; that an earlier attempt failed says nothing of a later one.
+    // A success counts whichever job reports it; the failure of an earlier attempt says nothing about a later one.
     // safety: late-failure-ignored
     if (!isCurrent && attempt.error !== null) return null;
     known.release(id);

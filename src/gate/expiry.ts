@@ -5,7 +5,7 @@ import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import type { Core } from './core';
 import type { Expiry } from './expiries';
-import { isAlive } from './identity';
+import { isAlive } from './lifetime';
 import type { Raised } from './outbox';
 import { credentialData, secretData } from './raised';
 import { WINDOW } from './rate-limit';

@@ -4,7 +4,7 @@
 // rows is written and deleted as a whole. The table keeps its original name, `marks`.
 
 import type { RowKind, RowTypes } from '../db/rows';
-import type { Draft } from './audit-log';
+import type { Draft } from './audit-entry';
 import type { Raised } from './outbox';
 import type { StoredResponse } from './stored-responses';
 

@@ -1,7 +1,7 @@
 // When, how often and from where a credential was last used. Invariants: recording a use costs no write; the count equals that of the audit
 // log. New uses are counted in memory and written when audit entries move away; a starting gate counts the entries still in its storage.
 import { idStart } from '../db/ids';
-import type { Actor } from './audit-log';
+import type { Actor } from './audit-entry';
 import type { Meta } from './meta';
 
 export interface Use {

@@ -1,6 +1,6 @@
 // Missing sequences of the audit log, so a check of the chain can name and skip them. Invariant: a sequence recorded here is never given to
 // another entry.
-import type { Missing } from './audit-log';
+import type { Missing } from './audit-entry';
 import type { Core } from './core';
 
 export type { Missing };

@@ -2,7 +2,7 @@
 // reach looks non-existent; by id, a refusal reveals nothing stored.
 import { mayReach } from '../auth/authorize';
 import type { Refusal } from '../errors';
-import type { Subject } from './audit-log';
+import type { Subject } from './audit-entry';
 import type { Core } from './core';
 import type { Call } from './types';
 

@@ -4,7 +4,7 @@
 
 import QuickLRU from 'quick-lru';
 import { sha256 } from '../crypto/digest';
-import type { Draft } from './audit-log';
+import type { Draft } from './audit-entry';
 
 const AGAIN = 12 * 3_600_000;
 /** The most ids of withheld secrets listed for a credential and its descendants in twelve hours. */

@@ -4,7 +4,7 @@ import type { RowKind } from '../db/rows';
 import type { SecretRow, VersionRow } from '../db/schema';
 import type { Statement } from '../db/statements';
 import type { Refusal } from '../errors';
-import type { Subject } from './audit-log';
+import type { Subject } from './audit-entry';
 import type { Intent } from './intents';
 import type { Raised } from './outbox';
 

@@ -1,7 +1,8 @@
 // Rate limits: a number of requests in any 60 seconds, counted exactly. The counter is a log of times in memory; since every counted
 // request is one audit entry, a starting gate rebuilds it from there, and counting needs no writes. Requests over the limit are counted per
 // credential and minute, and become one audit entry when the minute is over.
-import type { AuditLog, Draft } from './audit-log';
+import type { Draft } from './audit-entry';
+import type { AuditLog } from './audit-log';
 
 export const WINDOW = 60_000;
 /** The assumed difference between two clocks. */

@@ -1,7 +1,7 @@
 // The last readers of a secret: which credentials and members, when, how often, and which version; and the bulk readers of an environment.
 // Invariants: recording a read costs no write: new reads are counted in memory and written when audit entries move away, and a starting
 // gate counts the entries still in its storage; the rows of a secret are bounded and deleted with it.
-import { type Actor, BULK_READS, type Entry } from './audit-log';
+import { type Actor, BULK_READS, type Entry } from './audit-entry';
 import type { Meta } from './meta';
 
 /** What one reader read of a secret, or of an environment in bulk. */

@@ -1,12 +1,13 @@
-// One request through the gate: identify the caller, apply the rate limit, authorise, look for a stored response, perform, record one audit
-// entry. Invariant: refusals come in the contract's order, and nothing leaves before its audit entry is written: the Durable Object holds
-// the reply until it is durable.
+// Handles one request in the gate: identifies the caller, applies the rate limit, authorises, looks for a stored response, performs the
+// operation, and writes one audit entry. Invariant: refusals follow the order of the API contract, and no response is sent before its audit
+// entry is written: the Durable Object holds the reply until the entry is durable.
 
 import type { FullNeed } from '../auth/actions';
 import { type Caller, mayAct } from '../auth/authorize';
 import { parentIdOf } from '../db/schema';
 import { ApiError, type Refusal, refuse, statusOf } from '../errors';
-import { type Draft, MOST_ENTRIES, RESERVE, type Subject } from './audit-log';
+import type { Draft, Subject } from './audit-entry';
+import { MOST_ENTRIES, RESERVE } from './audit-log';
 import { commit, settle } from './commit';
 import type { Core } from './core';
 import { governed, governedRead, mayRevealAll, unidentified } from './hold';
@@ -23,7 +24,7 @@ import { SLACK, WINDOW } from './rate-limit';
 import { SEGMENT } from './segments';
 import { type Ask, type Call, isRefusal, type Operation, type OperationOutcome, type Reply, refusalIn } from './types';
 
-/** A request on its way through the gate. `isFull`: the audit log takes entries of urgent actions alone. */
+/** A request while the gate handles it. `isFull`: the audit log accepts only entries of urgent actions. */
 interface Request {
   core: Core;
   ask: Ask;
@@ -32,15 +33,15 @@ interface Request {
   isFull: boolean;
 }
 
-/** The audit entry of a request, as far as it is known before its outcome; `about` is what only the operation knows of its target. */
+/** Creates the audit entry of a request without its outcome; `about` is what only the operation knows of its target. */
 export type DraftOf = (about?: Partial<Subject>) => Draft;
 
 const NOTHING: Subject = { resource: null, environment: null, version: null };
 
-/** What a step answers with; what is left out is null. */
+/** The answer of a step; omitted fields are null. */
 type Answer = Pick<Reply, 'outcome'> & Partial<Omit<Reply, 'outcome' | 'd1_calls'>>;
 
-/** What the domains can do: operations by name, and what each action needs. */
+/** The operations of all domains by name, and what each action needs. */
 export interface Abilities {
   operations: Record<string, Operation>;
   actions: Record<string, FullNeed>;
@@ -58,7 +59,7 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
   return { rate_limit: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
 }
 
-/** What is answered before it matters who asks: while a change is in doubt, an integrity violation is reported, or no entry can be written. */
+/** Answers that do not depend on the caller: while a change is in doubt, for a report of an integrity violation, or when no audit entry can be written. */
 async function unable({ core, ask, operation, need, isFull }: Request): Promise<Answer | null> {
   if (core.intents.unsettled().length) {
     const settling = settle(core, ask.org);
@@ -66,7 +67,7 @@ async function unable({ core, ask, operation, need, isFull }: Request): Promise<
   }
   if (ask.violation) {
     reportViolation(core, ask.org, ask.violation, metBy(ask));
-    // A ciphertext that does not decrypt is fetched anew next time: D1 may have been mended by then.
+    // A ciphertext that cannot be decrypted is fetched again next time: D1 may have been repaired by then.
     core.ciphertexts.drop(ask.violation.resource);
     return { outcome: ok(null, { status: 204 }) };
   }
@@ -79,12 +80,12 @@ async function unable({ core, ask, operation, need, isFull }: Request): Promise<
 const full = fail(
   refuse('UNAVAILABLE', {
     message:
-      'The audit log cannot take more entries right now. Only calls that revoke credentials or recover the organisation work until the database responds again.',
+      'The audit log cannot take more entries right now. Only requests that revoke credentials or recover the organisation work until the database responds again.',
     retry_after: 30,
   }),
 );
 
-/** Identifies the caller, applies the rate limit, and has the rest done. */
+/** Identifies the caller, applies the rate limit, and continues with the admitted request. */
 async function identified(request: Request): Promise<Answer> {
   const { core, ask } = request;
   const known = identify(core, ask);
@@ -97,7 +98,7 @@ async function identified(request: Request): Promise<Answer> {
   return { ...(await admitted(request, who)), rate_limit };
 }
 
-/** What this very request has done stands, whatever has ended since: its caller is told so, and pays once. */
+/** The result of this same request if it was already performed, whatever has ended since then. It is counted only once. */
 function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): Answer | null {
   const done = ask.repeated ? findStored(core.storedResponses, ask, caller.root, core.now()) : null;
   // safety: repeated-request-answered-as-done
@@ -106,7 +107,7 @@ function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): An
   return { outcome: done.outcome, rate_limit, credential: caller.id || null };
 }
 
-/** Counts the request against the rate limits of the caller; a refusal where one of them is reached. */
+/** Counts the request against the rate limits of the caller, and refuses it if one of them is reached. */
 function limit(core: Core, ask: Ask, who: Identity): { rate_limit: RateLimitState | null; refusal: Refusal | null } {
   const [used, ...ancestors] = who.allowances;
   if (!used || ask.again) return { rate_limit: null, refusal: null };
@@ -122,7 +123,7 @@ function limit(core: Core, ask: Ask, who: Identity): { rate_limit: RateLimitStat
   return { rate_limit: taken.state, refusal };
 }
 
-/** 401 for a credential that has ended or lacks the proof of its device, 404 for one on the path of another organisation. */
+/** 401 for a credential that has ended or comes without the proof of its device, 404 if the path names another organisation. */
 function notAdmitted(core: Core, ask: Ask, who: Identity): Refusal | null {
   const { finding, path_org, org } = ask;
   const expired = finding && statusOf(finding) === 401 ? finding : null;
@@ -131,7 +132,7 @@ function notAdmitted(core: Core, ask: Ask, who: Identity): Refusal | null {
   return unidentified ?? (path_org !== null && path_org !== org ? refuse('NOT_FOUND') : null);
 }
 
-/** Performs the request of a caller who is within the rate limit, and records it. */
+/** Performs a request that is within the rate limit, and records it. */
 async function admitted(request: Request, who: Identity): Promise<Answer> {
   const { core, ask } = request;
   const call = callOf(request, who.caller);
@@ -164,17 +165,17 @@ function callOf({ core, ask, operation, need, isFull }: Request, caller: Caller)
   return call;
 }
 
-/** 403 for what the caller may not do, or not with what the path names. */
+/** 403 if the caller may not do this, or not with the resource in the path. */
 const authorise = (call: Call<unknown>, operation: Operation): Refusal | null =>
   mayAct(call.caller, call.need, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
 
 type Performed = { outcome: OperationOutcome; replay?: NonNullable<Reply['replay']> };
 
-/** What the audit entry says of the target, as far as it is known before the operation runs. */
+/** The target for the audit entry, as far as it is known before the operation runs. */
 const subjectOf = (call: Call<unknown>, operation: Operation): Subject =>
   call.ask.input === null ? namedSubject(call) : { ...namedSubject(call), ...operation.subject?.(call) };
 
-/** Does what is asked, or replays a stored response. A request under an Idempotency-Key is marked as running meanwhile. */
+/** Performs the operation, or replays a stored response. A request with an Idempotency-Key is marked as running in the meantime. */
 async function perform({ core, ask, operation }: Request, call: Call<unknown>, draft: DraftOf): Promise<Performed> {
   const key = storedUnder(ask, call.caller.root);
   let isAwaited = false;
@@ -183,10 +184,10 @@ async function perform({ core, ask, operation }: Request, call: Call<unknown>, d
     call.subject = namedSubject(call);
     const barred = authorise(call, operation);
     if (barred) return { outcome: fail(barred) };
-    // A path that names nothing well formed is 404 in its turn: after a stored response, and after what is wrong with the body.
+    // A malformed name in the path is 404 only after a stored response and after errors in the body.
     if (finding && ![400, 404].includes(statusOf(finding))) return { outcome: fail(finding) };
     const subject = subjectOf(call, operation);
-    // A replay did nothing: its entry names no version.
+    // A replay changes nothing: its entry names no version.
     call.subject = { ...subject, version: null };
     const stored = replay(call, operation);
     if (stored) return stored;
@@ -205,7 +206,7 @@ async function perform({ core, ask, operation }: Request, call: Call<unknown>, d
   }
 }
 
-/** The stored response of the same request, or a refusal; null where there is none. A request without a key has none but its own. */
+/** The stored response of the same request, or a refusal; null if there is none. A request without a key can have only its own. */
 function replay(call: Call<unknown>, operation: Operation): Performed | null {
   const { core, ask, caller } = call;
   if (!ask.idempotency && !(operation.change && ask.repeated)) return null;
@@ -240,7 +241,7 @@ async function change(call: Call<unknown>, operation: Operation, draft: DraftOf)
   );
 }
 
-/** Reads. What an approval policy holds is revealed by an approval alone, which it uses up. */
+/** Reads. A read that an approval policy holds needs an approval, which is then used up. */
 async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome | undefined> {
   const { ask, need } = call;
   if (ask.approval && need.reveals) return readHeld(call, operation, draft);
@@ -253,7 +254,7 @@ async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): 
   return isHeld ? { kind: 'more', data: unidentified.more } : outcome;
 }
 
-/** Reads under an approval, or notes that the read waits for one: a change of the approval, and of nothing else. */
+/** Reads with an approval, or records that the read waits for one. This changes only the approval. */
 const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> =>
   commit(
     call,
@@ -268,7 +269,7 @@ const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Pr
           ? { status: outcome.status, data, isRead: true, ...(outcome.etag && { etag: outcome.etag }), about }
           : { status: 200, data, isRead: true };
       const governed = reveals ? governedRead(call, reveals, made, now) : made;
-      // The answer uses the approval, and not what the Worker makes it from.
+      // The final answer uses the approval, not the intermediate data for the Worker.
       // safety: approval-used-by-answer
       if (outcome.kind === 'ok' || isRefusal(governed) || 'more' in governed || governed.refusal) return governed;
       return { more: data };
@@ -276,7 +277,7 @@ const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Pr
     async () => operation.read?.(call),
   );
 
-/** The approval that a request uses, and the place of the one that it would wait for. */
+/** The locks for the approval that a request uses and for the one that it would wait for. */
 const approvalLocks = ({ ask: { approval }, caller }: Call<unknown>): string[] =>
   // safety: approval-locked
   approval ? [`approval:${caller.root}:${approval.digest}`, ...(approval.id === null ? [] : [approval.id])] : [];
@@ -284,7 +285,7 @@ const approvalLocks = ({ ask: { approval }, caller }: Call<unknown>): string[] =
 /** Statuses of refusals that are stored under an Idempotency-Key. */
 const STORED = new Set([400, 404, 409, 410, 422]);
 
-/** Writes the audit entry, and stores the response where it has a key: in one turn, and so durable together or not at all. */
+/** Writes the audit entry, and stores the response if it has a key: in one turn, so that both become durable together or not at all. */
 function record({ core, ask, operation, isFull }: Request, caller: Caller, draft: DraftOf, { outcome, replay }: Performed): Answer {
   const credential = caller.id || null;
   const { audited, about, reveals: _, events = [], ...bare } = outcome;
@@ -305,7 +306,7 @@ function record({ core, ask, operation, isFull }: Request, caller: Caller, draft
 
 const refusalOfError = (error: unknown, ask: Ask): Refusal => (error instanceof ApiError ? error.refusal : unexpected(error, ask));
 
-/** Whether what is in doubt does not concern this request: a read of a secret that is not in doubt need not wait for D1. */
+/** Whether changes in doubt do not affect this request: a read of a secret that is not in doubt need not wait for D1. */
 function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {
   if (
     change ||
@@ -343,13 +344,13 @@ function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
 
 const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, ip, user_agent });
 
-/** Whether the org lives, and no change that ends it is under way: then it has a key. */
+/** Whether the org exists, and no change that deletes it is in progress: then it has a key. */
 const isWhole = (core: Core, org: string) =>
   core.locks.hold([org], async () => core.rows.get('org', org)?.deleted_at === null && !core.intents.isOpen(org));
 
 const isAboutKeys = (outcome: Outcome) => outcome.kind === 'refused' && outcome.refusal.code.startsWith('IDEMPOTENCY');
 
-/** A fault of ours: told to the log without what was being worked on, to the caller not at all. */
+/** An internal error: logged without the data of the request, and not described to the caller. */
 function unexpected(error: unknown, ask: Ask): Refusal {
   console.error(
     JSON.stringify({
@@ -364,7 +365,7 @@ function unexpected(error: unknown, ask: Ask): Refusal {
   return refuse('INTERNAL');
 }
 
-/** The same database, counting the calls of one request. */
+/** The same database, with a counter for the calls of one request. */
 function counted(database: Core['database'], trace: { calls: number }): Core['database'] {
   const count = <T>(answer: T): T => {
     trace.calls++;

@@ -6,7 +6,7 @@ import { DAY, REMEMBERED } from '../db/rows';
 import type { Core } from './core';
 import { cutOf, noteCut, takeUpSegments } from './cut';
 import { forgetOldEvents } from './event-segments';
-import { endedWithDevices } from './identity';
+import { endedWithDevices } from './lifetime';
 import { EVENTS_KEPT } from './outbox';
 import { BATCH, isPastOver, purge } from './purge';
 import { WINDOW } from './rate-limit';

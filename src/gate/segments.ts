@@ -5,7 +5,7 @@ import { toBase64, utf8 } from '../crypto/bytes';
 import { gzip } from '../crypto/gzip';
 import { auditSegments } from '../db/schema';
 import { insertOf } from '../db/statements';
-import type { Entry } from './audit-log';
+import type { Entry } from './audit-entry';
 import { closeSegment } from './checkpoint-task';
 import type { Core } from './core';
 import { SLACK, WINDOW } from './rate-limit';

@@ -6,7 +6,7 @@ import type { Proof } from '../auth/dpop';
 import type { TokenRef } from '../auth/token';
 import type { SecretRow } from '../db/schema';
 import type { IntegrityViolation, Refusal } from '../errors';
-import type { Subject } from './audit-log';
+import type { Subject } from './audit-entry';
 import type { Core } from './core';
 import type { Raised } from './outbox';
 import type { Outcome } from './outcome';

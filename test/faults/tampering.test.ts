@@ -8,7 +8,7 @@ import { fromBase64, fromUtf8, toBase64, utf8 } from '../../src/crypto/bytes';
 import { gunzip, gzip } from '../../src/crypto/gzip';
 import { newId } from '../../src/db/ids';
 import type { SecretRow, ShareRow, VersionRow } from '../../src/db/schema';
-import { type Entry, hashOf } from '../../src/gate/audit-log';
+import { type Entry, hashOf } from '../../src/gate/audit-entry';
 import { runTasks } from '../../src/gate/tasks';
 import { newKey, newSession } from '../support/credentials';
 import { newDevice, newKeyPair, provenBy } from '../support/device';

@@ -67,7 +67,8 @@ it('commands: those of every document work', { timeout: 400_000 }, async (t) => 
   await t.test('commands: the SARIF file that a guide writes is valid, and its workflow runs what ran here', () => {
     const guide = 'docs/guides/leak-scans.md';
     assert.deepEqual(problemsOf(path.join(dir, 'scan.sarif')), []);
-    const [, command] = /- run: npx (svc scan [^>\n]+) >/.exec(blocksOf(read(guide)).find(({ language }) => language === 'yaml')?.text ?? '') ?? [];
+    const [, command] =
+      /- run: npx (svc scan [^>\n]+) >/.exec(blocksOf(read(guide)).find(({ language }) => language === 'yaml')?.text ?? '') ?? [];
     assert.ok(command && shellOf(guide).some(({ text }) => text.includes(command)));
   });
 });

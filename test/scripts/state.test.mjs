@@ -7,7 +7,8 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { claimState, inspectState, knownMigrations } from '../../scripts/state.mjs';
+import { applyMigrations } from '../../scripts/migrate.mjs';
+import { claimState, inspectState, knownMigrations, vaultFile } from '../../scripts/state.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'state-'));
 after(() => fs.rmSync(dir, { recursive: true, force: true }));
@@ -54,5 +55,24 @@ describe('state directory', () => {
     for (const name of ['0000_a.sql', 'README.md']) fs.writeFileSync(path.join(folder, name), '');
     assert.deepEqual(knownMigrations(folder), ['0000_a.sql']);
     assert.deepEqual(knownMigrations(path.join(dir, 'none')), []);
+  });
+
+  it('takes each migration once, as a whole or not at all', async () => {
+    const of = path.join(dir, 'migrated');
+    const all = new Set(knownMigrations(path.resolve(import.meta.dirname, '../../migrations')));
+    await applyMigrations(of);
+    assert.deepEqual(inspectState(of).applied, all);
+    await applyMigrations(of);
+    // One of which the first statement works, and the second does not.
+    const [name, first, second] = ['0007_workload_identity.sql', 'trust', 'workload'];
+    const db = new DatabaseSync(/** @type {string} */ (vaultFile(of)));
+    after(() => db.close());
+    db.exec(`DELETE FROM d1_migrations WHERE name = '${name}'; ALTER TABLE credentials DROP COLUMN ${first}`);
+    await assert.rejects(applyMigrations(of), new RegExp(`duplicate column name: ${second}`));
+    const columns = db.prepare("SELECT name FROM pragma_table_info('credentials')").all();
+    assert.deepEqual([inspectState(of).applied.has(name), columns.some((column) => column.name === first)], [false, false]);
+    db.exec(`ALTER TABLE credentials DROP COLUMN ${second}`);
+    await applyMigrations(of);
+    assert.deepEqual(inspectState(of).applied, all);
   });
 });

@@ -7,7 +7,7 @@ import { macOf } from '../../src/db/rows';
 import { actions } from '../../src/domains';
 import { encryptValue } from '../../src/domains/secrets/encryption';
 import type { EncryptedValue } from '../../src/domains/secrets/rules';
-import type { Entry } from '../../src/gate/audit-log';
+import type { Entry } from '../../src/gate/audit-entry';
 import { insertion, rowKeyOf } from '../../src/gate/commit';
 import { answer } from '../../src/gate/request';
 import type { Ask, Call, Operation, Reply } from '../../src/gate/types';

@@ -822,14 +822,14 @@ export interface paths {
         };
         /**
          * Read a secret by name
-         * @description The name may contain slashes, percent-encoded or not. Without environment, the default environment is used. For a name that the caller may not read the response is 403, whether the secret exists or not.
+         * @description The name may contain slashes, percent-encoded or not. Without environment, the default environment is used. For a name that the caller may not read, the response is 403 whether the secret exists or not.
          *
          *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:read`.
          */
         get: operations["secret_read_by_name"];
         /**
          * Create or update a secret by name
-         * @description Creates the secret (201), or updates the one that has the name as PATCH does (200). An equal value makes no new version if the caller may read it. With `If-None-Match: *` it only creates. PUT is idempotent: it takes no Idempotency-Key.
+         * @description Creates the secret (201), or updates the existing secret with this name as PATCH does (200). If the value is equal to the current one and the caller may read it, no version is created. With `If-None-Match: *`, the request can only create. PUT is idempotent and needs no Idempotency-Key.
          *
          *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:write`.
          */
@@ -850,7 +850,7 @@ export interface paths {
         };
         /**
          * List secrets
-         * @description Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null. With delimiter, it lists one folder: its folders and its secrets. A folder is listed if the caller may list a secret in it.
+         * @description Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null. With delimiter, it lists one folder: its subfolders and its secrets. A folder is listed if the caller may list a secret in it.
          *
          *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with one of the scopes `secrets:list`, `secrets:read`.
          */
@@ -858,7 +858,7 @@ export interface paths {
         put?: never;
         /**
          * Create a secret
-         * @description Send the value, or generate to have one generated. The response holds a generated value once, and no value otherwise. An ssh_key is generated in OpenSSH PEM format, with its public_key.
+         * @description Send value, or generate to have a value generated. Only this response returns a generated value; otherwise it contains no value. An ssh_key is generated in OpenSSH PEM format, with its public_key.
          *
          *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:write`.
          */

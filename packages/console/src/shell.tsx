@@ -112,7 +112,7 @@ function useWholeTexts(): void {
   }, []);
 }
 
-/** Where the navigation covers the page, it takes the focus, and Escape closes it. */
+/** If the navigation covers the page, it gets the focus, and Escape closes it. */
 function useDrawer(isOpen: boolean, close: () => void): void {
   useEffect(() => {
     if (!isOpen) return;

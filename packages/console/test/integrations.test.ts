@@ -182,7 +182,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await dialog.waitFor({ state: 'detached' });
     expect((await api('GET', `/webhooks/${id}`)).events).toBe('*');
     expect(await page.content()).not.toContain('hidden-in-the-url');
-    // Its own page would read it again, and find it gone.
+    // An open page of the webhook would read it again and get a 404.
     await go('/webhooks', 'Webhooks');
     await api('DELETE', `/webhooks/${id}`);
     expectQuiet(ann);

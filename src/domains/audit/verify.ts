@@ -3,7 +3,7 @@
 import { and, asc, eq, gt, gte, lt, lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { auditCheckpoints, auditSegments, type CheckpointRow } from '../../db/schema';
-import type { Entry } from '../../gate/audit-log';
+import type { Entry } from '../../gate/audit-entry';
 import type { Missing } from '../../gate/missing-entries';
 import { keysOf, type RenderContext } from '../../http/context';
 import { type Chain, chainFrom, type Position } from './chain';

@@ -3,7 +3,8 @@
 import { type Caller, type PermissionSet, reachesAll } from '../../auth/authorize';
 import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
-import { type Entry, LOOKED_AT } from '../../gate/audit-log';
+import type { Entry } from '../../gate/audit-entry';
+import { LOOKED_AT } from '../../gate/audit-log';
 
 const SCOPE = 'audit:read';
 

@@ -1,6 +1,6 @@
 // The parts of an exposure report, as the gate returns them to the Worker.
 import type { CredentialRow, OrgRow } from '../../db/schema';
-import type { Entry } from '../../gate/audit-log';
+import type { Entry } from '../../gate/audit-entry';
 import type { Missing } from '../../gate/missing-entries';
 
 /** What the Worker can ask for. */

@@ -20,7 +20,7 @@ const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: 
 const encrypted = (context: Context, secret: string, value: string, generated?: 1) =>
   encryptValue(keysOf(context), context.org, secret, value, generated);
 
-/** A generated value, encrypted for a secret, and what the answer shows of it once. */
+/** Generates a value, encrypts it for a secret, and returns it with what the response shows once. */
 async function generated(context: Context, secret: string, type: string, options: GenerateOptions | undefined) {
   const { value, public_key } = await generate(type, options);
   return { value: encrypted(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
@@ -31,7 +31,7 @@ const withValue = async (delivered: Delivered, _: unknown, context: Context) => 
   return { json: { ...wire.secretOut(row, delivered.environment, delivered.now), version: version.version, value } };
 };
 
-/** Reads pages from the gate until the set is whole; begins again if it changed between two pages. */
+/** Reads pages from the gate until the set is complete; starts again if it changed between two pages. */
 async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: RenderContext) {
   const prefix = query.prefix ?? '';
   let items = [...first.items];
@@ -50,7 +50,7 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
     items.push(...page.items);
     next = page.next;
   }
-  // Without a prototype, so that __proto__ is a name like any other.
+  // Without a prototype, so that __proto__ is an ordinary name.
   const values: Record<string, string> = Object.create(null);
   const versions: Record<string, number> = Object.create(null);
   for (const item of items) {
@@ -67,11 +67,11 @@ const one = `${path}/{id}`;
 type PutRequest = Input<z.output<typeof wire.PutQuery>, z.output<typeof wire.SecretPut>>;
 const putName = ({ params, query }: PutRequest) => ({ environment: query.environment ?? null, name: params.name as string });
 
-/** A flag as rows hold it. */
+/** The flag as it is stored in rows. */
 const optedIn = (auto_rotate: boolean | undefined): { auto_rotate?: 1 | null } =>
   auto_rotate === undefined ? {} : { auto_rotate: auto_rotate ? 1 : null };
 
-/** The input of a put, with the value encrypted for the secret that the name is taken to have. */
+/** The input of a put, with the value encrypted for the secret that presumably has the name. */
 function putInput(input: PutRequest, context: Context, id: string): PutInput {
   const { value, ttlSeconds, auto_rotate, ...fields } = input.body;
   return {
@@ -94,7 +94,7 @@ export const secretRoutes = [
     tag,
     summary: 'Read a secret by name',
     description:
-      'The name may contain slashes, percent-encoded or not. Without environment, the default environment is used. For a name that the caller may not read the response is 403, whether the secret exists or not.',
+      'The name may contain slashes, percent-encoded or not. Without environment, the default environment is used. For a name that the caller may not read, the response is 403 whether the secret exists or not.',
     query: wire.ByNameQuery,
     conditional: ['if-none-match'],
     answers: { 200: wire.SecretWithValue, 304: null },
@@ -111,7 +111,7 @@ export const secretRoutes = [
     tag,
     summary: 'Create or update a secret by name',
     description:
-      'Creates the secret (201), or updates the one that has the name as PATCH does (200). An equal value makes no new version if the caller may read it. With `If-None-Match: *` it only creates. PUT is idempotent: it takes no Idempotency-Key.',
+      'Creates the secret (201), or updates the existing secret with this name as PATCH does (200). If the value is equal to the current one and the caller may read it, no version is created. With `If-None-Match: *`, the request can only create. PUT is idempotent and needs no Idempotency-Key.',
     query: wire.PutQuery,
     body: { schema: wire.SecretPut },
     conditional: ['if-match', 'if-none-match'],
@@ -137,7 +137,7 @@ export const secretRoutes = [
     tag,
     summary: 'Create a secret',
     description:
-      'Send the value, or generate to have one generated. The response holds a generated value once, and no value otherwise. An ssh_key is generated in OpenSSH PEM format, with its public_key.',
+      'Send value, or generate to have a value generated. Only this response returns a generated value; otherwise it contains no value. An ssh_key is generated in OpenSSH PEM format, with its public_key.',
     body: { schema: wire.SecretIn },
     answers: { 201: wire.NewSecret },
     refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'LIMIT_REACHED', 'POLICY_VIOLATED'],
@@ -171,7 +171,7 @@ export const secretRoutes = [
     tag,
     summary: 'List secrets',
     description:
-      'Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null. With delimiter, it lists one folder: its folders and its secrets. A folder is listed if the caller may list a secret in it.',
+      'Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null. With delimiter, it lists one folder: its subfolders and its secrets. A folder is listed if the caller may list a secret in it.',
     query: wire.ListQuery,
     answers: { 200: wire.SecretPage },
     refusals: ['NOT_FOUND'],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newId } from '../../../src/db/ids';
 import type { CredentialRow, OrgRow } from '../../../src/db/schema';
-import { countLive } from '../../../src/gate/identity';
+import { countLive } from '../../../src/gate/lifetime';
 import { runTasks } from '../../../src/gate/tasks';
 import { problemOf } from '../../model/invariants';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';

@@ -1,7 +1,8 @@
 // Reading the audit log from the gate: the entries in its storage, and the sequence below which D1 holds the rest.
 
 import { refuse } from '../../../errors';
-import type { Entry, Filter } from '../../../gate/audit-log';
+import type { Entry } from '../../../gate/audit-entry';
+import type { Filter } from '../../../gate/audit-log';
 import { type Cut, cutOf } from '../../../gate/cut';
 import { type Missing, missingEntries } from '../../../gate/missing-entries';
 import { slugOf } from '../../../gate/named';

@@ -3,9 +3,9 @@
 import { type Caller, reaches } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import type { Entry } from '../../../gate/audit-log';
+import type { Entry } from '../../../gate/audit-entry';
+import { callerOf, memberOf } from '../../../gate/caller';
 import type { Core } from '../../../gate/core';
-import { callerOf, memberOf } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';

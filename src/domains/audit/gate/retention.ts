@@ -4,7 +4,7 @@ import { reachesAll } from '../../../auth/authorize';
 import { equal } from '../../../crypto/digest';
 import { DAY } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
-import type { Entry } from '../../../gate/audit-log';
+import type { Entry } from '../../../gate/audit-entry';
 import type { SegmentEnd, Statement } from '../../../gate/checkpoints';
 import type { Core } from '../../../gate/core';
 import { type Cut, cutOf } from '../../../gate/cut';

@@ -6,7 +6,7 @@ import { DAY } from '../../../db/rows';
 import type { ApprovalRow, CredentialRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
-import { isAlive } from '../../../gate/identity';
+import { isAlive } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { slugOf } from '../../../gate/named';
 import { fail, ok } from '../../../gate/outcome';

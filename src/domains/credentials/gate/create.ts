@@ -10,7 +10,7 @@ import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
 import { insertion, type New } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
-import { countLive, isAlive, isBlocked } from '../../../gate/identity';
+import { countLive, isAlive, isBlocked } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';

@@ -3,7 +3,7 @@
 import type { Caller } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
-import { endOf } from '../../../gate/identity';
+import { endOf } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';

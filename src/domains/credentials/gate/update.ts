@@ -15,7 +15,7 @@ import {
 import { type Refusal, refuse } from '../../../errors';
 import { accountableFor, accountableOf } from '../../../gate/accountable';
 import { insertion, revision, rowKeyOf } from '../../../gate/commit';
-import { isAlive } from '../../../gate/identity';
+import { isAlive } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';

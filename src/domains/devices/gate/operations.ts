@@ -1,13 +1,13 @@
 // Operations on devices in the gate. Invariants: a blocked device stays blocked, and so does a device whose member was removed, so no
 // credential bound to it becomes valid again; a public key never changes and belongs to one device of the organisation. Whether a
-// credential is valid is derived from these rows (`gate/identity.ts`).
+// credential is valid is derived from these rows (`gate/lifetime.ts`).
 import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
 import { idStart } from '../../../db/ids';
 import type { DeviceRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
-import { isBlocked } from '../../../gate/identity';
+import { isBlocked } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import type { Raised } from '../../../gate/outbox';
 import { found } from '../../../gate/outcome';

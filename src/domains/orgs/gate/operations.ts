@@ -6,10 +6,10 @@ import { mustBeConfirmed, reachesAll, reachesEnvironment } from '../../../auth/a
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { genesis } from '../../../gate/audit-log';
+import { genesis } from '../../../gate/audit-entry';
 import { insertion, removal, revision, rowKeyOf } from '../../../gate/commit';
 import { noteCut } from '../../../gate/cut';
-import { countLive } from '../../../gate/identity';
+import { countLive } from '../../../gate/lifetime';
 import { missingEntries } from '../../../gate/missing-entries';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, found, type Outcome, ok } from '../../../gate/outcome';

@@ -3,7 +3,7 @@
 import { mayReach } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Subject } from '../../../gate/audit-log';
+import type { Subject } from '../../../gate/audit-entry';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';

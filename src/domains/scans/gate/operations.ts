@@ -3,7 +3,7 @@
 // as the audit entry of the scan.
 import { mayAct, reaches, reasons, stepsFor } from '../../../auth/authorize';
 import { mayReveal } from '../../../gate/hold';
-import { isAlive } from '../../../gate/identity';
+import { isAlive } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { slugOf } from '../../../gate/named';
 import type { Raised } from '../../../gate/outbox';

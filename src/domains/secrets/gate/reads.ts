@@ -1,11 +1,11 @@
-// Reading secrets: one by id or by name, and all of an environment. Invariant: the ciphertext of a version is given out only while
-// the secret's row, read in the same turn, says that it may be.
+// Reading secrets: one by id or by name, or all of an environment. Invariant: the ciphertext of a version is returned only if the
+// secret's row, read in the same turn, permits it.
 
 import { namesHeld, reaches, stepsFor } from '../../../auth/authorize';
 import { sha256 } from '../../../crypto/digest';
 import type { SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Subject } from '../../../gate/audit-log';
+import type { Subject } from '../../../gate/audit-entry';
 import { environmentRevision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { mayReveal } from '../../../gate/hold';
@@ -16,20 +16,20 @@ import { type Delivered, etagOf, hasVersion, matchesETag, type Readable, readabl
 import { inDoubt, subjectOf } from './state';
 import { fetchVersions, keep, versionOf } from './versions';
 
-/** Bounds of a bulk answer: secrets, bytes of plaintext, bytes of ciphertext that go in one RPC, and steps of comparing names with patterns. */
+/** Limits of a bulk read: secrets, bytes of plaintext, bytes of ciphertext in one RPC, and steps to compare names with patterns. */
 const MOST_BULK = { secrets: 2000, bytes: 16 * 1024 ** 2, page: 8 * 1024 ** 2, steps: 20_000_000 };
 
 interface ReadInput {
-  /** Whether the Worker takes `Delivered` as text. */
+  /** Whether the Worker accepts `Delivered` as text. */
   as_text?: true;
   version: number | null;
   if_none_match: string | null;
 }
 
-/** Characters of a text that the Worker keeps in memory; what is longer goes as it is. */
+/** The maximum length of a text that the Worker caches; a longer value is sent as an object. */
 const MOST_TEXT = 4096;
 
-/** The texts of versions, each with the row that it was made for; null where it is too long. Neither object is ever changed. */
+/** The texts of versions, each with the row that it was created for; null if it is too long. Neither object is ever modified. */
 const texts = new WeakMap<VersionRow, { row: SecretRow; text: string | null }>();
 
 function textOf(found: Readable): string | null {
@@ -79,7 +79,7 @@ function byName({ core, ask }: Call<unknown>): SecretRow | null {
   return environment && core.rows.find('secret', environment.id, ask.named.name as string);
 }
 
-/** Names the version that is read, too. */
+/** Adds the version that is read. */
 const aboutRead = ({ core, input }: Call<ReadInput>, row: SecretRow | null) =>
   row ? { ...subjectOf(core, row), version: input.version ?? row.version } : {};
 
@@ -98,11 +98,11 @@ export const secretReadByName: Operation<ReadInput> = {
     ),
 };
 
-/** Environments in which a refusal looks for a name, and how many of them it names. */
+/** The number of environments in which a refusal looks for a name, and how many of them it lists. */
 const MOST_SEARCHED = 100;
 const MOST_SHOWN = 5;
 
-/** 404 that says which part of a read by name is unknown. Its reader may read that name there; of other environments it names those where they may list or read it. */
+/** 404 that says which part of a read by name is unknown. The caller may read that name there; of other environments, it lists those where the caller may list or read the name. */
 function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
   const name = ask.named.name as string;
   const environment = environmentOf(core, ask.org, ask.named.environment);
@@ -128,7 +128,7 @@ export interface ValuesInput {
   as_text?: true;
   prefix: string;
   if_none_match: string | null;
-  /** Where the page before ended, and the ETag that it bore. */
+  /** Where the previous page ended, and its ETag. */
   after: string | null;
   etag: string | null;
 }
@@ -137,13 +137,13 @@ export interface ValuesPage {
   environment: string;
   items: Delivered[];
   next: string | null;
-  /** Names that an approval policy holds back. Absent from a gate of 0.4.0. */
+  /** Names that an approval policy withholds. A gate of 0.4.0 does not send it. */
   withheld?: string[];
-  /** The set changed between pages: begin again. */
+  /** The set changed between pages: the read starts again. */
   changed?: true;
 }
 
-/** The set that is read: which environment at which revision, and which names of it. */
+/** The set that is read: the environment with its revision, and which of its names. */
 function aboutAll({ core, ask, need, caller, input }: Call<ValuesInput>): Partial<Subject> {
   const environment = environmentOf(core, ask.org, ask.named.environment);
   if (!environment) return {};
@@ -199,7 +199,7 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
   }
 }
 
-/** The secrets of a bulk read, in the order of names, and the versions of them that had to be fetched. */
+/** The secrets of a bulk read, sorted by name, and those of their versions that had to be fetched. */
 export interface Bulk {
   rows: readonly SecretRow[];
   fetched: ReadonlyMap<string, VersionRow>;
@@ -207,7 +207,7 @@ export interface Bulk {
   now: number;
 }
 
-/** As much of a bulk read as goes in one RPC, where it ends, and the versions that have to be fetched first. */
+/** The part of a bulk read that fits in one RPC, where it ends, and the versions that must be fetched first. */
 export function pageOf(core: Core, { rows, fetched, environment, now }: Bulk, input: { as_text?: true; after: string | null }) {
   const page: SecretRow[] = [];
   let bytes = 0;
@@ -228,13 +228,13 @@ export function pageOf(core: Core, { rows, fetched, environment, now }: Bulk, in
   return { items, missing, next: last && last !== rows.at(-1) ? last.name : null };
 }
 
-/** Whether values are more than a bulk answer holds. */
+/** Whether secrets exceed the limits of a bulk read. */
 export const exceedsBulk = (rows: readonly SecretRow[]): boolean =>
   rows.length > MOST_BULK.secrets || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes;
 
 export const readAll: Operation<ValuesInput> = { subject: aboutAll, read: values };
 
-/** Which secrets are read: those whose names begin so, and that the caller reaches with these scopes. */
+/** Which secrets are read: those with the prefix that the caller may access with these scopes. */
 export interface Selection {
   environment: string;
   scopes: readonly string[];
@@ -245,8 +245,8 @@ export interface Selection {
 export const inOrder = (a: SecretRow, b: SecretRow) => (a.name < b.name ? -1 : 1);
 
 /**
- * The secrets of an environment that the caller may read, in the order of names, and those that are held for approval; null for too many.
- * Rows are read for names that match alone.
+ * The secrets of an environment that the caller may read, sorted by name, and those that are held for approval; null for too many.
+ * Rows are read only for names that match.
  */
 export function rowsOf(call: Call<unknown>, { environment, scopes, prefix: start, patterns }: Selection, now: number) {
   const { core, caller } = call;
@@ -254,7 +254,7 @@ export function rowsOf(call: Call<unknown>, { environment, scopes, prefix: start
   const passed = new Set<string>();
   const rows: SecretRow[] = [];
   const steps = stepsFor(caller, scopes, MOST_BULK.steps);
-  // Names before the first that a pattern can match, and after the last, are not looked at.
+  // Only names with a prefix that a pattern can match are examined.
   for (const prefix of prefixesOf(start, patterns)) {
     for (let after = ''; ; ) {
       const page = core.rows.named(environment, prefix, after, 1000);
@@ -276,7 +276,7 @@ export function rowsOf(call: Call<unknown>, { environment, scopes, prefix: start
   return { rows: rows.sort(inOrder), held: held.sort(inOrder), bypassed: [...passed] };
 }
 
-/** The literal beginnings that names with a prefix can have where patterns limit them, in the order of names: none begins with another. */
+/** The literal prefixes, sorted, that names with a given prefix can have if patterns limit them. None is a prefix of another. */
 export function prefixesOf(prefix: string, patterns: readonly string[] | null): string[] {
   if (patterns === null) return [prefix];
   const beginnings = patterns.flatMap((pattern) => {
@@ -284,7 +284,7 @@ export function prefixesOf(prefix: string, patterns: readonly string[] | null): 
     return literal.startsWith(prefix) ? [literal] : prefix.startsWith(literal) ? [prefix] : [];
   });
   const distinct: string[] = [];
-  // What begins with another comes after it, with nothing else in between.
+  // In sorted order, names that begin with another one directly follow it.
   for (const one of beginnings.sort()) if (distinct.length === 0 || !one.startsWith(distinct.at(-1) as string)) distinct.push(one);
   return distinct;
 }

@@ -1,7 +1,7 @@
 // Checks of the gate's state before a secret is read or changed: changes in doubt, and the organisation's limits.
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Subject } from '../../../gate/audit-log';
+import type { Subject } from '../../../gate/audit-entry';
 import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
 import type { Call } from '../../../gate/types';

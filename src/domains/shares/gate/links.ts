@@ -4,7 +4,7 @@ import type { SecretRow, ShareRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
-import { isAlive } from '../../../gate/identity';
+import { isAlive } from '../../../gate/lifetime';
 import type { Put } from '../../../gate/plan';
 import type { Call } from '../../../gate/types';
 import { readableVersion } from '../../secrets/rules';

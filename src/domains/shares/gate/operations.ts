@@ -10,7 +10,7 @@ import type { Grantee, GrantRow, SecretRow, ShareRow, VersionRow } from '../../.
 import { type Refusal, refuse } from '../../../errors';
 import { removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
-import { isGrantAlive } from '../../../gate/identity';
+import { isGrantAlive } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { fail, ok } from '../../../gate/outcome';

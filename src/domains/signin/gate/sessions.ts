@@ -3,7 +3,7 @@
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, Refresh } from '../../../db/schema';
 import { insertion, revision } from '../../../gate/commit';
-import { isAlive } from '../../../gate/identity';
+import { isAlive } from '../../../gate/lifetime';
 import type { Call } from '../../../gate/types';
 import { fresh } from '../../credentials/gate/create';
 import { signedInMember } from '../wire';

@@ -5,9 +5,10 @@ import { type Caller, nobody, reaches, reachesEnvironment, reasons, stepsFor } f
 import { covers } from '../../../auth/scopes';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { callerOf, memberOf } from '../../../gate/caller';
 import type { Core } from '../../../gate/core';
 import { holdingReads } from '../../../gate/hold';
-import { callerOf, endOf, memberOf } from '../../../gate/identity';
+import { endOf } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { readable } from '../../secrets/rules';
 

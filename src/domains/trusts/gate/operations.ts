@@ -9,7 +9,7 @@ import type { Trust } from '../../../db/trusts';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableFor, accountableOf } from '../../../gate/accountable';
 import { revision } from '../../../gate/commit';
-import { isAlive } from '../../../gate/identity';
+import { isAlive } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import { found } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';

@@ -1,5 +1,5 @@
-// Deliveries, as the gate takes part in them: it gives the job what is due, notes what came of it, and disables endpoints that are gone or keep
-// failing. Invariant: taking and reporting leave no audit entries, so that deliveries give no occasion for more.
+// The gate's part in deliveries: it hands due deliveries to the job, records the results, and disables endpoints that are gone or keep
+// failing. Invariant: leasing and reporting write no audit entries, so that deliveries do not cause further deliveries.
 import { newId } from '../../../db/ids';
 import { refuse } from '../../../errors';
 import { revision } from '../../../gate/commit';
@@ -12,7 +12,7 @@ import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { deliveryOut } from '../wire';
 import { find, type Target, targetOf, whole } from './webhook';
 
-/** Deliveries that one call sends anew. */
+/** The number of deliveries that one request repeats. */
 const MOST_AGAIN = 1000;
 
 // ---------------------------------------------------------------- by callers
@@ -60,7 +60,7 @@ const redeliverSince: Operation<{ since: number }> = {
   },
 };
 
-/** First what the Worker needs for a test, then its result for the delivery log. */
+/** First the data that the Worker needs for a test, then its result for the delivery log. */
 export interface Testing {
   target: Target;
   event: Sent;
@@ -88,11 +88,11 @@ const test: Operation<{ event?: Sent; attempt?: Attempt }> = {
 export interface DeliverInput {
   webhook: string;
   reports: { id: string; lease: number; attempt: Attempt }[];
-  /** Whether the job goes on. */
+  /** Whether the job continues. */
   more: boolean;
 }
 
-/** What the job is to do next; nothing where `taken` is empty and nothing is to be disabled. */
+/** The next work for the job; none if `taken` is empty and no endpoint is to be disabled. */
 export interface Given {
   disabling: Disabling | null;
   target: Target | null;
@@ -115,7 +115,7 @@ function step(core: Call<unknown>['core'], { webhook, reports, more }: DeliverIn
   if (disabling) return { ...NOTHING, disabling };
   const taken = more ? deliveries.take(webhook, now) : [];
   if (taken.length) deliveries.attend(webhook, now);
-  // Another job may be at work: a queue may deliver a message twice.
+  // Another job may be running: a queue may deliver a message twice.
   else if (!deliveries.isBusy(webhook, now)) deliveries.attend(webhook, null);
   const since = deliveries.attendedSince(webhook);
   const due = deliveries.dueAt(webhook, now);
@@ -123,7 +123,7 @@ function step(core: Call<unknown>['core'], { webhook, reports, more }: DeliverIn
   return { disabling: null, target: targetOf(row, now), taken };
 }
 
-/** Disables an endpoint, if that is still what its deliveries say. */
+/** Disables an endpoint if its deliveries still call for it. */
 const disable: Operation<{ webhook: string }> = {
   subject: ({ input }) => ({ resource: input.webhook }),
   change: {
