@@ -135,7 +135,7 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
         {help && <p class="dim">{help}</p>}
         {docs && (
           <a href={docs} target="_blank" rel="noreferrer">
-            Learn more
+            About this error
           </a>
         )}
       </div>

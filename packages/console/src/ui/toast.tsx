@@ -39,7 +39,7 @@ export function report(error: unknown): void {
 function Toast({ actor, index, parent }: { actor: toast.Options<string>; index: number; parent: toast.GroupService }) {
   const service = useMachine(toast.machine, { ...actor, parent, index });
   const api = toast.connect(service, normalizeProps);
-  const { docs, words = 'Learn more' } = (actor.meta ?? {}) as { docs?: string; words?: string };
+  const { docs, words = 'About this error' } = (actor.meta ?? {}) as { docs?: string; words?: string };
   return (
     <div {...api.getRootProps()} class="toast">
       <div>
