@@ -332,7 +332,7 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       await page.goto(`${at}/device`);
       await page.locator('#code').fill('BBBB-BBBB');
       await page.keyboard.press('Enter');
-      await says(/is not known/);
+      await says(/is unknown/);
       await page.locator('#code').fill(second.user_code.toLowerCase());
       await page.keyboard.press('Enter');
       await page.locator('#one').waitFor();
