@@ -141,7 +141,7 @@ describe('compliance report: secrets', () => {
     daysAgo(0);
     const { complete, tested } = finding(await newReport(o), 'secrets-unread');
     expect(complete).toBe(false);
-    expect(tested).toContain('Reads are known only since');
+    expect(tested).toContain('Reads are recorded only since');
   });
 
   it('show 100 pieces of evidence, and the whole count', async () => {

@@ -156,7 +156,7 @@ describe('DPoP: a bound token', () => {
     try {
       faults.variables = { PUBLIC_URL: 'https://vault.example.com' };
       faults.isolate++;
-      expectInvalid(await at('http://localhost'), 'begins with https://vault.example.com');
+      expectInvalid(await at('http://localhost'), 'starts with https://vault.example.com');
       expect((await at('https://vault.example.com')).status).toBe(200);
       faults.variables = { PUBLIC_URL: '' };
       faults.isolate++;
