@@ -160,7 +160,7 @@ describe('DPoP: a bound token', () => {
       expect((await at('https://vault.example.com')).status).toBe(200);
       faults.variables = { PUBLIC_URL: '' };
       faults.isolate++;
-      expectInvalid(await at('https://vault.example.com'), 'begins with http://localhost');
+      expectInvalid(await at('https://vault.example.com'), 'starts with http://localhost');
       expect((await at('http://localhost')).status).toBe(200);
     } finally {
       faults.variables = {};
