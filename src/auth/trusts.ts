@@ -24,11 +24,12 @@ export function valuesOf(payload: object, claim: string): string[] {
   return Array.isArray(value) && value.length <= MOST_VALUES && value.every(isText) ? value : [];
 }
 
-const listOf = (globs: string | string[]): string[] => (typeof globs === 'string' ? [globs] : globs);
+/** The globs of a claim, which are one or a list. */
+export const globsOf = (globs: string | string[]): string[] => (typeof globs === 'string' ? [globs] : globs);
 
 /** The values of a claim that match one of its globs. */
 const matching = (globs: string | string[], values: readonly string[]): string[] =>
-  values.filter((value) => listOf(globs).some((glob) => matches(glob, value)));
+  values.filter((value) => globsOf(globs).some((glob) => matches(glob, value)));
 
 /** Why a trust does not accept a token; null if it does. The reason contains no data from the token. */
 export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: Workload): string | null {
@@ -57,7 +58,7 @@ export const essential = ({ audiences, claims }: Trust, workload: Workload): Wor
 /** Whether a changed trust accepts nothing that it did not accept before, and for no longer. */
 export function isNarrowerTrust(before: Trust, after: Trust): boolean {
   const isWithin = (inner: string | string[], outer: string | string[]) =>
-    listOf(inner).every((glob) => listOf(outer).some((other) => contains(other, glob)));
+    globsOf(inner).every((glob) => globsOf(outer).some((other) => contains(other, glob)));
   return (
     after.issuer === before.issuer &&
     after.ttl <= before.ttl &&

@@ -36,10 +36,6 @@ export function useMaker(make: () => void, isAllowed = true): void {
   }, [isAllowed]);
 }
 
-/** Whether the page has a create action, and a function to run it. */
-export const makes = (): boolean => makers.value.length > 0;
-export const make = (): void => makers.value.at(-1)?.();
-
 const elsewhere = 'input, textarea, select, [contenteditable], dialog, [role="menu"], [role="tablist"]';
 
 /** The rows of the focused table, or of the first one, in order. */

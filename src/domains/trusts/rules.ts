@@ -1,5 +1,6 @@
 // What a trust may accept. Pure. Invariant: a trust names the workload that it accepts; a trust that would accept every account of a shared
 // platform is refused.
+import { globsOf } from '../../auth/trusts';
 import type { Claims } from '../../db/trusts';
 
 /** Claims that name a workload or its owner on some platform. */
@@ -36,8 +37,6 @@ const SHARED: Record<string, Record<string, RegExp>> = {
   'https://oidc.vercel.com': { sub: /^owner:[^*?:]+:/, owner: WHOLE, owner_id: WHOLE },
   'https://app.terraform.io': { sub: /^organization:[^*?:]+:/ },
 };
-
-const globsOf = (globs: string | string[]) => (typeof globs === 'string' ? [globs] : globs);
 
 /** What is wrong with the claims of a trust, worded to follow the field's name; null if nothing is. */
 export function problemOf(claims: Claims): { claim: string | null; problem: string } | null {
