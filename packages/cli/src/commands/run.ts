@@ -61,8 +61,9 @@ export default command<Options>({
       const subscribe = (onChange: () => void, onRefused: (error: unknown) => void) =>
         vault.onChange(onChange, {
           onError: (error) => {
-            onRefused(error);
+            // First the copy: nothing that the warning causes can leave it behind.
             destroyIfRefused(context, fallback, error);
+            onRefused(error);
           },
         });
       return await runWatched(context, { line: rest, first, isStale, read, subscribe, grace: (options.stopTimeout ?? 10) * 1000 });
