@@ -8,7 +8,7 @@ import { drizzle } from 'drizzle-orm/d1';
 import { utf8 } from '../crypto/bytes';
 import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from '../db/rows';
 import { ApiError, type Refusal, refuse } from '../errors';
-import type { Draft } from './audit-entry';
+import type { DraftOf } from './audit-entry';
 import { batchOf } from './batch';
 import type { Core } from './core';
 import { isTooLarge } from './database';
@@ -87,7 +87,7 @@ export function rowKeyOf(call: Call<unknown>): Uint8Array {
  */
 export async function commit(
   call: Call<unknown>,
-  draft: (about?: Plan['about']) => Draft,
+  draft: DraftOf,
   locks: () => string[],
   plan: (now: number, fetched: unknown) => Plan | Refusal | { more: unknown },
   fetch: () => Promise<unknown> | undefined = () => undefined,
