@@ -58,7 +58,7 @@ export const mutants = [
   {
     name: 'policies change while a change is checked against them',
     tag: 'policies-stand-while-judged',
-    change: { from: '!call.need.governs', to: 'true' },
+    change: { from: '!need.governs', to: 'true' },
     notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
   },
 
@@ -715,7 +715,7 @@ export const mutants = [
   {
     name: 'changes are accepted while a backup is adopted',
     tag: 'no-change-during-adoption',
-    change: { from: 'core.intents.held || ', to: '' },
+    change: { from: 'intents.held || ', to: '' },
     notice: 'faults/restore: concurrency: no change happens during the adoption',
   },
   // ---------------------------------------------------------------- people
@@ -1155,8 +1155,8 @@ export const mutants = [
     name: 'the caller is not checked again after a fetch under the lock',
     tag: 'caller-rechecked-after-fetch',
     change: {
-      from: 'const fetched = await fetch();',
-      to: 'const early = call.recheck(); if (early) return { ok: false, refusal: early }; const fetched = await fetch(); call = { ...call, recheck: () => null };',
+      from: 'const fetched = await change.fetch?.();',
+      to: 'const early = call.recheck(); if (early) return { ok: false, refusal: early }; const fetched = await change.fetch?.(); call = { ...call, recheck: () => null };',
     },
     notice: 'api/limits/usage: revocation: a caller who is revoked while the change counts is refused',
   },

@@ -110,17 +110,15 @@ const noRoom = refuse('LIMIT_REACHED', {
 async function change(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> {
   const change = operation.change as NonNullable<Operation['change']>;
   const fetched = await change.before?.(call);
-  return commit(
-    call,
-    draft,
-    () => [...change.locks(call), ...approvalLocks(call)],
-    (now, locked) => {
+  return commit(call, draft, {
+    locks: () => [...change.locks(call), ...approvalLocks(call)],
+    fetch: () => change.locked?.(call),
+    plan(now, locked) {
       const judged = operation.authorize?.(call, now) ?? null;
       return refusalIn(judged) ?? change.plan(call, now, { fetched, locked, judged });
     },
-    () => change.locked?.(call),
-    (made, now) => governed(call, made, now),
-  );
+    govern: (made, now) => governed(call, made, now),
+  });
 }
 
 /** Reads. A read that an approval policy holds needs an approval, which is then used up. */
@@ -138,11 +136,10 @@ async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): 
 
 /** Reads with an approval, or records that the read waits for one. This changes only the approval. */
 const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> =>
-  commit(
-    call,
-    draft,
-    () => approvalLocks(call),
-    (now, found) => {
+  commit(call, draft, {
+    locks: () => approvalLocks(call),
+    fetch: async () => operation.read?.(call),
+    plan(now, found) {
       const outcome = found as OperationOutcome;
       if (outcome.kind === 'refused') return outcome.refusal;
       const { about, data, reveals } = outcome;
@@ -156,8 +153,7 @@ const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Pr
       if (outcome.kind === 'ok' || isRefusal(governed) || 'more' in governed || governed.refusal) return governed;
       return { more: data };
     },
-    async () => operation.read?.(call),
-  );
+  });
 
 /** The locks for the approval that a request uses and for the one that it would wait for. */
 const approvalLocks = ({ ask: { approval }, caller }: Call<unknown>): string[] =>

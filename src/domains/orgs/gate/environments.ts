@@ -4,9 +4,9 @@
 import { reachesEnvironment } from '../../../auth/authorize';
 import type { EnvironmentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { insertion, removal, revision } from '../../../gate/commit';
 import { environmentOf } from '../../../gate/named';
 import { found, type Outcome, ok } from '../../../gate/outcome';
+import { insertion, removal, revision } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { environmentOut } from '../wire';
 import { whole } from './whole';

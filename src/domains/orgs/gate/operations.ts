@@ -7,12 +7,12 @@ import { fences, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema
 import { insertOf } from '../../../db/statements';
 import { invalid, refuse } from '../../../errors';
 import { genesis } from '../../../gate/audit-entry';
-import { insertion, revision, rowKeyOf } from '../../../gate/commit';
 import { noteCut } from '../../../gate/cut';
 import { countLive } from '../../../gate/lifetime';
 import { missingEntries } from '../../../gate/missing-entries';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { insertion, revision, rowKeyOf } from '../../../gate/puts';
 import { restore } from '../../../gate/restore';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { firstKey } from '../../credentials/gate/create';
