@@ -212,6 +212,12 @@ export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =
     (permissionSet) => gives(permissionSet, scopes) && permissionSet.environments === null && permissionSet.secrets === null,
   );
 
+/** 403 if the caller does not hold a scope for the whole organisation. `does` completes "cannot …". */
+export const mustReachAll = (caller: Caller, scopes: readonly string[], does: string): Refusal | null =>
+  reachesAll(caller, scopes)
+    ? null
+    : refuse('INSUFFICIENT_SCOPE', { message: `A credential limited to environments or names cannot ${does}.` });
+
 /** The name patterns that limit a caller in an environment; null if some permission set reaches all names. */
 export function namesHeld(caller: Caller, scopes: readonly string[], environment: string): readonly string[] | null {
   const here = caller.permissions.filter((permissionSet) => gives(permissionSet, scopes) && enters(permissionSet, environment));
