@@ -56,6 +56,11 @@ export async function pages<Row>(
   return rows;
 }
 
+/** Every row of a paginated list. */
+export const everything = <Row>(
+  fetchPage: (query: { limit: number; cursor: string | undefined }) => Promise<{ data: Row[]; next_cursor: string | null }>,
+): Promise<Row[]> => pages(Number.POSITIVE_INFINITY, (limit, cursor) => fetchPage({ limit, cursor }));
+
 /** The secret of this name, without its value. Throws if there is none. */
 export async function findSecret(context: Context, name: string, status?: Filters['status']): Promise<SecretInfo> {
   const found = await lookUpSecret(context, name, status);
