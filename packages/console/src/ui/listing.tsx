@@ -19,6 +19,7 @@ export interface Read<Row> {
   moreError?: unknown;
   isUnfinished?: boolean;
   fetchNextPage?: () => unknown;
+  /** Undefined if the rows are a part of the list on purpose. */
   hasNextPage?: boolean;
   /** Whether a long list may have changed since it was read. */
   isChanged?: boolean;
@@ -39,7 +40,7 @@ const MANY = 20;
 /** How much of a list has been read. */
 function Foot<Row>({ list }: { list: Read<Row> }) {
   const count = list.rows.length;
-  if (!list.hasNextPage && count < MANY) return null;
+  if (list.hasNextPage === undefined || (!list.hasNextPage && count < MANY)) return null;
   return (
     <p class="row dim small list-foot">
       {list.hasNextPage ? `${count.toLocaleString()} loaded, more as you scroll` : `${count.toLocaleString()} in total`}
