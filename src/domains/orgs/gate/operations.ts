@@ -11,7 +11,7 @@ import { insertion, removal, revision, rowKeyOf } from '../../../gate/commit';
 import { noteCut } from '../../../gate/cut';
 import { countLive } from '../../../gate/lifetime';
 import { missingEntries } from '../../../gate/missing-entries';
-import { environmentOf, slugOf } from '../../../gate/named';
+import { environmentOf, MOST_ENVIRONMENTS, slugOf } from '../../../gate/named';
 import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import { restore } from '../../../gate/restore';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
@@ -19,8 +19,6 @@ import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
 import { enrolment, shown as memberShown, ownerOf } from '../../members/gate/operations';
 import { environmentOut, orgOut } from '../wire';
-
-const MOST_ENVIRONMENTS = 1000;
 
 const aboutOrg = ({ ask }: Call<unknown>) => ({ resource: ask.org });
 
