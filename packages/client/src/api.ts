@@ -9210,7 +9210,7 @@ export interface operations {
                  */
                 id?: string;
                 /**
-                 * @description name: sorts by name. Needs environment, and does not list deleted secrets. By default, secrets are sorted by creation.
+                 * @description name: sorts by name, and without environment also by environment where names are the same. Does not list deleted secrets. By default, secrets are sorted by creation.
                  * @example name
                  */
                 sort?: "name";
