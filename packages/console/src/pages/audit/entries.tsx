@@ -6,9 +6,10 @@ import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { Empty, Time } from '../../ui/parts';
-import { actorName, EntryDialog, Outcome, subjectOf } from './entry';
+import { actorName, Outcome, subjectOf } from './entry';
 import { FilterBar } from './filter-bar';
 import { type Entry, type Query, useFilters, viewOf } from './filters';
+import { LinkedEntry } from './linked';
 import { Overview } from './overview';
 
 const AGAIN = 3000;
@@ -28,8 +29,9 @@ function useEntries(query: Query, isFollowing: boolean) {
     isFollowing,
     () => AGAIN,
   );
-  if (!isFollowing || !live.data) return list;
-  return { ...list, error: live.error, rows: (live.data as { data: Entry[] }).data.filter((entry) => !isOwnLook(entry)), more: () => {} };
+  if (!isFollowing) return list;
+  const rows = (live.data as { data: Entry[] } | undefined)?.data ?? list.rows;
+  return { ...list, error: live.error, rows: rows.filter((entry) => !isOwnLook(entry)), hasNextPage: undefined, more: () => {} };
 }
 
 const columnsFor = (onShow: (entry: Entry) => void) => [
@@ -92,7 +94,9 @@ export function Entries() {
         columns={columnsFor(({ id }) => setShownId(id))}
         empty={<Empty title="No entries match">Choose a longer time range or clear filters.</Empty>}
       />
-      {shown && <EntryDialog key={shown.id} entry={shown} change={change} onClose={() => setShownId('')} />}
+      {shownId && !list.isPending && (
+        <LinkedEntry key={shownId} id={shownId} loaded={shown} change={change} onClose={() => setShownId('')} />
+      )}
     </>
   );
 }
