@@ -4,7 +4,7 @@ import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Checkbox, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
 import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';

@@ -6,7 +6,7 @@ import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { may } from '../../may';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Menu } from '../../ui/menu';
 import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
 import { Facts, Id, PageHead, Time } from '../../ui/parts';
