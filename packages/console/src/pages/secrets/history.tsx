@@ -11,7 +11,7 @@ import { Badge, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import type { Secret } from './list';
 
-type Version = components['schemas']['Version'];
+export type Version = components['schemas']['Version'];
 
 const readVersion = async (id: string, version: number): Promise<string> => {
   const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', { params: { path: { ...here(), id }, query: { version } } });

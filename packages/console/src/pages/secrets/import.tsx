@@ -7,7 +7,7 @@ import { Link } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
 import { Button } from '../../ui/button';
-import { SelectField, TextField } from '../../ui/field';
+import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
 import { ErrorNote, PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
@@ -97,6 +97,26 @@ function Drop({ file, onFile }: { file: Chosen | null; onFile: (file: File | und
   );
 }
 
+/** For a text that is not in a file. */
+const Paste = ({ file, onText }: { file: Chosen | null; onText: (text: string) => void }) => (
+  <details>
+    <summary>Paste text instead</summary>
+    <div class="below-summary">
+      <TextArea
+        label="Text"
+        class="mono"
+        rows={6}
+        spellcheck={false}
+        value={file?.name === PASTED ? file.text : ''}
+        onValue={onText}
+        hint="For example NAME=value lines. It stays in this page until you import it."
+      />
+    </div>
+  </details>
+);
+
+const PASTED = 'Pasted text';
+
 interface Chosen {
   name: string;
   text: string;
@@ -173,13 +193,12 @@ export default function Import() {
     setPlan(null);
     chooseEnvironment(slug);
   };
-  const take = async (taken: File | undefined) => {
-    if (!taken) return;
-    const text = await taken.text();
-    setFile({ name: taken.name, text });
-    change({ source: sourceOf(taken.name, text) });
+  const choose = (name: string, text: string) => {
+    setFile(text ? { name, text } : null);
+    change({ source: sourceOf(name, text) });
     setError(null);
   };
+  const take = async (taken: File | undefined) => taken && choose(taken.name, await taken.text());
   const run = async (dryRun: boolean) => {
     setError(null);
     try {
@@ -206,6 +225,7 @@ export default function Import() {
       />
       <div class="stack narrow">
         <Drop file={file} onFile={(taken) => void take(taken)} />
+        <Paste file={file} onText={(text) => choose(PASTED, text)} />
         <How options={options} environment={environment} change={change} chooseEnvironment={onEnvironment} />
         {error ? <ErrorNote error={error} /> : null}
         <div class="row">
