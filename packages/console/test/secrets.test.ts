@@ -48,6 +48,20 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
+  it('secrets are imported from pasted text after a preview', async () => {
+    const { page, go, api } = ann;
+    await go('/secrets/import?environment=staging', 'Import secrets');
+    await page.getByText('Paste text instead').click();
+    await page.getByLabel('Text', { exact: true }).fill('PASTED=one two\n');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByText('Would be created').waitFor();
+    expect((await api('GET', '/secrets?environment=staging&prefix=PASTED')).data).toEqual([]);
+    await page.getByRole('button', { name: 'Import 1 secret', exact: true }).click();
+    await page.getByText('1 secret imported').waitFor();
+    expect((await api('GET', '/secrets/by-name/PASTED?environment=staging')).value).toBe('one two');
+    expectQuiet(ann);
+  });
+
   it('a change by another client appears without a reload', async () => {
     const { page, go, api } = ann;
     await go('/secrets', 'Secrets');
