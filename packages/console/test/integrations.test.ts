@@ -200,10 +200,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
     await page.setInputFiles('input[type=file]', [file('.env', 'A=1\nB="correct horse battery"\n'), file('image.bin', 'a\0b')]);
     await page.getByRole('button', { name: 'Scan', exact: true }).click();
-    await page
-      .getByText(/^\.env:2/)
-      .filter({ visible: true })
-      .waitFor();
+    await page.getByText('.env:2:4').filter({ visible: true }).waitFor();
     await page.getByText('Not scanned, because they are too large or not text: image.bin').waitFor();
     expectQuiet(ann);
   });

@@ -1,7 +1,7 @@
 // A member at the console: a real Chromium with a virtual authenticator, signed in to a separate organisation on the real service.
 // Invariant: a test fails if the page logs an error, throws, violates its policy, or ends with a page wider than its screen.
 import fs from 'node:fs';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
 import { type Look, lookOf, onContext, tooWide } from './look.ts';
@@ -22,6 +22,9 @@ export interface Person {
   go: (at: string, heading?: string) => Promise<void>;
   /** Follows an entry of the navigation, which is behind a button on narrow screens. */
   navigate: (label: string) => Promise<void>;
+  /** Whether the member confirms when asked for their passkey. They do, until this says otherwise. */
+  confirms: (is: boolean) => Promise<void>;
+  devtools: CDPSession;
   /** Errors that the page logged or threw, and policy violations. Empty at the end of a test. */
   said: string[];
   url: string;
@@ -41,11 +44,10 @@ export function useBrowser(): void {
   afterAll(() => browser?.close());
 }
 
-/** An authenticator that always confirms. */
-async function addAuthenticator(context: BrowserContext, page: Page): Promise<void> {
-  const devtools = await context.newCDPSession(page);
+/** An authenticator that confirms at once, or refuses: as a person does who cancels, or whose finger is not recognised. */
+async function addAuthenticator(devtools: CDPSession): Promise<(isUserVerified: boolean) => Promise<void>> {
   await devtools.send('WebAuthn.enable');
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
       transport: 'internal',
@@ -55,6 +57,9 @@ async function addAuthenticator(context: BrowserContext, page: Page): Promise<vo
       automaticPresenceSimulation: true,
     },
   });
+  return async (isUserVerified) => {
+    await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+  };
 }
 
 export interface Circumstances {
@@ -62,6 +67,8 @@ export interface Circumstances {
   invited?: { org: string; key: string; enrolmentUrl: string };
   /** Default: the look of the test file. */
   look?: Look;
+  /** A proxy between the browser and the service (test/packages/proxy.mjs). */
+  proxy?: string;
 }
 
 /** Opens the navigation if it is behind its button. */
@@ -71,17 +78,21 @@ export async function openNavigation(page: Page): Promise<void> {
 }
 
 /** A member with a passkey at the console. */
-export async function newPerson({ invited, look = lookOf(expect.getState().testPath ?? '') }: Circumstances = {}): Promise<Person> {
+export async function newPerson({ invited, proxy, look = lookOf(expect.getState().testPath ?? '') }: Circumstances = {}): Promise<Person> {
   const url = inject('vaultUrl');
   const { org, key, enrolmentUrl } = invited ?? (await newOrg(url));
-  const context = await (browser as Browser).newContext(onContext(look));
+  const context = await (browser as Browser).newContext({
+    ...onContext(look),
+    ...(proxy && { proxy: { server: proxy, bypass: '<-loopback>' } }),
+  });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url });
   const page = await context.newPage();
   page.setDefaultTimeout(Number(process.env.STEP ?? 20_000));
   const said: string[] = [];
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && said.push(message.text()));
   page.on('pageerror', (error) => said.push(String(error)));
-  await addAuthenticator(context, page);
+  const devtools = await context.newCDPSession(page);
+  const confirms = await addAuthenticator(devtools);
   await page.goto(enrolmentUrl);
   await page.click('#act');
   await page.waitForSelector('#who:not([hidden])');
@@ -98,7 +109,7 @@ export async function newPerson({ invited, look = lookOf(expect.getState().testP
       .click();
   };
   const api = (method: string, at: string, body?: unknown) => call(url, key, method, `/orgs/${org}${at}`, body);
-  return { page, context, org, key, api, go, navigate, said, url };
+  return { page, context, org, key, api, go, navigate, confirms, devtools, said, url };
 }
 
 /** Checks that no error was logged and no policy was violated. */
