@@ -265,7 +265,7 @@ describe('operations', () => {
     const running = machine.spawn(['audit', '--follow', '--json', '--action', 'secret.read', '-n', '1']);
     await new Promise((done) => setTimeout(done, 1500));
     await ok(['get', 'API_KEY', '--reason', 'followed']);
-    for (let waited = 0; !running.said().includes('followed') && waited < 15_000; waited += 100)
+    for (let waited = 0; !running.said().includes('followed') && waited < 30_000; waited += 100)
       await new Promise((done) => setTimeout(done, 100));
     running.kill('SIGINT');
     await running.done;
