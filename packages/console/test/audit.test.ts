@@ -68,6 +68,25 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
+  it('a link opens any entry of the log, and one to no entry says so', async () => {
+    const { page, go, api } = ann;
+    const [oldest] = (await api('GET', '/audit-log?action=secret.create')).data;
+    // The filters of the address do not match it.
+    await go(`/audit?action=secret.read&entry=${oldest.id}`, 'Audit log');
+    const entry = page.getByRole('dialog', { name: 'secret.create' });
+    await entry.getByText('AUDITED', { exact: true }).waitFor();
+    await entry.getByRole('button', { name: 'Copy link' }).click();
+    await page.getByText('Link copied').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`${ann.url}/console/audit?entry=${oldest.id}`);
+    await page.keyboard.press('Escape');
+    await page.waitForURL((url) => !url.search.includes('entry'));
+    for (const none of [oldest.id.replace(/.{4}$/, '0000'), encodeURIComponent(HOSTILE)]) {
+      await go(`/audit?entry=${none}`, 'Audit log');
+      await page.getByText('No such entry').waitFor();
+    }
+    expectQuiet(ann);
+  });
+
   it('dragging over the chart selects a time range', async () => {
     const { page, go } = ann;
     await go('/audit?range=1h', 'Audit log');

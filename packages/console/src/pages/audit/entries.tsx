@@ -6,9 +6,11 @@ import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { Empty, Time } from '../../ui/parts';
-import { actorName, EntryDialog, Outcome, subjectOf } from './entry';
+import { Lines } from '../../ui/table';
+import { actorName, Outcome, subjectOf } from './entry';
 import { FilterBar } from './filter-bar';
 import { type Entry, type Query, useFilters, viewOf } from './filters';
+import { LinkedEntry } from './linked';
 import { Overview } from './overview';
 
 const AGAIN = 3000;
@@ -28,8 +30,9 @@ function useEntries(query: Query, isFollowing: boolean) {
     isFollowing,
     () => AGAIN,
   );
-  if (!isFollowing || !live.data) return list;
-  return { ...list, error: live.error, rows: (live.data as { data: Entry[] }).data.filter((entry) => !isOwnLook(entry)), more: () => {} };
+  if (!isFollowing) return list;
+  const rows = (live.data as { data: Entry[] } | undefined)?.data ?? list.rows;
+  return { ...list, error: live.error, rows: rows.filter((entry) => !isOwnLook(entry)), hasNextPage: undefined, more: () => {} };
 }
 
 const columnsFor = (onShow: (entry: Entry) => void) => [
@@ -38,11 +41,17 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     width: 'minmax(11rem, 1.3fr)',
     cell: (entry: Entry) => (
       <button type="button" class="row-button" onClick={() => onShow(entry)}>
-        <span class="mono truncate">{entry.action}</span>
-        <span class="small dim truncate line-narrow">
-          <Time at={entry.time} />, {actorName(entry)}
-          {subjectOf(entry) && `, ${subjectOf(entry)}`}
-        </span>
+        <Lines
+          mono
+          sub={
+            <>
+              <Time at={entry.time} />, {actorName(entry)}
+              {subjectOf(entry) && `, ${subjectOf(entry)}`}
+            </>
+          }
+        >
+          {entry.action}
+        </Lines>
       </button>
     ),
   },
@@ -92,7 +101,9 @@ export function Entries() {
         columns={columnsFor(({ id }) => setShownId(id))}
         empty={<Empty title="No entries match">Choose a longer time range or clear filters.</Empty>}
       />
-      {shown && <EntryDialog key={shown.id} entry={shown} change={change} onClose={() => setShownId('')} />}
+      {shownId && !list.isPending && (
+        <LinkedEntry key={shownId} id={shownId} loaded={shown} change={change} onClose={() => setShownId('')} />
+      )}
     </>
   );
 }

@@ -1,9 +1,11 @@
 // All fields of an audit log entry, with links to related entries.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
+import { BASE } from '../../router';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Badge, CopyButton, Facts, Id, type Tone } from '../../ui/parts';
+import { tell } from '../../ui/toast';
 import type { Entry, Filters } from './filters';
 
 const tones: Record<Entry['outcome'], Tone> = { success: 'good', denied: 'bad', failed: 'warn' };
@@ -64,6 +66,11 @@ function factsOf(entry: Entry): [string, ComponentChildren][] {
 
 const AROUND = 5 * 60_000;
 
+async function copyLink({ id }: Entry): Promise<void> {
+  await navigator.clipboard.writeText(`${location.origin}${BASE}/audit?entry=${id}`);
+  tell('Link copied', 'Members who can read the audit log can open it.');
+}
+
 interface EntryProps {
   entry: Entry;
   change: (part: Partial<Filters>) => void;
@@ -101,6 +108,9 @@ export function EntryDialog({ entry, change, onClose }: EntryProps) {
         </Button>
         <Button small onPress={() => change({ ...around, action: '', outcome: '', actor: '', resource: '' })}>
           Entries around this time
+        </Button>
+        <Button small onPress={() => copyLink(entry)}>
+          Copy link
         </Button>
       </div>
       <Facts items={factsOf(entry)} />
