@@ -37,6 +37,7 @@ function Fields({
     <>
       <TextField
         label="URL"
+        secret
         type="url"
         class="mono"
         placeholder="https://hooks.example.com/vault"
