@@ -3,9 +3,9 @@
 import { Cache, type Loaded } from './cache.js';
 import { type Api, apiOf } from './client.js';
 import type { Tokens } from './credentials.js';
-import { AuthenticationError, NotFoundError, VaultError } from './errors.js';
+import { AuthenticationError, InvalidRequestError, NotFoundError, VaultError } from './errors.js';
 import { Listeners, type ListenOptions } from './listeners.js';
-import type { CallOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
+import type { CallOptions, FindOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
 import { Secret } from './secret.js';
 import { tokensOf } from './sources.js';
 import { type CallOptions as Limits, Transport } from './transport.js';
@@ -109,7 +109,7 @@ export class Vault {
    * const password = values.get('SMTP_PASSWORD')?.reveal();
    */
   async values(call: ValuesOptions = {}): Promise<Values> {
-    const environment = this.#environmentOf(call) ?? (await this.#defaultEnvironment(call.signal));
+    const environment = await this.environment(call);
     const { prefix } = call;
     const load = async (api: Api, etag: string | null, signal?: AbortSignal): Promise<Loaded<Values> | null> => {
       const { data, response } = await api.GET('/orgs/{org_id}/environments/{environment}/values', {
@@ -132,6 +132,44 @@ export class Vault {
     };
     const found = await this.#read(`values ${environment} ${prefix ?? ''}`, (name) => name.startsWith(prefix ?? ''), load, call);
     return new Values(found.environment, found, found.withheld);
+  }
+
+  /**
+   * Finds a secret by name without reading its value. Returns undefined if this credential sees no such secret. Deleted secrets are not found.
+   *
+   * @example
+   * const info = await vault.find('DATABASE_URL');
+   * console.log(info?.version, info?.updated_at);
+   */
+  async find(name: string, call: FindOptions = {}): Promise<SecretInfo | undefined> {
+    const environment = await this.environment(call);
+    // Of the names that begin with this one, sorted, the name itself is the first.
+    const { data } = await this.api.GET('/orgs/{org_id}/secrets', {
+      params: { path: { org_id: this.org }, query: { environment, prefix: name, sort: 'name', limit: 1 } },
+      headers: headersOf({ reason: call.reason }),
+      signal: call.signal,
+    });
+    return data.data.find((secret) => secret.name === name);
+  }
+
+  /**
+   * The environment of a call with these options: the one that the call or {@link VaultOptions} names, or the organisation's default one.
+   *
+   * @example
+   * console.log(`Reading from ${await vault.environment()}`);
+   */
+  async environment(call: Pick<CallOptions, 'environment' | 'signal'> = {}): Promise<string> {
+    const named = this.#environmentOf(call);
+    if (named !== undefined) return named;
+    if (this.#default && Date.now() < this.#default.until) return this.#default.slug;
+    const { data } = await this.api.GET('/whoami', { signal: call.signal });
+    const { default_environment: slug } = data;
+    if (slug === null) {
+      const message = 'This credential cannot reach the default environment. Name the environment to use.';
+      throw new InvalidRequestError(message, { code: 'ENVIRONMENT_NEEDED', status: 0 });
+    }
+    this.#default = { slug, until: Date.now() + DEFAULT_KEPT };
+    return slug;
   }
 
   /**
@@ -160,9 +198,10 @@ export class Vault {
    */
   async rotate(name: string, call: RotateOptions = {}): Promise<Rotated> {
     const { value, generate, ifMatch } = call;
-    const id = await this.#idOf(name, call);
+    const found = await this.find(name, call);
+    if (!found) throw new NotFoundError('There is no secret of this name.', { code: 'NOT_FOUND', status: 404 });
     const { data } = await this.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
-      params: { path: { org_id: this.org, id } },
+      params: { path: { org_id: this.org, id: found.id } },
       headers: { ...headersOf(call), ...(ifMatch !== undefined && { 'If-Match': ifMatch }) },
       body: { ...(value !== undefined && { value: textOf(value) }), ...(generate && { generate }) },
       signal: call.signal,
@@ -270,28 +309,6 @@ export class Vault {
     if (this.#listeners.size === 0) return;
     if (this.#told.size >= MOST_TOLD) this.#told.clear();
     this.#told.set(`${environment} ${name}`, version);
-  }
-
-  async #idOf(name: string, call: CallOptions): Promise<string> {
-    const query = { environment: this.#environmentOf(call), prefix: name, limit: 100 };
-    for (let cursor: string | undefined; ; ) {
-      const { data } = await this.api.GET('/orgs/{org_id}/secrets', {
-        params: { path: { org_id: this.org }, query: { ...query, cursor } },
-        signal: call.signal,
-      });
-      const found = data.data.find((secret) => secret.name === name);
-      if (found) return found.id;
-      if (!data.next_cursor) throw new NotFoundError('There is no secret of this name.', { code: 'NOT_FOUND', status: 404 });
-      cursor = data.next_cursor;
-    }
-  }
-
-  /** The slug of the default environment, which the `values` operation needs. */
-  async #defaultEnvironment(signal?: AbortSignal): Promise<string> {
-    if (this.#default && Date.now() < this.#default.until) return this.#default.slug;
-    const { data } = await this.api.GET('/orgs/{org_id}', { params: { path: { org_id: this.org } }, signal });
-    this.#default = { slug: data.default_environment, until: Date.now() + DEFAULT_KEPT };
-    return data.default_environment;
   }
 }
 

@@ -225,6 +225,10 @@ export const PutQuery = z.strictObject({ environment: EnvironmentRef.optional() 
 export const ValuesQuery = z.strictObject({ prefix: z.string().max(255).optional() });
 export const DeleteQuery = z.strictObject({ permanent: z.enum(['true', 'false']).optional() });
 
+/** `auto_rotate` of a request, as rows store it. */
+export const optedIn = (auto_rotate: boolean | undefined): { auto_rotate?: 1 | null } =>
+  auto_rotate === undefined ? {} : { auto_rotate: auto_rotate ? 1 : null };
+
 /** A secret without its value. */
 export const secretOut = (row: SecretRow, environment: string, now: number): z.infer<typeof Secret> => ({
   id: row.id,

@@ -56,8 +56,7 @@ async function chosen(context: Context, from: string, names: string[], prefix: s
   if (prefix !== undefined) return listSecrets(vault, from, { prefix: prefix || undefined, status: 'active' });
   const found: SecretInfo[] = [];
   for (const name of names) {
-    const rows = await listSecrets(vault, from, { prefix: secretNamed(name) });
-    const row = rows.find((row) => row.name === name);
+    const row = await vault.find(secretNamed(name), { environment: from });
     if (!row)
       throw new CliError(`There is no secret ${name} in ${from}.`, {
         exit: 'notFound',
