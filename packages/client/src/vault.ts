@@ -6,6 +6,7 @@ import type { Tokens } from './credentials.js';
 import { AuthenticationError, InvalidRequestError, NotFoundError, VaultError } from './errors.js';
 import { Listeners, type ListenOptions } from './listeners.js';
 import type { CallOptions, FindOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
+import { LONGEST_WAIT } from './retry.js';
 import { Secret } from './secret.js';
 import { tokensOf } from './sources.js';
 import { type CallOptions as Limits, Transport } from './transport.js';
@@ -49,8 +50,8 @@ export class Vault {
     this.#options = options;
     this.#url = originOf(options.url);
     this.org = options.org;
-    const { retries = 3, timeout = 30_000, concurrency = 6, reason, fetch } = options;
-    this.#transport = new Transport({ retries, timeout, concurrency, reason, fetch });
+    const { retries = 3, maxRetryAfter = LONGEST_WAIT, timeout = 30_000, concurrency = 6, reason, fetch } = options;
+    this.#transport = new Transport({ retries, maxRetryAfter, timeout, concurrency, reason, fetch });
     this.#tokens = tokensOf(options.credential, { url: this.#url, org: options.org, transport: this.#transport });
     this.api = apiOf(this.#url, (request) => this.#send(request));
     this.#quick = apiOf(this.#url, (request) => this.#send(request, QUICK));

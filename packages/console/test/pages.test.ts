@@ -5,12 +5,12 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fill } from './everything.ts';
+import { type Look, looks, nameOf, tooWide } from './look.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 const axeSource = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const widths = [390, 768, 1440];
-const all = widths.flatMap((width) => [[width, 'light'] as const, [width, 'dark'] as const]);
-const looks = process.env.SLOW ? all : ([[390, 'dark'] as const, [1440, 'light'] as const] as const);
+const desktop: Look = { width: 1440, scheme: 'light' };
+const visited = process.env.SLOW ? looks : [{ width: 390, scheme: 'dark' } as const, desktop];
 
 interface Violation {
   id: string;
@@ -24,18 +24,6 @@ const madeByText = (page: Page): Promise<string[]> =>
     const elements = document.querySelectorAll('img, iframe, object, embed, base, [onerror], [onclick], body script');
     const links = [...document.querySelectorAll<HTMLAnchorElement>('a[href]')].filter(({ protocol }) => !/^(https?|blob):$/.test(protocol));
     return [...(hacked ? [`ran: ${hacked}`] : []), ...[...elements, ...links].map((each) => each.outerHTML.slice(0, 120))];
-  });
-
-/** The element that is wider than the page, or null. */
-const tooWide = (page: Page): Promise<string | null> =>
-  page.evaluate(() => {
-    const main = document.querySelector('#main') as HTMLElement;
-    const most = Math.max(document.documentElement.scrollWidth - innerWidth, main.scrollWidth - main.clientWidth);
-    if (most <= 0) return null;
-    const edge = main.getBoundingClientRect().right;
-    const widest = [...main.querySelectorAll('*')].filter((each) => each.getBoundingClientRect().right > edge);
-    const names = widest.map(({ tagName, className }) => `${tagName}.${className}`);
-    return `${most}px: ${names.slice(0, 6).join(' ')}`;
   });
 
 /** The violations that axe finds. Toasts are excluded because they are temporary. */
@@ -53,18 +41,18 @@ describe.skipIf(!executablePath)('console: every page', () => {
   let ann: Person;
   const found = { visited: 0, made: [] as string[], wide: [] as string[], inaccessible: [] as string[] };
 
-  const look = async (address: string, [width, colorScheme]: (typeof looks)[number]) => {
+  const visit = async (address: string, look: Look) => {
     const { page } = ann;
-    const where = `${address} at ${width} ${colorScheme}`;
-    await page.setViewportSize({ width, height: 900 });
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const where = `${address} at ${nameOf(look)}`;
+    await page.setViewportSize({ width: look.width, height: 900 });
+    await page.emulateMedia({ colorScheme: look.scheme, reducedMotion: 'reduce' });
     const over = await tooWide(page);
     if (over) found.wide.push(`${where} is too wide by ${over}`);
     found.inaccessible.push(...(await violations(page)).map((what) => `${where}: ${what}`));
   };
 
   beforeAll(async () => {
-    ann = await newPerson();
+    ann = await newPerson({ look: desktop });
     const { page, go } = ann;
     const addresses = await fill(ann);
     await page.addInitScript(() => {
@@ -75,7 +63,7 @@ describe.skipIf(!executablePath)('console: every page', () => {
       await page.waitForFunction(() => !document.querySelector('.skeleton, .boot'));
       found.made.push(...(await madeByText(page)).map((what) => `${address}: ${what}`));
       await page.evaluate(axeSource);
-      for (const each of looks) await look(address, each);
+      for (const each of visited) await visit(address, each);
       await page.setViewportSize({ width: 1440, height: 900 });
       found.visited += 1;
     }

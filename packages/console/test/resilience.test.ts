@@ -168,7 +168,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     'the role %s sees the pages it can open, and no request is refused',
     async (role) => {
       const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
-      const mia = await newPerson({ org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url });
+      const mia = await newPerson({ invited: { org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url } });
       const refused: string[] = [];
       mia.page.on('response', (answer) => {
         if (answer.status() >= 400 && answer.url().includes('/api/'))

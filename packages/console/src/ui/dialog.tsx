@@ -4,6 +4,7 @@ import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, IconButton } from './button';
+import { Refusal } from './refusal';
 
 interface DialogProps {
   title: string;
@@ -104,7 +105,13 @@ interface ConfirmProps {
 /** Asks for confirmation before something is destroyed, and names it. */
 export function Confirm({ title, children, action, word, onConfirm, onClose }: ConfirmProps) {
   const [typed, setTyped] = useState('');
+  const [error, setError] = useState<unknown>(null);
   const id = useId();
+  const confirm = async () => {
+    setError(null);
+    // In the dialog, because everything outside it is inert.
+    await onConfirm().then(onClose, setError);
+  };
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="stack">
@@ -117,17 +124,11 @@ export function Confirm({ title, children, action, word, onConfirm, onClose }: C
             <input id={id} autocomplete="off" spellcheck={false} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
           </div>
         )}
+        <Refusal error={error} />
       </div>
       <footer class="dialog-foot">
         <Button onPress={onClose}>Cancel</Button>
-        <Button
-          kind="danger"
-          disabled={word !== undefined && typed !== word}
-          onPress={async () => {
-            await onConfirm();
-            onClose();
-          }}
-        >
+        <Button kind="danger" disabled={word !== undefined && typed !== word} onPress={confirm}>
           {action}
         </Button>
       </footer>

@@ -6,6 +6,7 @@ import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { Empty, Time } from '../../ui/parts';
+import { Lines } from '../../ui/table';
 import { actorName, Outcome, subjectOf } from './entry';
 import { FilterBar } from './filter-bar';
 import { type Entry, type Query, useFilters, viewOf } from './filters';
@@ -40,11 +41,17 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     width: 'minmax(11rem, 1.3fr)',
     cell: (entry: Entry) => (
       <button type="button" class="row-button" onClick={() => onShow(entry)}>
-        <span class="mono truncate">{entry.action}</span>
-        <span class="small dim truncate line-narrow">
-          <Time at={entry.time} />, {actorName(entry)}
-          {subjectOf(entry) && `, ${subjectOf(entry)}`}
-        </span>
+        <Lines
+          mono
+          sub={
+            <>
+              <Time at={entry.time} />, {actorName(entry)}
+              {subjectOf(entry) && `, ${subjectOf(entry)}`}
+            </>
+          }
+        >
+          {entry.action}
+        </Lines>
       </button>
     ),
   },

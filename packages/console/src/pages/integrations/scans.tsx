@@ -13,11 +13,13 @@ import { DropFiles } from '../../ui/drop-files';
 import { Checkbox, TextArea } from '../../ui/field';
 import { Segments } from '../../ui/filters';
 import { Badge, Empty, ErrorNote, PageHead } from '../../ui/parts';
-import { Table } from '../../ui/table';
+import { Lines, Table } from '../../ui/table';
 import { useDrop } from '../../unsaved';
 import { partsOf, readFiles, type Scanned, scanAll, type ToScan } from './scan';
 
 type Finding = components['schemas']['Finding'];
+
+const placeOf = ({ path, line, column }: Finding): string => `${path ?? 'Text'}:${line}:${column}`;
 
 const keyOf = ({ rule, path, line, column, secret_id }: Finding) => [rule, path, line, column, secret_id].join('\n');
 
@@ -39,23 +41,16 @@ const columns = [
   {
     label: 'Finding',
     width: 'minmax(9rem, 1.2fr)',
-    cell: ({ rule, path, line }: Finding) => (
-      <>
-        <span class="truncate">{rule.replaceAll('-', ' ')}</span>
-        <span class="mono small dim truncate line-narrow">
-          {path ?? 'Text'}:{line}
-        </span>
-      </>
-    ),
+    cell: (finding: Finding) => <Lines sub={<span class="mono">{placeOf(finding)}</span>}>{finding.rule.replaceAll('-', ' ')}</Lines>,
   },
   { label: 'Type', width: 'minmax(11rem, 1fr)', cell: (finding: Finding) => <What finding={finding} /> },
   {
     label: 'Where',
     width: 'minmax(10rem, 2fr)',
     wide: true,
-    cell: ({ path, line, column }: Finding) => (
-      <span class="mono truncate" title={path ?? undefined}>
-        {path ?? 'Text'}:{line}:{column}
+    cell: (finding: Finding) => (
+      <span class="mono truncate" title={finding.path ?? undefined}>
+        {placeOf(finding)}
       </span>
     ),
   },
