@@ -6,17 +6,20 @@ import { createVault, VaultError } from '@secrets-vault/client';
 import { type InfiniteData, type Query, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
 import { useEffect, useMemo } from 'preact/hooks';
 import { isReturn } from './positions';
+import { send } from './send';
 import { confirmAgain, me, org, renew, state, token } from './session';
 
-/** Whether the event stream is connected and reports every change: then only changed data is read again. */
-export const isLive = signal(false);
+/** The changes that the connected event stream reports: then only changed data is read again. Some roles see those of secrets alone. */
+export const streamed = signal<'all' | 'secrets' | 'none'>('none');
 
 /** Keys without events: their data is read again after half a minute. */
 const UNTOLD = /^(audit|timeline|sessions|compliance|secrets\/(inventory|readers)|webhooks\/deliveries)/;
 
 /** How long a response is considered fresh. */
-const staleTime = ({ queryKey }: Pick<Query, 'queryKey'>): number =>
-  isLive.peek() && !UNTOLD.test(queryKey.join('/')) ? 300_000 : 30_000;
+const staleTime = ({ queryKey }: Pick<Query, 'queryKey'>): number => {
+  const isTold = streamed.peek() === 'all' || (streamed.peek() === 'secrets' && queryKey[0] === 'secrets');
+  return isTold && !UNTOLD.test(queryKey.join('/')) ? 300_000 : 30_000;
+};
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -37,22 +40,14 @@ effect(() => {
 });
 state.subscribe((now) => now === 'in' && void forgetUnder([[]], Number.POSITIVE_INFINITY));
 
-/** Repeating an action that was held and then approved completes it: the request is repeated with its approval. */
-async function withApproval(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  if (response.status !== 403) return response;
-  const { error } = await response
-    .clone()
-    .json()
-    .catch(() => ({}));
-  if (error?.code !== 'APPROVAL_REQUIRED' || error.approval?.status !== 'approved') return response;
-  const headers = new Headers(init.headers);
-  headers.set('Approval-Id', error.approval.id);
-  return fetch(url, { ...init, headers });
-}
+/** A member is told to try again later rather than left waiting for longer than this, in milliseconds. */
+const LONGEST_WAIT = 3000;
 
 const current = computed(() =>
-  createVault({ url: location.origin, org: org.value, credential: { current: token, after: renew }, fetch: withApproval }),
+  createVault({
+    ...{ url: location.origin, org: org.value, credential: { current: token, after: renew } },
+    ...{ fetch: send, maxRetryAfter: LONGEST_WAIT },
+  }),
 );
 
 /** The vault of the signed-in member. */

@@ -4,7 +4,7 @@
 import { VaultError } from '@secrets-vault/client';
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
-import { forget, forgetBefore, here, isLive, vault } from './api';
+import { forget, forgetBefore, here, streamed, vault } from './api';
 import { may } from './may';
 import { checkRole, state } from './session';
 
@@ -104,7 +104,7 @@ async function follow(after: number | undefined, leaving: AbortSignal, { opened,
     .pipeThrough(watched(() => dead.abort()))
     .pipeThrough(new TextDecoderStream() as never)
     .pipeThrough(new EventSourceParserStream());
-  isLive.value = seesAll;
+  streamed.value = seesAll ? 'all' : 'secrets';
   opened();
   try {
     for await (const message of events as unknown as AsyncIterable<EventSourceMessage>) {
@@ -112,7 +112,7 @@ async function follow(after: number | undefined, leaving: AbortSignal, { opened,
       onEvent(message);
     }
   } finally {
-    isLive.value = false;
+    streamed.value = 'none';
   }
 }
 

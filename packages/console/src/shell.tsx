@@ -190,6 +190,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
         >
           <MenuIcon size={20} />
         </IconButton>
+        {/* The navigation is hidden on narrow screens, and its badges with it. */}
+        <span class="only-narrow waiting">{pages.map((page) => page.badge && isShown(page) && <page.badge key={page.path} />)}</span>
         <Link href="/" class="brand" aria-label="Secrets Vault">
           <Mark />
           <span>Secrets Vault</span>

@@ -102,11 +102,11 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
   });
 
   it('a tab of an older version asks to be reloaded', async () => {
-    const { page, go, context } = ann;
+    const { page, go, context, navigate } = ann;
     await go('/secrets', 'Secrets');
     const gone = /assets\/scans-/;
     await context.route(gone, (route) => route.fulfill({ status: 404 }));
-    await page.getByRole('link', { name: 'Leak scans' }).click();
+    await navigate('Leak scans');
     await page.waitForSelector('h1:text-is("Page could not be loaded")');
     await context.unroute(gone);
     await page.getByRole('button', { name: 'Reload' }).click();

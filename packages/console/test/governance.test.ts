@@ -75,7 +75,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
       config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } },
     });
     const { enrolment_url } = await api('POST', '/members', { name: 'Bo', email: 'bo@example.com', role: 'developer' });
-    const bo = await newPerson({ org, key, enrolmentUrl: enrolment_url });
+    const bo = await newPerson({ invited: { org, key, enrolmentUrl: enrolment_url } });
     await go('/approvals', 'Approvals');
     await page.getByText('Nothing is waiting for you').waitFor();
     await bo.go(`/secrets/${secret.id}`, 'HELD');
@@ -83,12 +83,13 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await bo.page.getByRole('button', { name: 'Reveal' }).click();
     await bo.page.getByRole('main').getByRole('link', { name: 'View request' }).waitFor();
     expect(await bo.page.content()).not.toContain('held-value');
-    await page.locator('.count.attention').waitFor();
+    const badge = page.locator('.count.attention').filter({ visible: true });
+    await badge.waitFor();
     await page.locator('.row-link').click();
     await page.getByText('the import fails').waitFor();
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText('approved', { exact: true }).first().waitFor();
-    await page.locator('.count.attention').waitFor({ state: 'detached' });
+    await badge.waitFor({ state: 'hidden' });
     await bo.page.getByText('Do this again now to complete it.').waitFor();
     await bo.page.getByRole('button', { name: 'Reveal' }).click();
     await bo.page.locator('.value-shown').waitFor();
@@ -97,7 +98,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await bo.page.reload();
     await bo.page.getByRole('button', { name: 'Reveal' }).click();
     await bo.page.getByRole('main').getByRole('link', { name: 'View request' }).waitFor();
-    await page.locator('.count.attention').waitFor();
+    await badge.waitFor();
     await go('/approvals', 'Approvals');
     await page.locator('.row-link').click();
     await page.getByRole('button', { name: 'Reject' }).click();

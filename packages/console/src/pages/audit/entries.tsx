@@ -7,6 +7,7 @@ import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { Empty, Time } from '../../ui/parts';
+import { Lines } from '../../ui/table';
 import { actorName, Outcome, subjectOf } from './entry';
 import { FilterBar } from './filter-bar';
 import { type Entry, type Query, useFilters, viewOf } from './filters';
@@ -51,10 +52,10 @@ function Subject({ entry }: { entry: Entry }) {
 function Brief({ entry }: { entry: Entry }) {
   const subject = useSubject(entry);
   return (
-    <span class="small dim truncate line-narrow">
+    <>
       <Time at={entry.time} />, {actorName(entry)}
       {subject && `, ${subject}`}
-    </span>
+    </>
   );
 }
 
@@ -64,8 +65,9 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     width: 'minmax(11rem, 1.3fr)',
     cell: (entry: Entry) => (
       <button type="button" class="row-button" onClick={() => onShow(entry)}>
-        <span class="mono truncate">{entry.action}</span>
-        <Brief entry={entry} />
+        <Lines mono sub={<Brief entry={entry} />}>
+          {entry.action}
+        </Lines>
       </button>
     ),
   },

@@ -72,6 +72,7 @@ export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => vo
         </div>
         <TextField
           label="Passphrase"
+          secret
           optional
           type="password"
           autocomplete="new-password"
