@@ -9,15 +9,17 @@ import { isReturn } from './positions';
 import { send } from './send';
 import { confirmAgain, me, org, renew, state, token } from './session';
 
-/** Whether the event stream is connected and reports every change: then only changed data is read again. */
-export const isLive = signal(false);
+/** The changes that the connected event stream reports: then only changed data is read again. Some roles see those of secrets alone. */
+export const streamed = signal<'all' | 'secrets' | 'none'>('none');
 
 /** Keys without events: their data is read again after half a minute. */
 const UNTOLD = /^(audit|timeline|sessions|compliance|secrets\/(inventory|readers)|webhooks\/deliveries)/;
 
 /** How long a response is considered fresh. */
-const staleTime = ({ queryKey }: Pick<Query, 'queryKey'>): number =>
-  isLive.peek() && !UNTOLD.test(queryKey.join('/')) ? 300_000 : 30_000;
+const staleTime = ({ queryKey }: Pick<Query, 'queryKey'>): number => {
+  const isTold = streamed.peek() === 'all' || (streamed.peek() === 'secrets' && queryKey[0] === 'secrets');
+  return isTold && !UNTOLD.test(queryKey.join('/')) ? 300_000 : 30_000;
+};
 
 export const queries = new QueryClient({
   defaultOptions: {
