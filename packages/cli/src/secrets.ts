@@ -79,5 +79,7 @@ export async function lookUpSecret(context: Context, name: string, status?: Filt
   const environment = await context.environment();
   if (status === undefined) return vault.find(secretNamed(name), { environment });
   const rows = await listSecrets(vault, environment, { prefix: secretNamed(name), status });
-  return rows.find((row) => row.name === name);
+  // Several deleted secrets may have had the name: the one that was deleted last is meant.
+  const named = rows.filter((row) => row.name === name);
+  return named.sort((one, other) => (other.deleted_at ?? '').localeCompare(one.deleted_at ?? ''))[0];
 }

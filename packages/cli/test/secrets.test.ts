@@ -53,7 +53,7 @@ describe('secrets', () => {
     expect((await elsewhere.svc(['get', 'SAME', '-e', 'development'])).stdout).toBe('development');
     expect((await elsewhere.svc(['get', 'SAME', '-e', 'production'])).stdout).toBe('rotated');
     expect(await elsewhere.svc(['delete', 'SAME', '--yes'])).toMatchObject({ code: 0 });
-    expect((await elsewhere.svc(['list', '--prefix', 'SAME', '--json'])).json.data).toMatchObject([
+    expect((await elsewhere.svc(['list', '--prefix', 'SAME', '--all-environments', '--json'])).json.data).toMatchObject([
       { environment: 'development' },
       { environment: 'staging' },
     ]);

@@ -16,7 +16,6 @@ import { type Change, Watcher } from './watcher.js';
 /** Limits for a read with a stale value as fallback: it is not worth waiting for. */
 const QUICK = { retries: 0, timeout: 3_000 };
 
-const MOST_TOLD = 10_000;
 /** How long the organisation's default environment is cached, in milliseconds. */
 const DEFAULT_KEPT = 60_000;
 
@@ -40,8 +39,6 @@ export class Vault {
   readonly #cache: Cache;
   readonly #watcher: Watcher;
   readonly #listeners = new Listeners();
-  /** The version last reported to listeners, by environment and name; 0 for a removed secret. */
-  readonly #told = new Map<string, number>();
   #default: { slug: string; until: number } | null = null;
   #isClosed = false;
 
@@ -58,11 +55,15 @@ export class Vault {
     this.#cache = new Cache({
       maxAge: options.maxAge ?? 0,
       staleFor: options.staleFor ?? 0,
-      onDifference: (environment, versions) => this.#found(environment, versions),
+      onDifference: (environment, versions) => this.#listeners.found(environment, versions),
     });
     this.#watcher = new Watcher({
       open: (query, lastEventId, signal) => this.#open(query, lastEventId, signal),
-      onChange: (change, version) => this.#heard(change, version),
+      onChange: (change, version) => {
+        // Cached reads first, so that a listener reads the new value.
+        for (const name of change.names) this.#cache.invalidate(change.environment, name);
+        this.#listeners.heard(change, version);
+      },
       onConnection: (n) => {
         this.#cache.connection = n;
         if (n > 0) this.#listeners.revive();
@@ -289,28 +290,6 @@ export class Vault {
     const request = new Request(`${this.#url}/api/v1/orgs/${this.org}/events/stream?${query}`, { headers, signal });
     return this.#transport.send(request, { tokens: this.#tokens, retries: 0, isStream: true });
   }
-
-  /** Handles an event. Cached reads are invalidated first, so that a listener reads the new value. */
-  #heard(change: Change, version: number | null): void {
-    for (const name of change.names) {
-      this.#cache.invalidate(change.environment, name);
-      this.#tell(change.environment, name, isGone(change) || change.names.indexOf(name) > 0 ? 0 : (version ?? 0));
-    }
-    this.#listeners.report(change);
-  }
-
-  /** Handles versions that differ from the last read. Versions already reported by an event are skipped. */
-  #found(environment: string, versions: ReadonlyMap<string, number>): void {
-    const names = [...versions].filter(([name, version]) => this.#told.get(`${environment} ${name}`) !== version).map(([name]) => name);
-    for (const name of names) this.#tell(environment, name, versions.get(name) ?? 0);
-    if (names.length > 0) this.#listeners.report({ environment, names, type: null });
-  }
-
-  #tell(environment: string, name: string, version: number): void {
-    if (this.#listeners.size === 0) return;
-    if (this.#told.size >= MOST_TOLD) this.#told.clear();
-    this.#told.set(`${environment} ${name}`, version);
-  }
 }
 
 /**
@@ -325,8 +304,6 @@ export class Vault {
  * const secret = await vault.get('DATABASE_URL');
  */
 export const createVault = (options: VaultOptions): Vault => new Vault(options);
-
-const isGone = ({ type }: Change) => ['SECRET_DELETED', 'SECRET_REVOKED', 'SECRET_EXPIRED'].includes(type ?? '');
 
 const textOf = (value: string | Secret) => (typeof value === 'string' ? value : value.reveal());
 

@@ -6,7 +6,7 @@ import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-pa
 import { useEffect } from 'preact/hooks';
 import { forget, forgetBefore, here, streamed, vault } from './api';
 import { may } from './may';
-import { state } from './session';
+import { checkRole, state } from './session';
 
 /** The cache keys to invalidate, by the prefix of the event type: keys of `useRead`, from general to specific. */
 const byEvent: [RegExp, string[]][] = [
@@ -160,6 +160,10 @@ const pause = (ms: number, leaving: AbortSignal): Promise<void> =>
   });
 
 export function useLive(): void {
+  useEffect(() => {
+    document.addEventListener('visibilitychange', checkRole);
+    return () => document.removeEventListener('visibilitychange', checkRole);
+  }, []);
   const isIn = state.value === 'in';
   const seesEvents = may('events:read') || may('secrets:list') || may('secrets:read');
   useEffect(() => {

@@ -18,7 +18,7 @@ export const ended = signal('');
 export const isKept = signal(false);
 export const org = computed(() => me.value?.org_id ?? '');
 
-let held: { token: string; until: number } | null = null;
+let held: { token: string; until: number; since: number } | null = null;
 let renewal: Promise<string> | null = null;
 
 /** How long typed values of secrets and the rest of a page are kept, in milliseconds. */
@@ -52,7 +52,7 @@ function dropOld(member: string): void {
 function begin(answer: SignedIn): string {
   dropOld(answer.member.id);
   batch(() => {
-    held = { token: answer.token, until: Date.parse(answer.expiresAt) };
+    held = { token: answer.token, until: Date.parse(answer.expiresAt), since: Date.now() };
     me.value = answer.member;
     state.value = 'in';
     isKept.value = false;
@@ -108,6 +108,14 @@ export function renew(): Promise<string> {
 
 /** The JWT for a request, renewed a minute before it expires. */
 export const token = async (): Promise<string> => (held && held.until - Date.now() > 60_000 ? held.token : renew());
+
+/** For how long the role of a member is not checked again, in milliseconds. */
+const ROLE_FOR = 60_000;
+
+/** Back at the page: the role may have changed, or the session may have ended, while the member was elsewhere. */
+export function checkRole(): void {
+  if (!document.hidden && held && Date.now() - held.since > ROLE_FOR) void renew().catch(() => {});
+}
 
 async function assert(path: '/auth/login' | '/auth/confirm', bearer?: string): Promise<void> {
   const optionsJSON = await callPublic(`${path}/options`, {}, bearer);

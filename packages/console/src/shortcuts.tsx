@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { BASE } from './router';
 import { Dialog } from './ui/dialog';
-import { type Mover, movers } from './ui/rows';
+import { type Mover, movers } from './ui/movers';
 
 const isHelpOpen = signal(false);
 /** The actions of `n` on this page, the newest last. */

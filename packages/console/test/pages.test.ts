@@ -1,10 +1,11 @@
-// Checks for every page: hostile text stays text, nothing is wider than the screen, and axe finds nothing. SLOW=1 checks every page in
-// both colour schemes at 390, 768 and 1440 px; otherwise only a dark phone and a light wide screen.
+// Checks for every page: hostile text stays text, nothing is wider than the screen, axe finds nothing, and the keyboard does what the mouse
+// does. SLOW=1 checks every page in every look, and presses every button; otherwise only a dark phone and a light wide screen.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fill } from './everything.ts';
+import { doors, walk, watchKeyboard } from './keyboard.ts';
 import { type Look, looks, nameOf, tooWide } from './look.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -39,7 +40,8 @@ const violations = async (page: Page): Promise<string[]> => {
 describe.skipIf(!executablePath)('console: every page', () => {
   useBrowser();
   let ann: Person;
-  const found = { visited: 0, made: [] as string[], wide: [] as string[], inaccessible: [] as string[] };
+  let addresses: string[] = [];
+  const found = { visited: 0, made: [] as string[], wide: [] as string[], inaccessible: [] as string[], stuck: [] as string[] };
 
   const visit = async (address: string, look: Look) => {
     const { page } = ann;
@@ -54,17 +56,22 @@ describe.skipIf(!executablePath)('console: every page', () => {
   beforeAll(async () => {
     ann = await newPerson({ look: desktop });
     const { page, go } = ann;
-    const addresses = await fill(ann);
+    addresses = await fill(ann);
     await page.addInitScript(() => {
       addEventListener('securitypolicyviolation', (event) => console.error(`refused: ${event.violatedDirective} ${event.blockedURI}`));
     });
+    await watchKeyboard(page);
     for (const address of addresses) {
       await go(address);
       await page.waitForFunction(() => !document.querySelector('.skeleton, .boot'));
       found.made.push(...(await madeByText(page)).map((what) => `${address}: ${what}`));
       await page.evaluate(axeSource);
       for (const each of visited) await visit(address, each);
-      await page.setViewportSize({ width: 1440, height: 900 });
+      for (const width of process.env.SLOW ? [390, 1440] : [1440]) {
+        await page.setViewportSize({ width, height: 900 });
+        const wrong = await walk(page, found.visited ? '#main' : '.shell');
+        found.stuck.push(...wrong.map((what) => `${address} at ${width}: ${what}`));
+      }
       found.visited += 1;
     }
   }, 900_000);
@@ -81,5 +88,25 @@ describe.skipIf(!executablePath)('console: every page', () => {
 
   it('has no axe violations', () => {
     expect(found.inaccessible).toEqual([]);
+  });
+
+  it('gives the focus back when Escape closes what a button has opened', async () => {
+    const { page, go } = ann;
+    await page.route('**/api/v1/orgs/**', (route) => (route.request().method() === 'GET' ? route.continue() : route.abort()));
+    const wrong: string[] = [];
+    const tried = process.env.SLOW ? addresses : addresses.filter((address) => ['/devices', '/policies'].includes(address));
+    for (const address of tried) {
+      const open = async () => {
+        await go(address);
+        await page.waitForFunction(() => !document.querySelector('.skeleton'));
+      };
+      await open();
+      wrong.push(...(await doors(page, open)).map((what) => `${address}: ${what}`));
+    }
+    expect(wrong).toEqual([]);
+  }, 900_000);
+
+  it('gives everything that a click does to the keyboard, and shows where the focus is', () => {
+    expect(found.stuck).toEqual([]);
   });
 });

@@ -4,7 +4,6 @@ import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, IconButton } from './button';
-import { Refusal } from './refusal';
 
 interface DialogProps {
   title: string;
@@ -87,51 +86,5 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, children }: Di
         {children}
       </div>
     </dialog>
-  );
-}
-
-interface ConfirmProps {
-  title: string;
-  /** The consequences, shown before the action. */
-  children: ComponentChildren;
-  /** The label of the button: a verb and its object. */
-  action: string;
-  /** A text that must be typed first, for irreversible actions. */
-  word?: string;
-  onConfirm: () => Promise<unknown>;
-  onClose: () => void;
-}
-
-/** Asks for confirmation before something is destroyed, and names it. */
-export function Confirm({ title, children, action, word, onConfirm, onClose }: ConfirmProps) {
-  const [typed, setTyped] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const id = useId();
-  const confirm = async () => {
-    setError(null);
-    // In the dialog, because everything outside it is inert.
-    await onConfirm().then(onClose, setError);
-  };
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <div class="stack">
-        {children}
-        {word && (
-          <div class="field">
-            <label for={id}>
-              Type <strong class="mono">{word}</strong> to confirm
-            </label>
-            <input id={id} autocomplete="off" spellcheck={false} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
-          </div>
-        )}
-        <Refusal error={error} />
-      </div>
-      <footer class="dialog-foot">
-        <Button onPress={onClose}>Cancel</Button>
-        <Button kind="danger" disabled={word !== undefined && typed !== word} onPress={confirm}>
-          {action}
-        </Button>
-      </footer>
-    </Dialog>
   );
 }

@@ -3,27 +3,12 @@
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { positionOf } from '../positions';
+import type { Mover } from './movers';
 
 /** The height of a row in pixels. */
 const ROW = 48;
 /** The next page is loaded when the view ends this many rows before the end. */
 const AHEAD = 40;
-
-/** Moves the focus through the rows of a table. */
-export interface Mover {
-  count: () => number;
-  /** The number of rows that fit into the view. */
-  page: () => number;
-  /** The number of the row that has the focus; undefined if none has it. */
-  current: () => number | undefined;
-  /** The number of the first row in view. */
-  first: () => number;
-  /** Scrolls to a row and focuses its link or button. */
-  focus: (index: number) => void;
-}
-
-/** By the element of the table, for keyboard shortcuts. */
-export const movers = new WeakMap<Element, Mover>();
 
 const rowOf = (target: EventTarget | null): Element | null => (target instanceof Element ? target.closest('.table-row') : null);
 const indexOf = (row: Element): number => Number(row.ariaRowIndex) - 2;

@@ -3,7 +3,8 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { movers, useRows } from './rows';
+import { movers } from './movers';
+import { useRows } from './rows';
 
 export interface Column<Row> {
   label: string;

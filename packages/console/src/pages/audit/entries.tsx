@@ -1,6 +1,7 @@
 // The entries of the audit log, newest first. In follow mode, the newest are read again every few seconds.
 import { useEffect, useState } from 'preact/hooks';
 import { here, useList, useRead, vault } from '../../api';
+import { useNames } from '../../people';
 import { useParameter } from '../../router';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
@@ -35,6 +36,13 @@ function useEntries(query: Query, isFollowing: boolean) {
   return { ...list, error: live.error, rows: rows.filter((entry) => !isOwnLook(entry)), hasNextPage: undefined, more: () => {} };
 }
 
+/** The name of the resource, also of one that the log names only by id. */
+function Subject({ entry }: { entry: Entry }) {
+  const name = useNames().get(entry.resource ?? '');
+  if (name && !entry.resource_name) return <span class="truncate">{name}</span>;
+  return <span class={entry.resource_name ? 'mono truncate' : 'mono truncate dim'}>{subjectOf(entry)}</span>;
+}
+
 const columnsFor = (onShow: (entry: Entry) => void) => [
   {
     label: 'Action',
@@ -61,7 +69,7 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     label: 'Resource',
     width: 'minmax(10rem, 1.6fr)',
     wide: true,
-    cell: (entry: Entry) => <span class={entry.resource_name ? 'mono truncate' : 'mono truncate dim'}>{subjectOf(entry)}</span>,
+    cell: (entry: Entry) => <Subject entry={entry} />,
   },
   { label: 'Environment', width: '8.5rem', wide: true, cell: ({ environment }: Entry) => <span class="dim truncate">{environment}</span> },
   { label: 'Time', width: '9rem', wide: true, cell: ({ time }: Entry) => <Time at={time} /> },
@@ -99,7 +107,7 @@ export function Entries() {
         label="Entries"
         keyOf={({ id }) => id}
         columns={columnsFor(({ id }) => setShownId(id))}
-        empty={<Empty title="No entries match">Choose a longer time range or clear filters.</Empty>}
+        empty={<Empty title="No entries match">Choose a longer time range, or clear filters. A name must be complete.</Empty>}
       />
       {shownId && !list.isPending && (
         <LinkedEntry key={shownId} id={shownId} loaded={shown} change={change} onClose={() => setShownId('')} />

@@ -7,7 +7,7 @@ import { forget } from '../../api';
 import { useParameter } from '../../router';
 import '../../styles/integrations.css';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { download } from '../../ui/download';
 import { DropFiles } from '../../ui/drop-files';
 import { Checkbox, TextArea } from '../../ui/field';

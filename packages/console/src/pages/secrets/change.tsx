@@ -174,7 +174,9 @@ export function Rotate({ secret, onClose }: Props) {
   return (
     <Dialog
       title={`Rotate ${secret.name}`}
-      lead="Sets a new value and restarts the rotation interval."
+      lead={`Creates version ${secret.version + 1}, and programs get it with their next read. ${
+        secret.rotate_every_seconds ? 'The rotation interval starts again. ' : ''
+      }Earlier versions stay in the history.`}
       onClose={onClose}
       dirty={value !== ''}
     >
@@ -182,7 +184,7 @@ export function Rotate({ secret, onClose }: Props) {
         {canGenerate && (
           <Checkbox
             label="Generate value"
-            hint="The service generates a random value that fits the type."
+            hint="The service generates a random value that fits the type. Set the same value where the secret is used, such as in the database."
             checked={generated}
             onChecked={setGenerated}
           />

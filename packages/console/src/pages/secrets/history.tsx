@@ -5,13 +5,14 @@ import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
-import { Confirm, Dialog } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
+import { Dialog } from '../../ui/dialog';
 import { Badge, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { useDrop } from '../../unsaved';
 import type { Secret } from './list';
 
-type Version = components['schemas']['Version'];
+export type Version = components['schemas']['Version'];
 
 const readVersion = async (id: string, version: number): Promise<string> => {
   const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', { params: { path: { ...here(), id }, query: { version } } });

@@ -7,7 +7,7 @@ import { forget, here, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
 import { Button } from '../../ui/button';
 import { DropFiles } from '../../ui/drop-files';
-import { SelectField, TextField } from '../../ui/field';
+import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
 import { ErrorNote, PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
@@ -65,6 +65,26 @@ function Plan({ plan, done }: { plan: Imported; done: boolean }) {
     </section>
   );
 }
+
+/** For a text that is not in a file. */
+const Paste = ({ file, onText }: { file: Chosen | null; onText: (text: string) => void }) => (
+  <details>
+    <summary>Paste text instead</summary>
+    <div class="below-summary">
+      <TextArea
+        label="Text"
+        class="mono"
+        rows={6}
+        spellcheck={false}
+        value={file?.name === PASTED ? file.text : ''}
+        onValue={onText}
+        hint="For example NAME=value lines. It stays in this page until you import it."
+      />
+    </div>
+  </details>
+);
+
+const PASTED = 'Pasted text';
 
 interface Chosen {
   name: string;
@@ -143,12 +163,13 @@ export default function Import() {
     chooseEnvironment(slug);
   };
   useDrop('read', () => setFile(null));
-  const take = async ([taken]: File[]) => {
-    if (!taken) return;
-    const text = await taken.text();
-    setFile({ name: taken.name, text });
-    change({ source: sourceOf(taken.name, text) });
+  const choose = (name: string, text: string) => {
+    setFile(text ? { name, text } : null);
+    change({ source: sourceOf(name, text) });
     setError(null);
+  };
+  const take = async ([taken]: File[]) => {
+    if (taken) choose(taken.name, await taken.text());
   };
   const run = async (dryRun: boolean) => {
     setError(null);
@@ -183,6 +204,7 @@ export default function Import() {
             </>
           )}
         </DropFiles>
+        <Paste file={file} onText={(text) => choose(PASTED, text)} />
         <How options={options} environment={environment} change={change} chooseEnvironment={onEnvironment} />
         {error ? <ErrorNote error={error} /> : null}
         <div class="row">
