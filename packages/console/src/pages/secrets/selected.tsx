@@ -6,7 +6,7 @@ import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { may } from '../../may';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import type { Choosing } from '../../ui/table';
 import { report, tell } from '../../ui/toast';
 import type { Row, Secret } from './list';
