@@ -1,7 +1,7 @@
 // Tables. Only visible rows are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of ten. Invariants: a row is a link
 // or a button, so it is reachable with the keyboard; on a phone a row becomes a card with the same cells.
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { movers } from './movers';
 import { useRows } from './rows';
@@ -65,8 +65,11 @@ function useChoice<Row>(rows: Row[], choosing: Choosing<Row> | undefined) {
 
 /** Chooses all loaded rows, or none. */
 function ChooseAll<Row>({ rows, choosing }: { rows: Row[]; choosing: Choosing<Row> }) {
-  const able = rows.filter((row) => choosing.nameOf(row) !== null);
-  const count = able.filter(choosing.isChosen).length;
+  // Not for each scrolled frame: there can be 100,000 rows.
+  const [able, count] = useMemo(() => {
+    const all = rows.filter((row) => choosing.nameOf(row) !== null);
+    return [all, all.filter(choosing.isChosen).length];
+  }, [rows, choosing]);
   return (
     <span role="columnheader" class="row-choice">
       <input
