@@ -89,7 +89,7 @@ function Overview({ secret, current, onEdit }: OverviewProps) {
           ['Type', nameOfType(secret.type)],
           [
             'Version',
-            current ? (
+            current && may('members:read') ? (
               <>
                 {secret.version}{' '}
                 <span class="dim">
@@ -228,8 +228,8 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
         items={[
           { id: 'overview', label: 'Overview', content: overview },
           { id: 'history', label: 'History', count: versions.length, content: () => <Versions secret={secret} versions={versions} /> },
-          { id: 'readers', label: 'Readers', content: () => <Readers id={id} /> },
-          { id: 'shares', label: 'Shares', content: () => <Shares secret={secret} /> },
+          ...(may('audit:read') ? [{ id: 'readers', label: 'Readers', content: () => <Readers id={id} /> }] : []),
+          ...(may('secrets:share') ? [{ id: 'shares', label: 'Shares', content: () => <Shares secret={secret} /> }] : []),
         ]}
       />
       <Doings secret={secret} doing={doing} end={() => setDoing(null)} />
