@@ -220,8 +220,8 @@ function entryIn(text) {
 }
 
 /**
- * The lines of a file, read piece by piece. Only a line feed ends a line: newer Node releases also end lines at U+2028. @param {string}
- * file
+ * The lines of a file, read piece by piece. Only a line feed ends a line: newer Node releases also end lines at U+2028.
+ * @param {string} file
  */
 async function* linesOf(file) {
   let rest = '';

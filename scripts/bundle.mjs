@@ -8,6 +8,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { consoleDist } from './console.mjs';
 import './scratch.mjs';
+import { keepWorker, workerSources } from './worker-build.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
 const LIMIT = 600_000;
@@ -20,11 +21,13 @@ const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'bundle-'));
 try {
   const modules = path.join(dir, 'modules');
   const upload = path.join(dir, 'upload');
+  const sources = workerSources();
   const built = wrangler(['deploy', '--dry-run', '--minify', '--outdir', modules, '--outfile', upload]);
   if (built.status !== 0) {
     process.stderr.write(`The bundle could not be built; wrangler said:\n${built.stdout}${built.stderr}`);
     process.exitCode = 1;
   } else {
+    keepWorker(sources, modules);
     reportSize('The bundle', sizeOf(modules), LIMIT, "esbuild's --metafile on src/index.ts shows it");
     reportSize('The shell of the console', shellSize(), SHELL_LIMIT, 'npm run build -w packages/console shows it');
     reportCpu(startsOf(upload));

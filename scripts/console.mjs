@@ -1,31 +1,20 @@
 // Builds the console with Vite if its sources, or those of the client in it, have changed since the last build. Invariant: a failed build
 // leaves the last one in place, and no program reads a partial build.
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { digestOf } from './digest.mjs';
 import { root } from './wrangler.mjs';
 
 const require = createRequire(path.join(root, 'package.json'));
 const home = path.join(root, 'packages', 'console');
-const client = path.join(root, 'packages', 'client');
 export const consoleDist = path.join(home, 'dist');
 const stamp = path.join(consoleDist, '.built-from');
 
 /** A digest of everything that goes into the build. */
-function sources() {
-  const hash = createHash('sha256');
-  for (const dir of [path.join(client, 'src'), path.join(home, 'src')])
-    for (const entry of fs.readdirSync(dir, { recursive: true, withFileTypes: true }).filter((found) => found.isFile()))
-      add(path.join(entry.parentPath, entry.name));
-  for (const name of ['index.html', 'vite.config.ts', 'package.json']) add(path.join(home, name));
-  /** @param {string} file */
-  function add(file) {
-    hash.update(`${path.relative(root, file)}\0`).update(fs.readFileSync(file));
-  }
-  return hash.digest('hex');
-}
+const sources = () =>
+  digestOf(['packages/client/src', ...['src', 'index.html', 'vite.config.ts', 'package.json'].map((name) => `packages/console/${name}`)]);
 
 /** @param {string} program @param {string[]} args */
 function run(program, args) {

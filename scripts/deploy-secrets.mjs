@@ -16,10 +16,6 @@ const SECRETS = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'];
  * @param {Awaited<ReturnType<typeof import('./remote.mjs').databaseState>>} state
  * @param {(what: string, text: string) => void} say
  * @returns {Promise<boolean>} whether there was a Worker before
- * @param {string} worker
- * @param {Awaited<ReturnType<typeof import('./remote.mjs').databaseState>>} state
- * @param {(what: string, text: string) => void} say
- * @returns {Promise<boolean>} whether there was a Worker before
  */
 export async function setSecrets(worker, state, say) {
   const set = await secretNames(worker);

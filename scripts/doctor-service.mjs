@@ -12,11 +12,6 @@ const CLOCK_WITHIN = 30;
  * @param {'warn' | 'fail'} silent the verdict if it does not respond
  * @param {boolean} local the local runtime sends no Date, and has no clock of its own
  * @param {(check: string, verdict: 'ok' | 'warn' | 'fail', message: string) => void} report
- * @param {string} base
- * @param {string} remedy if it does not respond
- * @param {'warn' | 'fail'} silent the verdict if it does not respond
- * @param {boolean} local the local runtime sends no Date, and has no clock of its own
- * @param {(check: string, verdict: 'ok' | 'warn' | 'fail', message: string) => void} report
  */
 export async function service(base, remedy, silent, local, report) {
   const asked = Date.now();

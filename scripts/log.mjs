@@ -43,8 +43,8 @@ function readable(entry, colour) {
 }
 
 /**
- * Control characters, which JSON may contain escaped, become spaces, and so do those that change the writing direction. @param {string}
- * text
+ * Control characters, which JSON may contain escaped, become spaces, and so do those that change the writing direction.
+ * @param {string} text
  */
 export const harmless = (text) => text.replace(/(?!\t)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, ' ');
 

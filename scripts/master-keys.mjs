@@ -45,8 +45,8 @@ export function readKeyFile(file) {
 }
 
 /**
- * Writes these lists to the file, without changing its other lines. @param {string} file @param {MasterKey[]} keys @param {MasterKey[]}
- * retired
+ * Writes these lists to the file, without changing its other lines.
+ * @param {string} file @param {MasterKey[]} keys @param {MasterKey[]} retired
  */
 export function writeKeyFile(file, keys, retired) {
   const real = fs.existsSync(file) ? fs.realpathSync(file) : file; // a link stays a link

@@ -284,9 +284,6 @@ export function requestOf(method, target, token, body, origin, headers = {}) {
  * @param {Connection[]} connections
  * @param {() => { request: string, expect: number }} next
  * @param {number} seconds
- * @param {Connection[]} connections
- * @param {() => { request: string, expect: number }} next
- * @param {number} seconds
  */
 export async function drive(connections, next, seconds) {
   const latencies = [];

@@ -58,7 +58,7 @@ export const mutants = [
   {
     name: 'policies change while a change is checked against them',
     tag: 'policies-stand-while-judged',
-    change: { from: '!call.need.governs', to: 'true' },
+    change: { from: '!need.governs', to: 'true' },
     notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
   },
 
@@ -512,6 +512,18 @@ export const mutants = [
     notice: 'api/audit/retention: permission: only an owner, confirmed; org:write is not enough',
   },
   {
+    name: 'a caller that is limited to names exports the audit log',
+    tag: 'export-by-unlimited-callers',
+    change: { from: "mustReachAll(caller, ['audit:read'], 'export the audit log')", to: 'null' },
+    notice: 'api/audit/retention: an export is empty if nothing is past retention, and needs audit:read without limits',
+  },
+  {
+    name: 'a caller that is limited to environments or names changes the organisation',
+    tag: 'organisation-by-unlimited-callers',
+    change: { from: "mustReachAll(caller, need.scopes, 'change the organisation')", to: 'null' },
+    notice: 'api/access/permissions: changes neither the organisation nor its environments',
+  },
+  {
     name: 'an export is confirmed with any hash',
     tag: 'export-confirmed-by-hash',
     change: { from: '!equal(end.hash, input.hash)', to: 'false' },
@@ -703,7 +715,7 @@ export const mutants = [
   {
     name: 'changes are accepted while a backup is adopted',
     tag: 'no-change-during-adoption',
-    change: { from: 'core.intents.held || ', to: '' },
+    change: { from: 'intents.held || ', to: '' },
     notice: 'faults/restore: concurrency: no change happens during the adoption',
   },
   // ---------------------------------------------------------------- people
@@ -1143,8 +1155,8 @@ export const mutants = [
     name: 'the caller is not checked again after a fetch under the lock',
     tag: 'caller-rechecked-after-fetch',
     change: {
-      from: 'const fetched = await fetch();',
-      to: 'const early = call.recheck(); if (early) return { ok: false, refusal: early }; const fetched = await fetch(); call = { ...call, recheck: () => null };',
+      from: 'const fetched = await change.fetch?.();',
+      to: 'const early = call.recheck(); if (early) return { ok: false, refusal: early }; const fetched = await change.fetch?.(); call = { ...call, recheck: () => null };',
     },
     notice: 'api/limits/usage: revocation: a caller who is revoked while the change counts is refused',
   },
@@ -1450,7 +1462,7 @@ export const mutants = [
   {
     name: 'a credential that is limited to environments changes policies',
     tag: 'policies-by-unlimited-callers',
-    change: { from: 'reachesAll(caller, need.scopes)', to: 'true' },
+    change: { from: "mustReachAll(caller, need.scopes, 'change policies')", to: 'null' },
     notice: 'api/policies/policies: a credential limited to environments or names cannot change policies of the whole organisation',
   },
   {
@@ -1804,7 +1816,7 @@ export const mutants = [
   {
     name: 'a caller that is limited to names gets a compliance report',
     tag: 'report-needs-whole-reach',
-    change: { from: "reachesAll(caller, ['compliance:read'])", to: 'true' },
+    change: { from: "mustReachAll(caller, ['compliance:read'], 'create a compliance report')", to: 'null' },
     notice: 'api/compliance/report: is refused to a caller who is limited to environments or names',
   },
   {
@@ -2038,7 +2050,7 @@ export const mutants = [
   {
     name: 'a limited credential has events of all environments sent somewhere',
     tag: 'connections-by-unlimited-callers',
-    change: { from: 'reachesAll(caller, need.scopes)', to: 'true' },
+    change: { from: "mustReachAll(caller, need.scopes, 'change connections')", to: 'null' },
     notice: 'api/integrations/integrations: a credential that is limited to environments or names changes no connection',
   },
   {
@@ -2265,7 +2277,7 @@ export const mutants = [
   {
     name: 'a credential that is limited uses webhooks',
     tag: 'webhooks-by-unlimited-callers',
-    change: { from: 'reachesAll(caller, need.scopes)', to: 'true' },
+    change: { from: "mustReachAll(caller, need.scopes, 'use webhooks')", to: 'null' },
     notice: 'api/webhooks/webhooks: webhooks: a credential that is limited to environments or names cannot use them',
   },
   {

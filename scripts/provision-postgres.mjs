@@ -52,8 +52,6 @@ async function revoke({ role, vault }) {
  * Sets a new password in both places: in a transaction, then sent to the vault, and only then committed, so the database is unchanged if
  * the vault refuses.
  * @param {string} role @param {string} first statements @param {(password: string) => Promise<any>} tell
- * database as it was.
- * @param {string} role @param {string} first statements @param {(password: string) => Promise<any>} tell
  */
 async function withPassword(role, first, tell) {
   const password = randomBytes(32).toString('base64url');
@@ -92,8 +90,6 @@ function verifier(password) {
 /**
  * Runs statements in one psql session; with `then`, the text it returns follows in the same session. If it throws, the session ends, and an
  * open transaction with it.
- * @param {string} sql @param {() => Promise<string>} [then]
- * an open transaction with it.
  * @param {string} sql @param {() => Promise<string>} [then]
  */
 async function database(sql, then) {

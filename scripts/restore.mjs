@@ -120,8 +120,8 @@ async function rebuild(file, header, known, at) {
 }
 
 /**
- * Refuses keys that do not decrypt the backup. @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote:
- * boolean, keys: string | undefined }} how
+ * Refuses keys that do not decrypt the backup.
+ * @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote: boolean, keys: string | undefined }} how
  */
 async function checkKeys(db, header, { remote, keys: named }) {
   const list = header.master_keys.join(', ');

@@ -46,10 +46,6 @@ function globs(times = 1) {
  * @property {keyof Tokens} by
  * @property {() => { method: string, target: string, body?: unknown, headers?: Record<string, string> }} make
  * @property {number[]} expect besides 429
- * @typedef {object} Attack
- * @property {keyof Tokens} by
- * @property {() => { method: string, target: string, body?: unknown, headers?: Record<string, string> }} make
- * @property {number[]} expect besides 429
  */
 
 /** @type {Attack[]} */
@@ -87,9 +83,6 @@ const LEFT_ALIVE = 0.5;
 /**
  * The requests of one hostile connection. `world.over` counts 429 responses, which share an audit entry per credential and minute,
  * `world.unsure` the requests whose connection broke.
- * @param {{ id: string, asked: number, over: number, unsure: number, attacker: Tokens }} world
- * @param {{ port: number, end: number, blame: (what: string) => void, counts: Record<string, number> }} run
- * the requests whose connection broke.
  * @param {{ id: string, asked: number, over: number, unsure: number, attacker: Tokens }} world
  * @param {{ port: number, end: number, blame: (what: string) => void, counts: Record<string, number> }} run
  */

@@ -15,6 +15,7 @@ import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from 
 import { harmless, isHealthPoll, isHealthy, lineReader } from './log.mjs';
 import { isLocalHost, originAt, reachedAt, readSettings } from './settings.mjs';
 import { claimState, inspectState, knownMigrations } from './state.mjs';
+import { keepWorker, takeWorker, workerSources } from './worker-build.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
 const READY_WITHIN = 90_000;
@@ -117,11 +118,6 @@ async function portProblem({ host, port }) {
  * @param {(line: string) => void} onLine
  * @param {(message: unknown) => void} [onMessage]
  * @returns {Promise<number | string>} its exit code, or the signal that ended it
- * checked is what the Worker sees: the shell wins, and no `$` is expanded.
- * @param {string[]} args
- * @param {(line: string) => void} onLine
- * @param {(message: unknown) => void} [onMessage]
- * @returns {Promise<number | string>} its exit code, or the signal that ended it
  */
 function run(args, onLine, onMessage) {
   if (endingSince) return new Promise(() => {});
@@ -149,16 +145,19 @@ function run(args, onLine, onMessage) {
   });
 }
 
-/** Runs wrangler until it ends. @param {string[]} args @param {string} failure */
-async function wrangler(args, failure) {
+/** Runs a script until it ends. @param {string[]} args @param {string} failure */
+async function script(args, failure) {
   const lines = [];
-  const code = await run(wranglerArgs(args), (line) => lines.push(line));
+  const code = await run(args, (line) => lines.push(line));
   if (!endingSince && code !== 0) giveUp(failure, lines);
 }
 
-/** Builds what `wrangler deploy` would upload. */
+/** Makes what `wrangler deploy` would upload. What was built from the same sources before is taken as it is; then only the files of pages are copied. */
 async function build() {
-  await wrangler(['deploy', '--dry-run', '--outdir', bundle], 'The Worker could not be built');
+  const sources = workerSources();
+  if (takeWorker(sources, bundle)) return script([path.join(root, 'scripts', 'assets.mjs')], 'The files of pages could not be copied');
+  await script(wranglerArgs(['deploy', '--dry-run', '--outdir', bundle]), 'The Worker could not be built');
+  keepWorker(sources, bundle);
 }
 
 async function serve() {
@@ -222,8 +221,6 @@ function countRestart(why, words = []) {
  * Resolves once the scheduled handler has run and /healthz is 200, or with what went wrong.
  * @param {number} within
  * @param {() => boolean} isSettled
- * @param {number} within
- * @param {() => boolean} isSettled
  */
 async function untilReady(within, isSettled) {
   for (const until = Date.now() + within; Date.now() < until; await sleep(100)) {
@@ -236,7 +233,6 @@ async function untilReady(within, isSettled) {
 
 /**
  * Resolves once three requests in a row got no response. A busy service still responds well within a request's timeout.
- * @param {() => boolean} isOver
  * @param {() => boolean} isOver
  */
 async function untilSilent(isOver) {

@@ -127,7 +127,8 @@ const denied = (why: string) =>
   });
 
 const gives = ({ scopes }: PermissionSet, wanted: readonly string[]) => wanted.some((scope) => covers(scopes, scope));
-const enters = ({ environments }: PermissionSet, environment: string) => environments === null || environments.includes(environment);
+/** Whether a permission set includes an environment, given by id. */
+export const enters = ({ environments }: PermissionSet, environment: string) => environments === null || environments.includes(environment);
 const names = ({ secrets }: PermissionSet, name: string) => secrets === null || secrets.some((pattern) => matches(pattern, name));
 
 /**
@@ -210,6 +211,12 @@ export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =
   caller.permissions.some(
     (permissionSet) => gives(permissionSet, scopes) && permissionSet.environments === null && permissionSet.secrets === null,
   );
+
+/** 403 if the caller does not hold a scope for the whole organisation. `does` completes "cannot …". */
+export const mustReachAll = (caller: Caller, scopes: readonly string[], does: string): Refusal | null =>
+  reachesAll(caller, scopes)
+    ? null
+    : refuse('INSUFFICIENT_SCOPE', { message: `A credential limited to environments or names cannot ${does}.` });
 
 /** The name patterns that limit a caller in an environment; null if some permission set reaches all names. */
 export function namesHeld(caller: Caller, scopes: readonly string[], environment: string): readonly string[] | null {

@@ -1,7 +1,11 @@
 // SQL statements for whole rows. Their SQL is built once per table: building it for every change would cost more than everything else the
 // gate computes.
 import { getTableColumns, getTableName, type Table } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
 import { utf8 } from '../crypto/bytes';
+
+/** Builds statements; never connected to a database. */
+export const sqlite = drizzle({} as D1Database);
 
 /** A statement and its parameters, in order. */
 export interface Statement {

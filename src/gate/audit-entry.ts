@@ -113,6 +113,12 @@ export type Subject = Pick<
   action?: Action;
 };
 
+/** The subject of a request whose target is not known. */
+export const noSubject: Subject = { resource: null, environment: null, version: null };
+
+/** Creates the draft of a request's entry; `about` is what only the operation knows of its target. */
+export type DraftOf = (about?: Partial<Subject>) => Draft;
+
 export interface Entry extends Draft {
   id: string;
   sequence: number;

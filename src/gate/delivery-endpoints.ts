@@ -45,7 +45,8 @@ export const LEASE = 60_000;
 /** An endpoint without a successful attempt for this long is disabled. */
 export const FAILING_FOR = 5 * DAY;
 
-type Found<T> = T & Record<string, SqlStorageValue>;
+/** A row as SQLite returns it. */
+export type Found<T> = T & Record<string, SqlStorageValue>;
 
 interface EndpointRow {
   attended: number | null;

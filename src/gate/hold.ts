@@ -7,10 +7,10 @@ import type { ApprovalRow, SecretRow } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
 import { type Asked, approvalShown, isAsThen, newRow } from './approval-row';
 import { approvalsFor, countApprovers } from './approvers';
-import { insertion, revision } from './commit';
 import type { Core } from './core';
-import type { Plan, Put } from './plan';
+import type { Plan, Proposal, Put } from './plan';
 import { type CompiledPolicy, policiesOf } from './policies';
+import { insertion, revision } from './puts';
 import { type Call, isRefusal, type OperationOutcome, type Together } from './types';
 
 type Policy = CompiledPolicy<'approval'>;
@@ -25,7 +25,7 @@ export const unidentified = { more: { approval: true } } as const;
 type Held = { use: Put | null; bypassed: string[] } | { waits: Plan } | Refusal | typeof unidentified;
 
 /** The plan of a change after approval policies have been applied. */
-export function governed(call: Call<unknown>, made: Plan, now: number): Plan | Refusal | { more: unknown } {
+export function governed(call: Call<unknown>, made: Plan, now: number): Proposal {
   if (isUngoverned(call)) return made;
   const held = hold(
     call,
@@ -43,12 +43,7 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Plan | R
 }
 
 /** The plan of a read under an approval: it changes only the approval that it uses. */
-export function governedRead(
-  call: Call<unknown>,
-  reveals: NonNullable<OperationOutcome['reveals']>,
-  made: Plan,
-  now: number,
-): Plan | Refusal | { more: unknown } {
+export function governedRead(call: Call<unknown>, reveals: NonNullable<OperationOutcome['reveals']>, made: Plan, now: number): Proposal {
   // A bulk read leaves out held secrets, so no approval applies to it.
   if (reveals === 'unheld') return call.ask.approval?.id == null ? made : refuse('APPROVAL_MISMATCH');
   // For several secrets, only the held ones are approved: the others may change in the meantime.

@@ -2,9 +2,12 @@
 // reach looks non-existent; by id, a refusal reveals nothing stored.
 import { mayReach } from '../auth/authorize';
 import type { Refusal } from '../errors';
-import type { Subject } from './audit-entry';
+import { noSubject, type Subject } from './audit-entry';
 import type { Core } from './core';
 import type { Call } from './types';
+
+/** The most environments of an organisation. */
+export const MOST_ENVIRONMENTS = 1000;
 
 /** The environment of a request, by id or slug, or the default one; null if there is none. */
 export function environmentOf(core: Core, org: string, named: string | null | undefined) {
@@ -46,7 +49,7 @@ export function namedSubject({ core, ask }: Call<unknown>): Subject {
     share,
     sync,
   } = ask.named;
-  const subject: Subject = { resource: null, environment: null, version: null };
+  const subject: Subject = { ...noSubject };
   if (secret !== undefined) {
     const row = core.rows.get('secret', secret);
     subject.resource = secret;

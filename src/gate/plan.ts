@@ -40,3 +40,6 @@ export interface Plan {
   /** What it requests, without any value, worded to complete "X asks to …" for approvers. */
   describes?: string;
 }
+
+/** What an operation answers when it is asked for a plan: the plan, a refusal, or what the Worker must produce first. */
+export type Proposal = Plan | Refusal | { more: unknown };

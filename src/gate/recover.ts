@@ -3,10 +3,10 @@
 import { and, asc, eq, gt } from 'drizzle-orm';
 import { macOf, places, type RowKind, readable } from '../db/rows';
 import { fences } from '../db/schema';
+import { sqlite } from '../db/statements';
 import { ApiError, refuse } from '../errors';
 import { genesis } from './audit-entry';
 import { MOST_ENTRIES, RESERVE } from './audit-log';
-import { sqlite } from './commit';
 import type { Core } from './core';
 import { takeUpSegments } from './cut';
 import { takeUpEvents } from './event-segments';

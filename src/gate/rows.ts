@@ -3,7 +3,9 @@
 // here; a deleted row leaves a tombstone with its revision, so an old copy restored to D1, with a correct MAC, has no effect.
 import QuickLRU from 'quick-lru';
 import { DAY, places, type RowKind, type RowTypes, rowOf, sweepAt } from '../db/rows';
-import type { OrgRow, SecretRow } from '../db/schema';
+import type { SecretRow } from '../db/schema';
+import { type CredentialQueries, createCredentialQueries } from './credential-queries';
+import { createSecretQueries, type SecretQueries } from './secret-queries';
 
 /** A row that may be swept, or a tombstone. */
 export interface Sweepable {
@@ -12,7 +14,7 @@ export interface Sweepable {
   buried: number;
 }
 
-export interface Rows {
+export interface Rows extends SecretQueries, CredentialQueries {
   get<K extends RowKind>(kind: K, id: string): RowTypes[K] | null;
   /** By unique key: an environment's slug, a token's hash, a secret's name in its environment. */
   find<K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null;
@@ -20,23 +22,8 @@ export interface Rows {
   after<K extends RowKind>(kind: K, id: string, limit: number): RowTypes[K][];
   /** Up to `limit` rows of a kind whose ids have this prefix, newest first; only those before an id, if given. */
   newest<K extends RowKind>(kind: K, prefix: string, limit: number, before?: string | null): RowTypes[K][];
-  /** Up to `limit` live secrets after an id that have `rotate_every_seconds`, in id order. */
-  rotating(id: string, limit: number): SecretRow[];
   /** All rows of a kind in a space: the grants of a grantee, the teams of a member. */
   within<K extends RowKind>(kind: K, space: string): RowTypes[K][];
-  /** Names and ids of up to `limit` secrets of an environment whose names have this prefix and come after `after`, in name order. */
-  named(environment: string, prefix: string, after: string, limit: number): { name: string; id: string }[];
-  /**
-   * The first of the next `most` names, in the order of `named`, with a `/` after its first `length` characters. If there is none, `last`
-   * is where to continue, or null at the end. `looked` is the number of examined names.
-   */
-  nested(
-    place: { environment: string; prefix: string; length: number },
-    after: string,
-    most: number,
-  ): { found: { name: string; id: string } | null; last: string | null; looked: number };
-  /** The live secrets whose current value has one of these keyed digests, with the environment and name of each. */
-  withFingerprints(fingerprints: readonly string[]): Iterable<{ id: string; environment: string; name: string; fingerprint: string }>;
   put<K extends RowKind>(kind: K, row: RowTypes[K]): void;
   /** Leaves a tombstone, for at most 400 days. */
   bury(kind: RowKind, id: string, now: number): void;
@@ -48,8 +35,6 @@ export interface Rows {
   clear(kinds: RowKind[]): void;
   /** Up to `limit` rows that may be swept, and when the next one may. */
   sweepable(now: number, limit: number): { rows: Sweepable[]; next: number | null };
-  /** Up to `limit` of the credentials that ended longest ago, if more than `most` have an expiry. */
-  endedBefore(most: number, limit: number): string[];
   count(kind: RowKind): number;
   /**
    * How often a row other than a secret was written: while it stays the same, so does the validity of credentials, except for expiry. Or
@@ -58,17 +43,6 @@ export interface Rows {
   edits(kind?: RowKind): number;
   /** Whether a row of this id existed and was permanently deleted. */
   isBuried(kind: RowKind, id: string): boolean;
-  /**
-   * How many credentials, except short-lived ones, are live by their own row and generation, by the parent they are revoked together with;
-   * null for those without one.
-   */
-  liveBelow(now: number, org: OrgRow): { parent: string | null; n: number }[];
-  /** How many session tokens and browser sessions are live by their own rows. */
-  liveSessions(now: number): { sessions: number; browsers: number };
-  /** The names of the live secrets of an environment. */
-  names(environment: string): string[];
-  /** Up to `limit` credentials, except short-lived ones, that a panic has revoked. */
-  past(org: OrgRow, limit: number): string[];
   /** The ciphertext size of all secrets, in bytes. */
   sealedBytes(): number;
 }
@@ -86,28 +60,11 @@ interface Parsed {
 const RECENT = 2000;
 const LONGEST_KEPT = 8192;
 
-/** Selects the names with a prefix that come after a given name, in order. Only one lower bound: of two, SQLite would seek to one and scan to the other. */
-const namesFrom = (prefix: string, after: string): string =>
-  `from rows where kind = 'secret' and space = ? and key ${after >= prefix ? '>' : '>='} ? and key < ? order by key`;
-const rangeOf = (environment: string, prefix: string, after: string): [string, string, string] => [
-  environment,
-  after >= prefix ? after : prefix,
-  // Names are ASCII: this sorts after every name that begins with the prefix.
-  `${prefix}\u007f`,
-];
-
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the rows in memory, the counts, and the statements.
 export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
     primary key (kind, id)) without rowid`);
   sql.exec('create index if not exists rows_sweep on rows (sweep_at) where sweep_at is not null');
-  // A covering index for counting live credentials.
-  sql.exec(`create index if not exists rows_live on rows (body ->> 'dies_with', space, body ->> 'expires_at', body ->> 'generation', id)
-    where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null`);
-  sql.exec(
-    "create index if not exists rows_rotating on rows (id) where kind = 'secret' and key is not null and body ->> 'rotate_every_seconds' is not null",
-  );
-  sql.exec("create index if not exists rows_fingerprint on rows (body ->> 'fingerprint') where kind = 'secret' and key is not null");
   sql.exec('create unique index if not exists rows_key on rows (kind, space, key) where key is not null');
   sql.exec('create index if not exists rows_buried on rows (sweep_at) where body is null');
   const counts = new Map<string, number>();
@@ -138,6 +95,11 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     keep(kind, row, found.body);
     return row;
   };
+  const list = <K extends RowKind>(kind: K, query: string, ...params: SqlStorageValue[]) =>
+    sql
+      .exec<{ body: string }>(`select body from rows where kind = ? and ${query}`, kind, ...params)
+      .toArray()
+      .map(({ body }) => rowOf(kind, body));
   const one = (query: string, ...params: string[]) => sql.exec<{ body: string | null }>(query, ...params).toArray()[0];
   const get = <K extends RowKind>(kind: K, id: string) => {
     const known = parsed.get(id);
@@ -170,69 +132,21 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   const drop = (kind: RowKind, id: string) => tally(kind, id, null);
 
   return {
+    ...createSecretQueries(sql),
+    ...createCredentialQueries(sql),
     get,
     find,
-    after: (kind, id, limit) =>
-      sql
-        .exec<{ body: string }>('select body from rows where kind = ? and id > ? and body is not null order by id limit ?', kind, id, limit)
-        .toArray()
-        .map(({ body }) => rowOf(kind, body)),
+    after: (kind, id, limit) => list(kind, 'id > ? and body is not null order by id limit ?', id, limit),
     newest: (kind, prefix, limit, before = null) =>
-      sql
-        .exec<{ body: string }>(
-          'select body from rows where kind = ? and id > ? and id < ? and body is not null order by id desc limit ?',
-          kind,
-          `${prefix}_`,
-          // The character after `_`.
-          before ?? `${prefix}\u0060`,
-          limit,
-        )
-        .toArray()
-        .map(({ body }) => rowOf(kind, body)),
-    rotating: (id, limit) =>
-      sql
-        .exec<{ body: string }>(
-          `select body from rows indexed by rows_rotating
-            where kind = 'secret' and key is not null and body ->> 'rotate_every_seconds' is not null and id > ? order by id limit ?`,
-          id,
-          limit,
-        )
-        .toArray()
-        .map(({ body }) => rowOf('secret', body)),
-    within: (kind, space) =>
-      sql
-        .exec<{ body: string }>('select body from rows where kind = ? and space = ? and key is not null', kind, space)
-        .toArray()
-        .map(({ body }) => rowOf(kind, body)),
-    named: (environment, prefix, after, limit) =>
-      sql
-        .exec<{ name: string; id: string }>(
-          `select key name, id ${namesFrom(prefix, after)} limit ?`,
-          ...rangeOf(environment, prefix, after),
-          limit,
-        )
-        .toArray(),
-    nested({ environment, prefix, length }, after, most) {
-      const range = rangeOf(environment, prefix, after);
-      const names = sql.exec<{ name: string; id: string }>(
-        `select key name, id from (select key, id ${namesFrom(prefix, after)} limit ?) where instr(substr(key, ?), '/') > 0 limit 1`,
-        ...range,
-        most,
-        length + 1,
-      );
-      const [found = null] = names.toArray();
-      if (found) return { found, last: found.name, looked: names.rowsRead };
-      const [last] = sql.exec<{ key: string }>(`select key ${namesFrom(prefix, after)} limit 1 offset ?`, ...range, most - 1).toArray();
-      return { found, last: last?.key ?? null, looked: names.rowsRead };
-    },
-    *withFingerprints(fingerprints) {
-      for (let at = 0; at < fingerprints.length; at += 1000)
-        yield* sql.exec<{ id: string; environment: string; name: string; fingerprint: string }>(
-          `select rows.id, space environment, rows.key name, value fingerprint from json_each(?) cross join rows indexed by rows_fingerprint
-            where kind = 'secret' and rows.key is not null and body ->> 'fingerprint' = value`,
-          JSON.stringify(fingerprints.slice(at, at + 1000)),
-        );
-    },
+      list(
+        kind,
+        'id > ? and id < ? and body is not null order by id desc limit ?',
+        `${prefix}_`,
+        // The character after `_`.
+        before ?? `${prefix}\u0060`,
+        limit,
+      ),
+    within: (kind, space) => list(kind, 'space = ? and key is not null', space),
     put(kind, row) {
       tally(kind, row.id, row);
       const { space, key } = places[kind];
@@ -279,7 +193,6 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     clear(kinds) {
       parsed.clear();
       ids.clear();
-      edits++;
       for (const kind of kinds) {
         edited(kind);
         sql.exec('delete from rows where kind = ?', kind);
@@ -297,59 +210,9 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
         .toArray(),
       next: sql.exec<{ n: number | null }>('select min(sweep_at) n from rows').one().n,
     }),
-    endedBefore: (most, limit) =>
-      sql
-        .exec<{ id: string }>(
-          "select id from rows where sweep_at is not null and kind = 'credential' and body is not null and space not in ('session', 'browser') order by sweep_at desc limit ? offset ?",
-          limit,
-          most,
-        )
-        .toArray()
-        .map(({ id }) => id),
     count: (kind) => counts.get(kind) ?? 0,
     edits: (kind) => (kind === undefined ? edits : (editsOf.get(kind) ?? 0)),
     isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
-    liveBelow: (now, { generation, keys_generation, spared }) =>
-      sql
-        .exec<{ parent: string | null; n: number }>(
-          `select body ->> 'dies_with' parent, count(*) n from rows indexed by rows_live
-            where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null
-              and coalesce(body ->> 'expires_at', 9e15) > ? and (coalesce(body ->> 'generation', 0) >= iif(space in ('api_key', 'trust'), ?, ?) or id = ?)
-            group by parent`,
-          now,
-          keys_generation ?? 0,
-          generation ?? 0,
-          spared,
-        )
-        .toArray(),
-    liveSessions(now) {
-      const live = (index: string, space: string) =>
-        sql
-          .exec<{ n: number }>(
-            `select count(*) n from rows indexed by ${index} where kind = 'credential' and space = '${space}' and body ->> 'revoked_at' is null
-              and body ->> 'expires_at' > ?`,
-            now,
-          )
-          .one().n;
-      return { sessions: live('rows_sessions', 'session'), browsers: live('rows_browser', 'browser') };
-    },
-    names: (environment) =>
-      sql
-        .exec<{ key: string }>("select key from rows where kind = 'secret' and space = ? and key is not null", environment)
-        .toArray()
-        .map(({ key }) => key),
-    past: ({ generation, keys_generation, spared }, limit) =>
-      sql
-        .exec<{ id: string }>(
-          `select id from rows where kind = 'credential' and space not in ('session', 'browser') and body is not null and id is not ?
-            and coalesce(body ->> 'generation', 0) < iif(space in ('api_key', 'trust'), ?, ?) limit ?`,
-          spared,
-          keys_generation ?? 0,
-          generation ?? 0,
-          limit,
-        )
-        .toArray()
-        .map(({ id }) => id),
     sealedBytes: () => sealed,
   };
 }

@@ -10,7 +10,7 @@ import type { Subject } from './audit-entry';
 import type { Core } from './core';
 import type { Raised } from './outbox';
 import type { Outcome } from './outcome';
-import type { Plan } from './plan';
+import type { Proposal } from './plan';
 import type { RateLimitState } from './rate-limit';
 
 /** Keys that the Worker shares for one call. They cannot decrypt a value, and the gate never stores them. */
@@ -172,7 +172,7 @@ export interface Operation<I = unknown> {
     before?(call: Call<I>): Promise<unknown>;
     /** Fetches data while the rows are locked. The caller is checked again afterwards. */
     locked?(call: Call<I>): Promise<unknown>;
-    plan(call: Call<I>, now: number, found: Found): Plan | Refusal | { more: unknown };
+    plan(call: Call<I>, now: number, found: Found): Proposal;
   };
 }
 

@@ -3,8 +3,9 @@ import { nobody } from '../../src/auth/authorize';
 import { newToken } from '../../src/auth/token';
 import { newId } from '../../src/db/ids';
 import type { MemberRow, Role } from '../../src/db/schema';
-import { commit, revision } from '../../src/gate/commit';
+import { commit } from '../../src/gate/commit';
 import type { Plan } from '../../src/gate/plan';
+import { revision } from '../../src/gate/puts';
 import type { Call } from '../../src/gate/types';
 import { inCore, keyring, keysOf } from './gate';
 import { newPasskey, type Passkey, type Spoil } from './passkey';
@@ -114,12 +115,7 @@ export async function change(org: string, plan: (call: Call<unknown>, now: numbe
     const ask = { org, action: 'member.update', keys: { row, answer }, idempotency: null, one_time: null, request };
     const call = { core, ask, caller: nobody, need: { scopes: [], kinds: [] }, recheck: () => null } as unknown as Call<unknown>;
     const draft = { actor: { kind: 'system', id: null, parent_id: null, name: null }, action: 'member.update' };
-    const outcome = await commit(
-      call,
-      () => draft as never,
-      () => ['change'],
-      (now) => plan(call, now),
-    );
+    const outcome = await commit(call, () => draft as never, { locks: () => ['change'], plan: (now) => plan(call, now) });
     if (outcome.kind !== 'ok') throw new Error(JSON.stringify(outcome));
   });
 }

@@ -8,7 +8,7 @@ import { actions } from '../../src/domains';
 import { encryptValue } from '../../src/domains/secrets/encryption';
 import type { EncryptedValue } from '../../src/domains/secrets/rules';
 import type { Entry } from '../../src/gate/audit-entry';
-import { insertion, rowKeyOf } from '../../src/gate/commit';
+import { insertion, rowKeyOf } from '../../src/gate/puts';
 import { answer } from '../../src/gate/request';
 import type { Ask, Call, Operation, Reply } from '../../src/gate/types';
 import { askOf, browserBearer, inGate, keysOf } from './gate';

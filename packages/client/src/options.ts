@@ -66,6 +66,14 @@ export interface CallOptions {
 }
 
 /**
+ * Options of {@link Vault.find}.
+ *
+ * @example
+ * await vault.find('DATABASE_URL', { environment: 'staging' });
+ */
+export type FindOptions = Omit<CallOptions, 'approval'>;
+
+/**
  * Options of {@link Vault.values}.
  *
  * @example

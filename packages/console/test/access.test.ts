@@ -171,6 +171,15 @@ describe.skipIf(!executablePath)('console: access', () => {
     await bo.go('/members');
     await bo.page.getByText('members:read').waitFor();
     expect(await bo.page.getByRole('button', { name: 'Invite member' }).count()).toBe(0);
+    // A new role applies as soon as they are back at the page, without a reload.
+    await bo.go('/secrets', 'Secrets');
+    await api('PATCH', `/members/${found.id}`, { role: 'developer' });
+    await bo.page.evaluate(() => {
+      const { now } = Date;
+      Date.now = () => now() + 61_000;
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await bo.page.getByRole('button', { name: 'New secret' }).waitFor();
     await bo.context.close();
     expectQuiet(ann);
   });

@@ -4,7 +4,7 @@ import type { Verdict } from '../../adapters/notify/adapter';
 import { MOST_RECIPIENTS } from '../../adapters/notify/email';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
-import type { Attempt } from '../../gate/deliveries';
+import type { Attempt } from '../../gate/delivery-jobs';
 import { unwrap } from '../../gate/outcome';
 import type { Config } from './config';
 import { decryptConfig } from './encryption';

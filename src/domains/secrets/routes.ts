@@ -1,18 +1,13 @@
 // Secrets over HTTP.
 
-import type { z } from '@hono/zod-openapi';
 import { type GenerateOptions, generate } from '../../crypto/generate';
 import { newId } from '../../db/ids';
-import { ApiError, refuse } from '../../errors';
-import { unwrap } from '../../gate/outcome';
-import { type Context, keysOf, type RenderContext } from '../../http/context';
+import { type Context, keysOf } from '../../http/context';
 import { listRoute, type Slice } from '../../http/list';
-import { type Input, route } from '../../http/route';
-import { decryptValue, encryptValue } from './encryption';
-import type { PutInput } from './gate/put';
-import type { ValuesPage } from './gate/reads';
-import { knownId, rememberId } from './known-ids';
-import type { Delivered } from './rules';
+import { route } from '../../http/route';
+import { byNameRoutes } from './by-name';
+import { encryptValue } from './encryption';
+import { allValues, withValue } from './values';
 import * as wire from './wire';
 
 const tag = 'Secrets';
@@ -26,110 +21,11 @@ async function generated(context: Context, secret: string, type: string, options
   return { value: encrypted(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
 }
 
-const withValue = async (delivered: Delivered, _: unknown, context: Context) => {
-  const { row, version, value } = await decryptValue(keysOf(context), context.org, delivered);
-  return { json: { ...wire.secretOut(row, delivered.environment, delivered.now), version: version.version, value } };
-};
-
-/** Reads pages from the gate until the set is complete; starts again if it changed between two pages. */
-async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: RenderContext) {
-  const prefix = query.prefix ?? '';
-  let items = [...first.items];
-  let { next, withheld = [] } = first;
-  let etag = context.etag;
-  for (let starts = 0; next !== null; ) {
-    let page = unwrap(await context.further({ prefix, if_none_match: null, after: next, etag, as_text: true })).data as ValuesPage;
-    if (page.changed) {
-      if (++starts > 3) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-      const again = unwrap(await context.further({ prefix, if_none_match: null, after: null, etag: null, as_text: true }));
-      page = again.data as ValuesPage;
-      etag = again.etag ?? null;
-      items = [];
-      withheld = page.withheld ?? [];
-    }
-    items.push(...page.items);
-    next = page.next;
-  }
-  // Without a prototype, so that __proto__ is an ordinary name.
-  const values: Record<string, string> = Object.create(null);
-  const versions: Record<string, number> = Object.create(null);
-  for (const item of items) {
-    const { row, value } = await decryptValue(keysOf(context), context.org, item);
-    values[row.name] = value;
-    versions[row.name] = row.version;
-  }
-  return { json: { environment: first.environment, values, versions, withheld }, ...(etag && { headers: { ETag: etag } }) };
-}
-
 const path = '/orgs/{org_id}/secrets';
 const one = `${path}/{id}`;
 
-type PutRequest = Input<z.output<typeof wire.PutQuery>, z.output<typeof wire.SecretPut>>;
-const putName = ({ params, query }: PutRequest) => ({ environment: query.environment ?? null, name: params.name as string });
-
-/** The flag as it is stored in rows. */
-const optedIn = (auto_rotate: boolean | undefined): { auto_rotate?: 1 | null } =>
-  auto_rotate === undefined ? {} : { auto_rotate: auto_rotate ? 1 : null };
-
-/** The input of a put, with the value encrypted for the secret that presumably has the name. */
-function putInput(input: PutRequest, context: Context, id: string): PutInput {
-  const { value, ttlSeconds, auto_rotate, ...fields } = input.body;
-  return {
-    if_match: input.if_match,
-    if_none_match: input.if_none_match,
-    id: rememberId(context, putName(input), id),
-    fields,
-    ...optedIn(auto_rotate),
-    ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
-    value: encryptValue(keysOf(context), context.org, id, value),
-  };
-}
-
 export const secretRoutes = [
-  route({
-    method: 'get',
-    path: `${path}/by-name/{name}`,
-    action: 'secret.read',
-    operation: 'secret.read_by_name',
-    tag,
-    summary: 'Read a secret by name',
-    description:
-      'The name may contain slashes, percent-encoded or not. Without environment, the default environment is used. For a name that the caller may not read, the response is 403 whether the secret exists or not.',
-    query: wire.ByNameQuery,
-    conditional: ['if-none-match'],
-    answers: { 200: wire.SecretWithValue, 304: null },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
-    named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
-    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match, as_text: true } }),
-    render: withValue,
-  }),
-  route({
-    method: 'put',
-    path: `${path}/by-name/{name}`,
-    action: 'secret.create',
-    operation: 'secret.put',
-    tag,
-    summary: 'Create or update a secret by name',
-    description:
-      'Creates the secret (201), or updates the existing secret with this name as PATCH does (200). If the value is equal to the current one and the caller may read it, no version is created. With `If-None-Match: *`, the request can only create. PUT is idempotent and needs no Idempotency-Key.',
-    query: wire.PutQuery,
-    body: { schema: wire.SecretPut },
-    conditional: ['if-match', 'if-none-match'],
-    answers: { 200: wire.Secret, 201: wire.Secret },
-    refusals: [
-      'APPROVAL_REQUIRED',
-      'APPROVAL_MISMATCH',
-      'NOT_FOUND',
-      'SECRET_EXPIRED',
-      'SECRET_REVOKED',
-      'VERSION_CONFLICT',
-      'LIMIT_REACHED',
-      'POLICY_VIOLATED',
-    ],
-    named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
-    prepare: (input, context) => ({ input: putInput(input, context, knownId(context, putName(input)) ?? newId('sec')) }),
-    more: async (asked: { id: string | null }, input, context) => ({ input: putInput(input, context, asked.id ?? newId('sec')) }),
-  }),
+  ...byNameRoutes,
   route({
     method: 'post',
     path,
@@ -159,7 +55,7 @@ export const secretRoutes = [
           tags: tags ?? {},
           ttl: ttlSeconds ?? null,
           rotate_every_seconds: rotate_every_seconds ?? null,
-          ...optedIn(auto_rotate),
+          ...wire.optedIn(auto_rotate),
           value,
         },
       };
@@ -231,7 +127,7 @@ export const secretRoutes = [
           if_match,
           name: name ?? null,
           fields,
-          ...optedIn(auto_rotate),
+          ...wire.optedIn(auto_rotate),
           ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
           value: value === undefined ? null : encrypted(context, params.id as string, value),
         },

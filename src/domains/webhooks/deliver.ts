@@ -4,7 +4,7 @@ import type { OrgKeys } from '../../crypto/keyring';
 import { type Egress, guardedFetch } from '../../delivery/egress';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
-import type { Attempt, Sent } from '../../gate/deliveries';
+import type { Attempt, Sent } from '../../gate/delivery-jobs';
 import { unwrap } from '../../gate/outcome';
 import { iso } from '../../http/wire';
 import { decryptOldSecret, decryptSecret, decryptUrl } from './encryption';

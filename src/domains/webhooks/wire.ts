@@ -2,7 +2,8 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { WebhookRow } from '../../db/schema';
-import { type Delivery as DeliveryRow, deliveryStatuses } from '../../gate/deliveries';
+import type { Delivery as DeliveryRow } from '../../gate/deliveries';
+import { deliveryStatuses } from '../../gate/delivery-jobs';
 import { eventTypes } from '../../gate/outbox';
 import { Instant, iso, isoOrNull, pageOf, pageQuery, Time, text } from '../../http/wire';
 

@@ -12,7 +12,7 @@ import { faults } from '../../support/faults';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
-import { type Answer, BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { type Answer, BOOTSTRAP, type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -383,7 +383,6 @@ describe.each(routes.filter(({ public: isPublic }) => isPublic))('permission: $m
   const path = `${route.isPage ? '' : '/api/v1'}${route.path}`;
   const call = (sent: unknown, headers: Record<string, string> = {}, query = '') =>
     send('POST', `${path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
-  const codeOf = ({ status, json }: Answer) => [status, json.error.code];
 
   it('validation: refuses a body of another type, a malformed or too large one, and an unknown field, without a call of the gate', async () => {
     const before = faults.gate;
@@ -434,6 +433,25 @@ describe('permission: the resource in the path is checked before the body', () =
     ] as const)
       expect((await caller.call(method, path, { surprise: true })).status, path).toBe(403);
     expect((await browser.o.call('PATCH', `/members/${o.owner}`, { surprise: true })).status).toBe(400);
+  });
+});
+
+describe('permission: the organisation as a whole', () => {
+  it('a credential that is limited to environments or names changes neither the organisation nor its environments', async () => {
+    const o = await newOrg();
+    const before = [(await o.get('')).json, (await o.get('/environments')).text];
+    for (const limits of [{ environments: ['staging'] }, { secrets: ['app/*'] }]) {
+      const limited = (await newKey(o, { scopes: ['*'], ...limits })).o;
+      for (const [method, path, body] of [
+        ['PATCH', '', { name: 'Changed' }],
+        ['DELETE', '', { confirm: before[0].name }],
+        ['POST', '/environments', { name: 'QA' }],
+        ['DELETE', '/environments/staging', undefined],
+      ] as const)
+        expect(codeOf(await limited.call(method, path, body)), `${method} ${path}`).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    }
+    const { usage: _, ...org } = (await o.get('')).json;
+    expect([org, (await o.get('/environments')).text]).toEqual([{ ...before[0], usage: undefined }, before[1]]);
   });
 });
 

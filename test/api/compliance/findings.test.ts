@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
 import type { ApprovalRow, DeviceRow, WebhookRow } from '../../../src/db/schema';
-import { insertion } from '../../../src/gate/commit';
+import { insertion } from '../../../src/gate/puts';
 import { change } from '../../support/browser';
 import { finding, found, newReport } from '../../support/compliance';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';

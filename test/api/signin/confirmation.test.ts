@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { CHALLENGE_LIVES, newChallenge } from '../../../src/auth/proofs';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
-import { revision } from '../../../src/gate/commit';
+import { revision } from '../../../src/gate/puts';
 import { another, type Browser, change, invite, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { faults, holdNext, until } from '../../support/faults';
 import { inCore, keyring } from '../../support/gate';

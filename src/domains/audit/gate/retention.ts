@@ -1,6 +1,6 @@
 // Exporting the entries past retention and confirming the export. Invariant: if a retention period is set, nothing is deleted before a
 // caller with owner rights has sent the hash at which the export ends.
-import { reachesAll } from '../../../auth/authorize';
+import { mustReachAll } from '../../../auth/authorize';
 import { equal } from '../../../crypto/digest';
 import { DAY } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
@@ -27,12 +27,10 @@ function pastEnd(core: Core, org: string): SegmentEnd | null {
   return end && end.sequence > (cutOf(core)?.sequence ?? 0) ? end : null;
 }
 
+/** 403 for a limited caller: an export is of the whole log, and its confirmation lets entries be deleted. */
 const whole = ({ caller }: Call<unknown>): Refusal | null =>
-  reachesAll(caller, ['audit:read'])
-    ? null
-    : refuse('INSUFFICIENT_SCOPE', {
-        message: 'A credential limited to environments or names cannot export the audit log.',
-      });
+  // safety: export-by-unlimited-callers
+  mustReachAll(caller, ['audit:read'], 'export the audit log');
 
 const exportPast: Operation<{ further: boolean }> = {
   subject: ({ ask }) => ({ resource: ask.org }),

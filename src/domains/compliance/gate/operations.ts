@@ -1,6 +1,6 @@
 // The facts of a compliance report, from the gate: one part per call, bounded in rows returned and examined. Invariants: only a caller
 // without limits gets any; only the first part writes an audit entry, which stands for the whole report.
-import { reachesAll } from '../../../auth/authorize';
+import { mustReachAll } from '../../../auth/authorize';
 import { idOf, idStart } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
 import type { ApprovalRow, CredentialRow, SecretRow } from '../../../db/schema';
@@ -208,11 +208,7 @@ const report: Operation<Part> = {
   subject: ({ ask }) => ({ resource: ask.org }),
   reach: ({ caller }) =>
     // safety: report-needs-whole-reach
-    reachesAll(caller, ['compliance:read'])
-      ? null
-      : refuse('INSUFFICIENT_SCOPE', {
-          message: 'The compliance report covers the whole organisation, but this credential is limited to some environments or names.',
-        }),
+    mustReachAll(caller, ['compliance:read'], 'create a compliance report'),
   async read(call): Promise<OperationOutcome> {
     const { core, input } = call;
     if (input.part !== 'overview') return { ...ok(await partOf(call)), audited: true };

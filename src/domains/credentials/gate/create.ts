@@ -8,12 +8,12 @@ import { DAY } from '../../../db/rows';
 import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
-import { insertion, type New } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { countLive, isAlive, isBlocked } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
+import { insertion, type New } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { endIn, shown, type TokenInput } from './credential';
 

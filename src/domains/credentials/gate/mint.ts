@@ -3,7 +3,7 @@
 import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
-import { insertion } from '../../../gate/commit';
+import { insertion } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { isoOrNull } from '../../../http/wire';
 import { aboutToken, boundLocks, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';

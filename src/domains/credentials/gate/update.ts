@@ -14,11 +14,11 @@ import {
 } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { accountableFor, accountableOf } from '../../../gate/accountable';
-import { insertion, revision, rowKeyOf } from '../../../gate/commit';
 import { isAlive } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
+import { insertion, revision, rowKeyOf } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';

@@ -5,12 +5,12 @@ import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
 import { idStart } from '../../../db/ids';
 import type { DeviceRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { isBlocked } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import type { Raised } from '../../../gate/outbox';
 import { found } from '../../../gate/outcome';
+import { insertion, removal, revision } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { deviceOut, type Status } from '../wire';
 

@@ -5,8 +5,8 @@ import { mayAct, mayReach, namesHeld, reaches, reachesEnvironment, stepsFor } fr
 import { sha256 } from '../../../crypto/digest';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { environmentRevision } from '../../../gate/apply';
 import type { Subject } from '../../../gate/audit-entry';
-import { environmentRevision } from '../../../gate/commit';
 import { holdingReads } from '../../../gate/hold';
 import { environmentOf } from '../../../gate/named';
 import { namesNoted } from '../../../gate/noted-names';

@@ -7,7 +7,7 @@ import type { EnvironmentRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/hold';
 import { environmentOf } from '../../../gate/named';
-import type { Plan } from '../../../gate/plan';
+import type { Plan, Proposal } from '../../../gate/plan';
 import { violationOf } from '../../../gate/policies';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { advance, begin, changed, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
@@ -202,7 +202,7 @@ function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | { mor
   return ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { ids } };
 }
 
-function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Plan | Refusal | { more: unknown } {
+function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Proposal {
   const { input } = call;
   const environment = environmentFor(call);
   if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });

@@ -3,8 +3,8 @@
 // turn on carry the new count, as does an API key created by the panic itself; of a calling browser session, only the JWT of the request
 // stays valid, so a stolen cookie or another JWT does not.
 import type { CredentialRow, OrgRow } from '../../../db/schema';
-import { revision } from '../../../gate/commit';
 import type { Put } from '../../../gate/plan';
+import { revision } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { iso } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';

@@ -1,7 +1,7 @@
 // Notifications of events, in the gate: leases due events of one kind to the job of a connection and records the result. Invariant: leasing
 // and reporting write no audit entries, so notifications never cause more notifications.
 import type { IntegrationRow } from '../../../db/schema';
-import type { Attempt, Taken } from '../../../gate/deliveries';
+import type { Attempt, Taken } from '../../../gate/delivery-jobs';
 import { ATTENDED } from '../../../gate/delivery-task';
 import { alwaysNotified } from '../../../gate/outbox';
 import { ok } from '../../../gate/outcome';

@@ -1,15 +1,15 @@
 // Operations on connections in the gate. Invariants: credentials arrive encrypted and are never returned; the Worker sends a message and
 // then reports the result to the gate, so the audit entry states the result.
 import type { Verdict } from '../../../adapters/notify/adapter';
-import { type Caller, reachesAll } from '../../../auth/authorize';
+import { type Caller, mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, found, type Outcome, ok } from '../../../gate/outcome';
+import { insertion, removal, revision } from '../../../gate/puts';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { mayRead, reachOf } from '../../syncs/gate/select';
 import { integrationOut } from '../wire';
@@ -27,9 +27,7 @@ const shown = (core: Core, row: IntegrationRow) => integrationOut(row, row.envir
  */
 const mayStore = ({ need, caller }: Call<unknown>, kind: IntegrationRow['kind'] | undefined): Refusal | null =>
   // safety: connections-by-unlimited-callers
-  kind === 'sync' || reachesAll(caller, need.scopes)
-    ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential limited to environments or names cannot change connections.' });
+  kind === 'sync' ? null : mustReachAll(caller, need.scopes, 'change connections');
 
 /** 404 for an environment outside the caller's reach. */
 const reachesThem = (caller: Caller, ids: string[] | null): Refusal | null =>

@@ -11,7 +11,6 @@ import { type CredentialRow, type MemberRow, type Role, roles } from '../../../d
 import { type Refusal, refuse } from '../../../errors';
 import { accountableFor, connected } from '../../../gate/accountable';
 import { memberOf } from '../../../gate/caller';
-import { insertion, portion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
@@ -19,6 +18,7 @@ import { environmentOf } from '../../../gate/named';
 import type { Raised } from '../../../gate/outbox';
 import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import type { Plan } from '../../../gate/plan';
+import { insertion, portion, removal, revision } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { type Status, statusOf } from '../rules';
 import { memberOut } from '../wire';

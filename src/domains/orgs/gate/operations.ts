@@ -1,26 +1,26 @@
-// Operations on an organisation and its environments in the gate. Invariants: an organisation is created completely or not at all; its
-// default environment always exists; an environment that contains secrets cannot be deleted.
+// Operations on an organisation in the gate. Invariants: an organisation is created completely or not at all; its default environment
+// always exists.
 
 import { isWithin } from '../../../auth/addresses';
-import { mustBeConfirmed, reachesAll, reachesEnvironment } from '../../../auth/authorize';
-import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
+import { mustBeConfirmed } from '../../../auth/authorize';
+import { fences, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
-import { invalid, type Refusal, refuse } from '../../../errors';
+import { invalid, refuse } from '../../../errors';
 import { genesis } from '../../../gate/audit-entry';
-import { insertion, removal, revision, rowKeyOf } from '../../../gate/commit';
 import { noteCut } from '../../../gate/cut';
 import { countLive } from '../../../gate/lifetime';
 import { missingEntries } from '../../../gate/missing-entries';
 import { environmentOf, slugOf } from '../../../gate/named';
-import { fail, found, type Outcome, ok } from '../../../gate/outcome';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { insertion, revision, rowKeyOf } from '../../../gate/puts';
 import { restore } from '../../../gate/restore';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
 import { enrolment, shown as memberShown, ownerOf } from '../../members/gate/operations';
-import { environmentOut, orgOut } from '../wire';
-
-const MOST_ENVIRONMENTS = 1000;
+import { orgOut } from '../wire';
+import { environmentOperations } from './environments';
+import { whole } from './whole';
 
 const aboutOrg = ({ ask }: Call<unknown>) => ({ resource: ask.org });
 
@@ -150,14 +150,6 @@ const read: Operation<Record<string, never>> = {
   },
 };
 
-/** Only callers without limits may change the organisation as a whole. */
-const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
-  reachesAll(caller, need.scopes)
-    ? null
-    : refuse('INSUFFICIENT_SCOPE', {
-        message: 'A credential limited to environments or names cannot change the organisation.',
-      });
-
 interface UpdateInput {
   name: string | null;
   default_environment: string | null;
@@ -225,88 +217,12 @@ const end: Operation<{ confirm: string }> = {
   },
 };
 
-// ---------------------------------------------------------------- environments
-
-interface ListInput {
-  limit: number;
-  after: string | null;
-}
-
-const list: Operation<ListInput> = {
-  read({ core, need, input, caller }): Outcome {
-    const rows = core.rows
-      .after('environment', input.after ?? '', MOST_ENVIRONMENTS)
-      .filter(({ id }) => reachesEnvironment(caller, need.scopes, id));
-    const items = rows.slice(0, input.limit);
-    return ok({ items: items.map(environmentOut), next: rows.length > input.limit ? items.at(-1)?.id : null });
-  },
-};
-
-const named = ({ core, ask }: Call<unknown>): EnvironmentRow | null => environmentOf(core, ask.org, ask.named.environment);
-const aboutNamed = (call: Call<unknown>) => ({ resource: named(call)?.id ?? null });
-
-const readOne: Operation<Record<string, never>> = {
-  subject: aboutNamed,
-  read: (call) => found(named(call), environmentOut),
-};
-
-const create: Operation<{ id: string; name: string; slug: string }> = {
-  subject: ({ input }) => ({ resource: input.id, environment: input.slug }),
-  authorize: (call) => whole(call),
-  change: {
-    locks: ({ input }) => [`slug:${input.slug}`],
-    plan(call, now) {
-      const { core, ask, input } = call;
-      if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
-      if (core.rows.count('environment') >= MOST_ENVIRONMENTS)
-        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 environments.' });
-      const put = insertion(call, 'environment', { org_id: ask.org, ...input, created_at: now });
-      return { status: 201, data: environmentOut(put.row as EnvironmentRow), puts: [put], resource: input.id };
-    },
-  },
-};
-
-const rename: Operation<{ name: string }> = {
-  subject: aboutNamed,
-  change: {
-    locks: (call) => [named(call)?.id ?? 'none'],
-    plan(call) {
-      const row = named(call);
-      if (!row) return refuse('NOT_FOUND');
-      const put = revision(call, 'environment', row, { name: call.input.name });
-      return { status: 200, data: environmentOut(put.row as EnvironmentRow), puts: [put] };
-    },
-  },
-};
-
-const remove: Operation<Record<string, never>> = {
-  subject: aboutNamed,
-  authorize: (call) => whole(call),
-  change: {
-    // Locked together with the organisation: the environment must not become the default one in the meantime.
-    locks: (call) => [named(call)?.id ?? 'none', call.ask.org],
-    plan(call) {
-      const { core, ask } = call;
-      const row = named(call);
-      if (!row) return refuse('NOT_FOUND');
-      if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
-      // safety: environment-not-being-filled
-      if (core.rows.named(row.id, '', '', 1).length || core.intents.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
-      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]) };
-    },
-  },
-};
-
 export const orgOperations = {
+  ...environmentOperations,
   'org.create': createOrg,
   'org.recover': recover,
   'org.adopt': restoreDatabase,
   'org.read': read,
   'org.update': update,
   'org.delete': end,
-  'environment.list': list,
-  'environment.read': readOne,
-  'environment.create': create,
-  'environment.update': rename,
-  'environment.delete': remove,
 };

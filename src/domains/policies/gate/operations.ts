@@ -1,15 +1,15 @@
 // Operations on policies in the gate. Invariants: the kind of a policy never changes; only callers without limits to environments or names
 // write policies, because policies bind the whole organisation.
-import { reachesAll } from '../../../auth/authorize';
+import { mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { PolicyConfig, PolicyKind, PolicyRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { countApprovers } from '../../../gate/approvers';
-import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { found } from '../../../gate/outcome';
+import { insertion, removal, revision } from '../../../gate/puts';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { type ConfigInput, kindOf, policyOut, type Selectors } from '../wire';
@@ -24,10 +24,7 @@ const shown = (core: Core, row: PolicyRow) => policyOut(row, row.environments?.m
 
 /** 403 for a limited caller: a policy applies beyond those limits. */
 // safety: policies-by-unlimited-callers
-const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
-  reachesAll(caller, need.scopes)
-    ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential limited to environments or names cannot change policies.' });
+const whole = ({ need, caller }: Call<unknown>): Refusal | null => mustReachAll(caller, need.scopes, 'change policies');
 
 /** What a policy would apply to, with environment ids; 404 for an environment that does not exist. */
 function boundsOf({ core, ask }: Call<unknown>, asked: Selectors): Pick<PolicyRow, 'environments' | 'types' | 'names'> | Refusal {

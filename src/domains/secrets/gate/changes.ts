@@ -5,10 +5,10 @@ import { canGenerate, type GenerateOptions, optionsProblem } from '../../../cryp
 import { RESTORABLE } from '../../../db/rows';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { removal } from '../../../gate/commit';
 import { mayReveal } from '../../../gate/hold';
 import { environmentOf, slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
+import { removal } from '../../../gate/puts';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { linksOf } from '../../shares/gate/links';
 import { type EncryptedValue, etagOf, preconditionFailed, readable, readableVersion } from '../rules';

@@ -5,10 +5,10 @@
 import { macOf } from '../../../db/rows';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { insertion, revision, rowKeyOf } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
+import { insertion, revision, rowKeyOf } from '../../../gate/puts';
 import { type Call, isRefusal } from '../../../gate/types';
 import { isoOrNull } from '../../../http/wire';
 import { type EncryptedValue, etagOf, MOST_VERSIONS } from '../rules';

@@ -3,7 +3,7 @@
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { environmentOf } from '../../../gate/named';
-import type { Plan } from '../../../gate/plan';
+import type { Proposal } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
 import { type EncryptedValue, etagOf, matchesETag, preconditionFailed } from '../rules';
 import { amend, type UpdateInput } from './changes';
@@ -45,7 +45,7 @@ export const put: Operation<PutInput> = {
       const { row } = find(call);
       return row?.id === call.input.id ? keptOf(call, row) : null;
     },
-    plan(call, now, { locked: left }): Plan | Refusal | { more: unknown } {
+    plan(call, now, { locked: left }): Proposal {
       const { core, ask, input } = call;
       const { environment, row } = find(call);
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });

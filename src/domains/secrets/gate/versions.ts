@@ -4,11 +4,12 @@
 import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
 import { fromD1, macOf } from '../../../db/rows';
 import { secretVersions, type VersionRow } from '../../../db/schema';
+import { sqlite } from '../../../db/statements';
 import { ApiError, refuse } from '../../../errors';
-import { rowKeyOf, sqlite } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { reportViolation } from '../../../gate/integrity';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { rowKeyOf } from '../../../gate/puts';
 import type { Call } from '../../../gate/types';
 import { hasVersion } from '../rules';
 import { versionOut } from '../wire';

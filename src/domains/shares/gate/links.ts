@@ -2,10 +2,10 @@
 // or the credential or member that created it is gone; its row is deleted with the last view or when it is revoked.
 import type { SecretRow, ShareRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { insertion } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/lifetime';
 import type { Put } from '../../../gate/plan';
+import { insertion } from '../../../gate/puts';
 import type { Call } from '../../../gate/types';
 import { readableVersion } from '../../secrets/rules';
 

@@ -5,9 +5,9 @@
 
 import type { CredentialRow, PasskeyRow, Refresh } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { revision } from '../../../gate/commit';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Plan } from '../../../gate/plan';
+import { revision } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { addition, type PasskeyInput } from '../../passkeys/gate/operations';
 import { mayFollow, type Used } from '../../passkeys/webauthn';

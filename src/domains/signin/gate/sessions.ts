@@ -2,8 +2,8 @@
 // browser session has cookies; a terminal session has refresh tokens and never counts as confirmed.
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, Refresh } from '../../../db/schema';
-import { insertion, revision } from '../../../gate/commit';
 import { isAlive } from '../../../gate/lifetime';
+import { insertion, revision } from '../../../gate/puts';
 import type { Call } from '../../../gate/types';
 import { fresh } from '../../credentials/gate/create';
 import { signedInMember } from '../wire';

@@ -3,8 +3,8 @@
 // the turn in which they are reported; each run that reads values has one audit entry, attributed to the requester.
 import type { Owned, Result, Step } from '../../../adapters/sync/plan';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
+import { environmentRevision } from '../../../gate/apply';
 import type { Draft } from '../../../gate/audit-entry';
-import { environmentRevision } from '../../../gate/commit';
 import { slugOf } from '../../../gate/named';
 import { namesNoted } from '../../../gate/noted-names';
 import { ok } from '../../../gate/outcome';

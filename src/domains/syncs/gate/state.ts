@@ -1,10 +1,10 @@
 // How a sync is shown and how it ends. Invariant: a sync ends once, with one event, and the credentials of its request are erased.
 import type { Result } from '../../../adapters/sync/plan';
 import type { SyncRow } from '../../../db/schema';
-import { revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
+import { revision } from '../../../gate/puts';
 import type { Call } from '../../../gate/types';
 
 /** How a sync ended, from the results of its names. */

@@ -7,11 +7,11 @@ import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
 import { permissionsOfGrant } from '../../../gate/caller';
-import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { isGrantAlive } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import { fail, found, type Outcome } from '../../../gate/outcome';
+import { insertion, removal, revision } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { teamMemberOut, teamOut } from '../wire';
 

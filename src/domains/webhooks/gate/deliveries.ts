@@ -2,12 +2,12 @@
 // failing. Invariant: leasing and reporting write no audit entries, so that deliveries do not cause further deliveries.
 import { newId } from '../../../db/ids';
 import { refuse } from '../../../errors';
-import { revision } from '../../../gate/commit';
-import type { Attempt, DeliveryStatus, Sent, Taken } from '../../../gate/deliveries';
 import type { Disabling } from '../../../gate/delivery-endpoints';
+import type { Attempt, DeliveryStatus, Sent, Taken } from '../../../gate/delivery-jobs';
 import { ATTENDED } from '../../../gate/delivery-task';
 import type { ListInput } from '../../../gate/listing';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { revision } from '../../../gate/puts';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { deliveryOut } from '../wire';
 import { find, type Target, targetOf, whole } from './webhook';

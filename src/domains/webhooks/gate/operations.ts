@@ -3,9 +3,9 @@
 import { idStart } from '../../../db/ids';
 import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { insertion, removal, revision } from '../../../gate/commit';
 import { type ListInput, listed } from '../../../gate/listing';
 import { found } from '../../../gate/outcome';
+import { insertion, removal, revision } from '../../../gate/puts';
 import type { Operation } from '../../../gate/types';
 import { webhookOut } from '../wire';
 import { deliveryOperations } from './deliveries';

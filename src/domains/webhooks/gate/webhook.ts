@@ -1,8 +1,8 @@
 // The webhook of a request, and what the gate gives the Worker for it. Invariant: only a caller without limits to environments or names can
 // use webhooks, because a webhook receives the events of all of them.
-import { reachesAll } from '../../../auth/authorize';
+import { mustReachAll } from '../../../auth/authorize';
 import type { WebhookRow } from '../../../db/schema';
-import { type Refusal, refuse } from '../../../errors';
+import type { Refusal } from '../../../errors';
 import type { Call } from '../../../gate/types';
 
 export const target = ({ ask }: Call<unknown>): string => ask.named.webhook as string;
@@ -10,10 +10,7 @@ export const find = (call: Call<unknown>): WebhookRow | null => call.core.rows.g
 
 /** 403 for a caller with limits. */
 // safety: webhooks-by-unlimited-callers
-export const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
-  reachesAll(caller, need.scopes)
-    ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential limited to environments or names cannot use webhooks.' });
+export const whole = ({ need, caller }: Call<unknown>): Refusal | null => mustReachAll(caller, need.scopes, 'use webhooks');
 
 /** The address of deliveries and the signing secrets. */
 export const targetOf = (row: WebhookRow, now: number) => ({

@@ -7,13 +7,14 @@ import { forget } from '../../api';
 import { useParameter } from '../../router';
 import '../../styles/integrations.css';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { download } from '../../ui/download';
+import { DropFiles } from '../../ui/drop-files';
 import { Checkbox, TextArea } from '../../ui/field';
 import { Segments } from '../../ui/filters';
 import { Badge, Empty, ErrorNote, PageHead } from '../../ui/parts';
 import { Lines, Table } from '../../ui/table';
-import { DropFiles } from './drop-files';
+import { useDrop } from '../../unsaved';
 import { partsOf, readFiles, type Scanned, scanAll, type ToScan } from './scan';
 
 type Finding = components['schemas']['Finding'];
@@ -87,6 +88,7 @@ function useScan() {
   const [files, setFiles] = useState<ToScan>({ files: [], unread: [] });
   const [result, setResult] = useState<Scanned | null>(null);
   const [error, setError] = useState<unknown>(null);
+  useDrop('read', () => setFiles({ files: [], unread: [] }));
   const change = (set: () => void) => {
     set();
     setResult(null);
@@ -113,10 +115,22 @@ function useScan() {
 }
 
 function Given({ isText, scan }: { isText: boolean; scan: ReturnType<typeof useScan> }) {
-  if (!isText) return <DropFiles names={scan.files.files.map(({ path }) => path)} onFiles={scan.take} />;
+  const [first, ...rest] = scan.files.files;
+  if (!isText)
+    return (
+      <DropFiles multiple onFiles={scan.take}>
+        {first && (
+          <>
+            <strong class="mono">{first.path}</strong>
+            <span class="dim">{rest.length ? ` and ${rest.length.toLocaleString()} more` : ''}. Drop other files to replace them.</span>
+          </>
+        )}
+      </DropFiles>
+    );
   return (
     <TextArea
       label="Text"
+      secret
       class="mono"
       rows={9}
       spellcheck={false}

@@ -1,0 +1,90 @@
+// Operations on the environments of an organisation in the gate. Invariants: the default environment and environments that contain secrets
+// cannot be deleted.
+
+import { reachesEnvironment } from '../../../auth/authorize';
+import type { EnvironmentRow } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/named';
+import { found, type Outcome, ok } from '../../../gate/outcome';
+import { insertion, removal, revision } from '../../../gate/puts';
+import type { Call, Operation } from '../../../gate/types';
+import { environmentOut } from '../wire';
+import { whole } from './whole';
+
+interface ListInput {
+  limit: number;
+  after: string | null;
+}
+
+const list: Operation<ListInput> = {
+  read({ core, need, input, caller }): Outcome {
+    const rows = core.rows
+      .after('environment', input.after ?? '', MOST_ENVIRONMENTS)
+      .filter(({ id }) => reachesEnvironment(caller, need.scopes, id));
+    const items = rows.slice(0, input.limit);
+    return ok({ items: items.map(environmentOut), next: rows.length > input.limit ? items.at(-1)?.id : null });
+  },
+};
+
+const named = ({ core, ask }: Call<unknown>): EnvironmentRow | null => environmentOf(core, ask.org, ask.named.environment);
+const aboutNamed = (call: Call<unknown>) => ({ resource: named(call)?.id ?? null });
+
+const readOne: Operation<Record<string, never>> = {
+  subject: aboutNamed,
+  read: (call) => found(named(call), environmentOut),
+};
+
+const create: Operation<{ id: string; name: string; slug: string }> = {
+  subject: ({ input }) => ({ resource: input.id, environment: input.slug }),
+  authorize: (call) => whole(call),
+  change: {
+    locks: ({ input }) => [`slug:${input.slug}`],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
+      if (core.rows.count('environment') >= MOST_ENVIRONMENTS)
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 environments.' });
+      const put = insertion(call, 'environment', { org_id: ask.org, ...input, created_at: now });
+      return { status: 201, data: environmentOut(put.row as EnvironmentRow), puts: [put], resource: input.id };
+    },
+  },
+};
+
+const rename: Operation<{ name: string }> = {
+  subject: aboutNamed,
+  change: {
+    locks: (call) => [named(call)?.id ?? 'none'],
+    plan(call) {
+      const row = named(call);
+      if (!row) return refuse('NOT_FOUND');
+      const put = revision(call, 'environment', row, { name: call.input.name });
+      return { status: 200, data: environmentOut(put.row as EnvironmentRow), puts: [put] };
+    },
+  },
+};
+
+const remove: Operation<Record<string, never>> = {
+  subject: aboutNamed,
+  authorize: (call) => whole(call),
+  change: {
+    // Locked together with the organisation: the environment must not become the default one in the meantime.
+    locks: (call) => [named(call)?.id ?? 'none', call.ask.org],
+    plan(call) {
+      const { core, ask } = call;
+      const row = named(call);
+      if (!row) return refuse('NOT_FOUND');
+      if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
+      // safety: environment-not-being-filled
+      if (core.rows.named(row.id, '', '', 1).length || core.intents.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
+      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]) };
+    },
+  },
+};
+
+export const environmentOperations = {
+  'environment.list': list,
+  'environment.read': readOne,
+  'environment.create': create,
+  'environment.update': rename,
+  'environment.delete': remove,
+};
