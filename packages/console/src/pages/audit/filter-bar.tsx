@@ -83,7 +83,10 @@ function ResourceFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) 
     const known = [...names].find(([, name]) => isSame(name, text))?.[0];
     const secrets = !text || known || isId(text) || !may('secrets:list') ? [] : await secretsNamed(text).catch(() => []);
     if (secrets.length > 1) {
-      const places = secrets.map(({ environment }) => environment).join(', ');
+      const places = secrets
+        .map(({ environment }) => environment)
+        .sort()
+        .join(', ');
       tell(`${text} is in ${places}`, 'Open the one you mean, and choose “View in audit log”.');
     } else onValue(known ?? secrets[0]?.id ?? text);
   };
