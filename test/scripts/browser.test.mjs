@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import { copyOfProject, freePort, project, startService } from './service.mjs';
 
@@ -370,6 +371,36 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       );
       await context.close();
     });
+
+  it('pages: fit a phone and a wide screen, are accessible in both colour schemes, and break no policy', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const said = /** @type {string[]} */ ([]);
+    page.on('console', (message) => said.push(message.text()));
+    page.on('pageerror', (error) => said.push(String(error)));
+    for (const path of ['/', '/docs/errors', '/docs/errors/NOT_FOUND', '/nothing', '/sign-in', '/enrol', '/device', '/s/shr_x']) {
+      await page.goto(`${at}${path}`);
+      await page.evaluate(axe.source);
+      for (const width of [390, 1440]) {
+        await page.setViewportSize({ width, height: 844 });
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `${path} is wider than ${width} px`);
+      }
+      for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+        await page.emulateMedia({ colorScheme });
+        // @ts-expect-error: the script above defines it.
+        const { violations } = await page.evaluate(() => window.axe.run());
+        assert.deepEqual(
+          violations.map((/** @type {{ id: string }} */ { id }) => `${path} ${colorScheme}: ${id}`),
+          [],
+        );
+      }
+    }
+    assert.deepEqual(
+      said.filter((line) => !/status of 40[14]/.test(line)),
+      [],
+    );
+    await context.close();
+  });
 
   it('share link: says what to do without JavaScript', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });

@@ -1,7 +1,8 @@
-// The names of the organisation's secrets, for previews of what a pattern or policy matches. Only metadata. Invariant: a preview says
-// if it covers only the first names.
+// The names of the organisation's secrets, for searches and for previews of what a pattern or policy matches. Only metadata. Invariant:
+// a preview says if it covers only the first names.
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from './api';
+import { defaultEnvironment } from './environments';
 import { matches } from './globs';
 
 export type Secret = components['schemas']['Secret'];
@@ -33,6 +34,14 @@ async function readAll(signal: AbortSignal): Promise<{ data: { secrets: Secret[]
     cursor = data.next_cursor;
   }
   return { data: { secrets, isWhole: false } };
+}
+
+/** The first secrets of all environments whose names start with a prefix, by name; of the same name, that of the default environment first. */
+export async function startingWith(prefix: string, limit: number, signal?: AbortSignal): Promise<Secret[]> {
+  const query = { prefix, sort: 'name', limit } as const;
+  const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query }, signal });
+  const rank = ({ environment }: Secret) => Number(environment !== defaultEnvironment.value);
+  return data.data.sort((one, other) => (one.name === other.name ? rank(one) - rank(other) : 0));
 }
 
 /** The secrets that a selection covers now, among the first 1,000. `isWhole` is false if there are more. */

@@ -7,7 +7,7 @@ import { Empty, PageHead } from './ui/parts';
 /** Whether the signed-in member's role can open a page that needs a scope. */
 export const isOpen = (needs: string | undefined): boolean => !needs || may(needs);
 
-export const askSomebody = 'Ask an owner or administrator of your organisation to change your role.';
+export const askSomebody = 'Ask an owner or admin of your organisation to change your role.';
 
 export function NotAllowed({ title, needs }: { title: string; needs: string }) {
   return (

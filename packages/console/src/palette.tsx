@@ -4,8 +4,8 @@ import type { components } from '@secrets-vault/client';
 import { Keyboard, KeyRound, LogOut, Plus } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { here, useRead, vault } from './api';
-import { defaultEnvironment } from './environments';
+import { useRead } from './api';
+import { startingWith } from './inventory';
 import { may } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
@@ -64,21 +64,11 @@ const inCapitals = (prefix: string): string => prefix.replace(/[^/]*$/, (name) =
 /** The most secrets to show. */
 const MOST = 12;
 
-/** The first secrets of all environments whose names start with the query; of those with the same name, that of the default environment first. */
-async function secretsNamed(prefix: string, signal: AbortSignal): Promise<{ data: Secret[] }> {
-  const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
-    params: { path: here(), query: { prefix, sort: 'name', limit: MOST } },
-    signal,
-  });
-  const rank = ({ environment }: Secret) => Number(environment !== defaultEnvironment.value);
-  return { data: data.data.sort((one, other) => (one.name === other.name ? rank(one) - rank(other) : 0)) };
-}
-
 /** Secrets whose names start with the query, or with the query in capitals; and whether the search is still running. */
 function useNamed(prefix: string): { secrets: Secret[]; isSearching: boolean } {
   const other = inCapitals(prefix);
   const mayList = may('secrets:list');
-  const read = (begin: string) => (signal: AbortSignal) => secretsNamed(begin, signal);
+  const read = (begin: string) => async (signal: AbortSignal) => ({ data: await startingWith(begin, MOST, signal) });
   const typed = useRead(['secrets', 'palette', prefix], read(prefix), mayList && prefix !== '');
   const capital = useRead(['secrets', 'palette', other], read(other), mayList && prefix !== other);
   const secrets = useMemo(() => {

@@ -51,6 +51,9 @@ const moves: Record<string, (mover: Mover, from: number) => number> = {
   End: (mover) => mover.count() - 1,
 };
 
+/** Selects the row that has the focus, or no longer. */
+const select = (): void => document.activeElement?.closest('.table-row')?.querySelector<HTMLInputElement>('.row-choice input')?.click();
+
 /** Moves the focus in its table, or to the first row in view of the first table. @returns whether the focus moved */
 function move(key: string): boolean {
   const table = document.activeElement?.closest('.table') ?? document.querySelector('#main .table');
@@ -75,6 +78,7 @@ function onKey(event: KeyboardEvent): void {
     return;
   }
   if (key === '?') isHelpOpen.value = true;
+  else if (key === 'x') select();
   else if (key === 'n' && makers.value.length) makers.value.at(-1)?.();
   else return;
   event.preventDefault();
@@ -88,6 +92,7 @@ const all: [string[], string][] = [
   [['k'], 'Previous row'],
   [['Home', 'End'], 'First or last loaded row; at the end of a list, the next rows are loaded'],
   [['Enter'], 'Open the row'],
+  [['x'], 'Select the row, if rows can be selected'],
   [['Esc'], 'Close a dialog'],
   [['?'], 'Show these shortcuts'],
 ];

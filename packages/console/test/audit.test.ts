@@ -150,7 +150,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expect(await page.getByLabel('Actor', { exact: true }).inputValue()).toBe('first key');
     await filter('Resource', 'AUDITED', `resource=${secret.id}`);
     await page
-      .getByRole('button', { name: /^secret\./ })
+      .getByRole('button', { name: /^secret\.read/ })
       .first()
       .waitFor();
     await api('POST', '/secrets', { name: 'AUDITED', environment: 'staging', type: 'generic', value: 'v' });

@@ -48,6 +48,20 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
+  it('secrets are imported from pasted text after a preview', async () => {
+    const { page, go, api } = ann;
+    await go('/secrets/import?environment=staging', 'Import secrets');
+    await page.getByText('Paste text instead').click();
+    await page.getByLabel('Text', { exact: true }).fill('PASTED=one two\n');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByText('Would be created').waitFor();
+    expect((await api('GET', '/secrets?environment=staging&prefix=PASTED')).data).toEqual([]);
+    await page.getByRole('button', { name: 'Import 1 secret', exact: true }).click();
+    await page.getByText('1 secret imported').waitFor();
+    expect((await api('GET', '/secrets/by-name/PASTED?environment=staging')).value).toBe('one two');
+    expectQuiet(ann);
+  });
+
   it('a change by another client appears without a reload', async () => {
     const { page, go, api } = ann;
     await go('/secrets', 'Secrets');
@@ -134,6 +148,53 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expect(await focused()).toBe('2');
     await page.keyboard.press('Enter');
     await page.waitForSelector('h1:text-is("A_NEW_ONE")');
+    expectQuiet(ann);
+  });
+
+  it('several secrets are deleted and restored together, after their names were shown', async () => {
+    const { page, go, api } = ann;
+    const data = Object.fromEntries(['A', 'B', 'C', 'D'].map((name) => [`bulk/${name}`, 'x']));
+    await api('POST', '/integrations/import', { source: 'svc', onConflict: 'fail', environmentId: 'production', data });
+    const rule = { operations: ['secret.delete'], required: 1, approvers: { role: 'owner' } };
+    await api('POST', '/policies', { name: 'Keep D', kind: 'approval', applies_to: { names: ['bulk/D'] }, config: rule });
+    await go('/secrets?path=bulk/', 'Secrets');
+    await page.getByRole('checkbox', { name: 'Select bulk/B' }).click();
+    await page.getByRole('checkbox', { name: 'Select bulk/D' }).click({ modifiers: ['Shift'] });
+    const bar = page.getByRole('region', { name: 'Selection' });
+    await bar.getByText('3 secrets selected').waitFor();
+    await bar.getByRole('button', { name: 'Delete' }).click();
+    const asked = page.getByRole('dialog', { name: 'Delete 3 secrets in production?' });
+    await asked.getByText('bulk/C', { exact: true }).waitFor();
+    expect(await asked.getByText('bulk/A', { exact: true }).count()).toBe(0);
+    expect(await asked.getByRole('button', { name: 'Delete 3 secrets' }).isDisabled()).toBe(true);
+    await asked.getByRole('textbox').fill('production');
+    await asked.getByRole('button', { name: 'Delete 3 secrets' }).click();
+    // A policy holds one of them: it stays selected.
+    await bar.getByText('1 secret selected').waitFor();
+    expect((await api('GET', '/secrets?prefix=bulk/&sort=name')).data.map(({ name }: { name: string }) => name).sort()).toEqual([
+      'bulk/A',
+      'bulk/D',
+    ]);
+    await go('/secrets?status=deleted&search=bulk/', 'Secrets');
+    await page.getByRole('checkbox', { name: 'Select all loaded rows' }).click();
+    await bar.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('2 secrets restored').waitFor();
+    expect((await api('GET', '/secrets?prefix=bulk/&sort=name')).data).toHaveLength(4);
+    // The browser itself logs the refusal.
+    ann.said.length = 0;
+  });
+
+  it('a selection is exported, and the keyboard selects', async () => {
+    const { page, go } = ann;
+    await go('/secrets?path=bulk/', 'Secrets');
+    await page.locator('.row-link').first().focus();
+    await page.keyboard.press('x');
+    await page.keyboard.press('j');
+    await page.keyboard.press('x');
+    await page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Export' }).click();
+    await page.waitForSelector('h1:text-is("Export secrets")');
+    expect(await page.getByLabel('Names').inputValue()).toBe('bulk/A\nbulk/B');
+    expect(page.url()).not.toContain('bulk');
     expectQuiet(ann);
   });
 });

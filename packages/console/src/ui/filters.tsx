@@ -22,6 +22,26 @@ export const Segments = ({
   </div>
 );
 
+/** The filter of a list that has only one. @param choices the statuses and their labels */
+export const StatusFilter = ({
+  value,
+  onValue,
+  choices,
+}: {
+  value: string;
+  onValue: (value: string) => void;
+  choices: Record<string, string>;
+}) => (
+  <search class="filters">
+    <Segments
+      label="Status"
+      value={value}
+      onValue={onValue}
+      choices={Object.entries({ '': 'All', ...choices }).map(([status, label]) => ({ value: status, label }))}
+    />
+  </search>
+);
+
 /** @param all the label for no choice */
 export const FilterSelect = ({
   label,

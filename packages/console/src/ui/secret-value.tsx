@@ -91,7 +91,7 @@ export function SecretValue({ name, read }: SecretValueProps) {
             <Button onPress={copy}>
               <ClipboardCopy size={16} aria-hidden="true" /> Copy
             </Button>
-            <span class="dim small">Hidden again in 30 seconds</span>
+            <span class="dim small">Hidden again after 30 seconds</span>
           </>
         )}
       </div>

@@ -1,7 +1,7 @@
 // Tables. Only visible rows are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of ten. Invariants: a row is a link
 // or a button, so it is reachable with the keyboard; on a phone a row becomes a card with the same cells.
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { movers } from './movers';
 import { useRows } from './rows';
@@ -23,6 +23,14 @@ export const Lines = ({ sub, mono, children }: { sub: ComponentChildren; mono?: 
   </span>
 );
 
+/** Rows that can be chosen, for actions on several of them. */
+export interface Choosing<Row> {
+  /** The name of a row, or null if it cannot be chosen. */
+  nameOf: (row: Row) => string | null;
+  isChosen: (row: Row) => boolean;
+  choose: (rows: Row[], isChosen: boolean) => void;
+}
+
 interface TableProps<Row> {
   /** The accessible name of the table. */
   label: string;
@@ -33,6 +41,7 @@ interface TableProps<Row> {
   hrefOf?: (row: Row) => string;
   /** The actions at the end of a row. */
   actions?: (row: Row) => ComponentChildren;
+  choosing?: Choosing<Row>;
   /** Identifies the list if its label does not: the position in it is remembered by this name. */
   name?: string;
   /** Called when the end is near, to load the next page. */
@@ -40,55 +49,118 @@ interface TableProps<Row> {
   empty?: ComponentChildren;
 }
 
-export function Table<Row>({ label, name = label, rows, columns, keyOf, hrefOf, actions, onEnd, empty }: TableProps<Row>) {
+/** Chooses a row, or with Shift all rows from the one before. */
+function useChoice<Row>(rows: Row[], choosing: Choosing<Row> | undefined) {
+  const before = useRef(0);
+  return (index: number, event: Event & { currentTarget: HTMLInputElement }) => {
+    const isRange = (event as unknown as MouseEvent).shiftKey;
+    const [from, to] = isRange ? [Math.min(before.current, index), Math.max(before.current, index)] : [index, index];
+    before.current = index;
+    choosing?.choose(
+      rows.slice(from, to + 1).filter((row) => choosing.nameOf(row) !== null),
+      event.currentTarget.checked,
+    );
+  };
+}
+
+/** Chooses all loaded rows, or none. */
+function ChooseAll<Row>({ rows, choosing }: { rows: Row[]; choosing: Choosing<Row> }) {
+  // Not for each scrolled frame: there can be 100,000 rows.
+  const [able, count] = useMemo(() => {
+    const all = rows.filter((row) => choosing.nameOf(row) !== null);
+    return [all, all.filter(choosing.isChosen).length];
+  }, [rows, choosing]);
+  return (
+    <span role="columnheader" class="row-choice">
+      <input
+        type="checkbox"
+        aria-label="Select all loaded rows"
+        disabled={!able.length}
+        checked={count > 0 && count === able.length}
+        indeterminate={count > 0 && count < able.length}
+        onChange={(event) => choosing.choose(able, event.currentTarget.checked)}
+      />
+    </span>
+  );
+}
+
+type HeadProps<Row> = Pick<TableProps<Row>, 'rows' | 'columns' | 'actions' | 'choosing'>;
+
+const Head = <Row,>({ rows, columns, actions, choosing }: HeadProps<Row>) => (
+  <div class="table-head" role="row" aria-rowindex={1}>
+    {choosing && <ChooseAll rows={rows} choosing={choosing} />}
+    {columns.map((column) => (
+      <span key={column.label} role="columnheader" class={column.wide ? 'wide' : undefined}>
+        {column.label}
+      </span>
+    ))}
+    {actions && (
+      <span role="columnheader">
+        <span class="unseen">Actions</span>
+      </span>
+    )}
+  </div>
+);
+
+type CellsProps<Row> = Pick<TableProps<Row>, 'columns' | 'hrefOf' | 'actions' | 'choosing'> & {
+  row: Row;
+  onChoice: (event: Event & { currentTarget: HTMLInputElement }) => void;
+};
+
+function Cells<Row>({ row, columns, hrefOf, actions, choosing, onChoice }: CellsProps<Row>) {
+  const name = choosing?.nameOf(row) ?? null;
+  return (
+    <>
+      {choosing && (
+        <span role="cell" class="row-choice">
+          {name !== null && <input type="checkbox" aria-label={`Select ${name}`} checked={choosing.isChosen(row)} onClick={onChoice} />}
+        </span>
+      )}
+      {columns.map((column, at) => (
+        <span key={column.label} role="cell" class={column.wide ? 'wide' : undefined}>
+          {at === 0 && hrefOf ? (
+            <Link href={hrefOf(row)} class="row-link">
+              {column.cell(row)}
+            </Link>
+          ) : (
+            column.cell(row)
+          )}
+        </span>
+      ))}
+      {actions && (
+        <span role="cell" class="row-actions">
+          {actions(row)}
+        </span>
+      )}
+    </>
+  );
+}
+
+export function Table<Row>({ label, name = label, rows, keyOf, onEnd, empty, ...cells }: TableProps<Row>) {
+  const { columns, hrefOf, actions, choosing } = cells;
   const { scroller, items, height, mover, onRow } = useRows(name, rows.length, (index) => keyOf(rows[index] as Row), onEnd);
   const table = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => void (table.current && movers.set(table.current, mover)));
-  const template = [...columns.map(({ width }) => width), ...(actions ? ['2.75rem'] : [])].join(' ');
+  const onChoice = useChoice(rows, choosing);
+  const template = [...(choosing ? ['1.1rem'] : []), ...columns.map(({ width }) => width), ...(actions ? ['2.75rem'] : [])].join(' ');
   if (!rows.length) return <>{empty}</>;
   return (
     <div
       ref={table}
-      class="table"
+      class={choosing ? 'table chooses' : 'table'}
       role="table"
       aria-label={label}
       aria-rowcount={rows.length + 1}
       style={{ '--columns': template, '--total': `${height}px` }}
     >
-      <div class="table-head" role="row" aria-rowindex={1}>
-        {columns.map((column) => (
-          <span key={column.label} role="columnheader" class={column.wide ? 'wide' : undefined}>
-            {column.label}
-          </span>
-        ))}
-        {actions && (
-          <span role="columnheader">
-            <span class="unseen">Actions</span>
-          </span>
-        )}
-      </div>
+      <Head rows={rows} {...cells} />
       <div class="table-body" role="rowgroup" ref={scroller} tabIndex={hrefOf || actions ? -1 : 0} onFocusIn={onRow} onPointerDown={onRow}>
         <div style={{ height: `${height}px`, position: 'relative' }}>
           {items.map(({ index, start }) => {
             const row = rows[index] as Row;
             return (
               <div key={keyOf(row)} class="table-row" role="row" aria-rowindex={index + 2} style={{ transform: `translateY(${start}px)` }}>
-                {columns.map((column, at) => (
-                  <span key={column.label} role="cell" class={column.wide ? 'wide' : undefined}>
-                    {at === 0 && hrefOf ? (
-                      <Link href={hrefOf(row)} class="row-link">
-                        {column.cell(row)}
-                      </Link>
-                    ) : (
-                      column.cell(row)
-                    )}
-                  </span>
-                ))}
-                {actions && (
-                  <span role="cell" class="row-actions">
-                    {actions(row)}
-                  </span>
-                )}
+                <Cells row={row} {...cells} onChoice={(event) => onChoice(index, event)} />
               </div>
             );
           })}

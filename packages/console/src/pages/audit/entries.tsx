@@ -37,10 +37,26 @@ function useEntries(query: Query, isFollowing: boolean) {
 }
 
 /** The name of the resource, also of one that the log names only by id. */
-function Subject({ entry }: { entry: Entry }) {
+function useSubject(entry: Entry): string | null {
   const name = useNames().get(entry.resource ?? '');
-  if (name && !entry.resource_name) return <span class="truncate">{name}</span>;
-  return <span class={entry.resource_name ? 'mono truncate' : 'mono truncate dim'}>{subjectOf(entry)}</span>;
+  return entry.resource_name ?? name ?? subjectOf(entry);
+}
+
+function Subject({ entry }: { entry: Entry }) {
+  const subject = useSubject(entry);
+  const isSecret = subject === entry.resource_name;
+  return <span class={isSecret ? 'mono truncate' : subject === entry.resource ? 'mono truncate dim' : 'truncate'}>{subject}</span>;
+}
+
+/** On phones, the other columns below the action. */
+function Brief({ entry }: { entry: Entry }) {
+  const subject = useSubject(entry);
+  return (
+    <>
+      <Time at={entry.time} />, {actorName(entry)}
+      {subject && `, ${subject}`}
+    </>
+  );
 }
 
 const columnsFor = (onShow: (entry: Entry) => void) => [
@@ -49,15 +65,7 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     width: 'minmax(11rem, 1.3fr)',
     cell: (entry: Entry) => (
       <button type="button" class="row-button" onClick={() => onShow(entry)}>
-        <Lines
-          mono
-          sub={
-            <>
-              <Time at={entry.time} />, {actorName(entry)}
-              {subjectOf(entry) && `, ${subjectOf(entry)}`}
-            </>
-          }
-        >
+        <Lines mono sub={<Brief entry={entry} />}>
           {entry.action}
         </Lines>
       </button>

@@ -1,7 +1,7 @@
 // The filters of the audit log.
 import { X } from 'lucide-preact';
 import { useEffect, useId } from 'preact/hooks';
-import { here, vault } from '../../api';
+import { startingWith } from '../../inventory';
 import { may } from '../../may';
 import { useNames } from '../../people';
 import { FilterSelect, Segments } from '../../ui/filters';
@@ -70,11 +70,7 @@ function ActorFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) {
 }
 
 /** The ids of the secrets with a name: the log knows resources only by id. */
-async function secretsNamed(name: string): Promise<{ id: string; environment: string }[]> {
-  const query = { prefix: name, sort: 'name', limit: 100 } as const;
-  const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query } });
-  return data.data.filter((secret) => secret.name === name);
-}
+const secretsNamed = async (name: string) => (await startingWith(name, 100)).filter((secret) => secret.name === name);
 
 /** A resource by id, or by the name of a secret, member, team or API key. */
 function ResourceFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) {
@@ -83,11 +79,8 @@ function ResourceFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) 
     const known = [...names].find(([, name]) => isSame(name, text))?.[0];
     const secrets = !text || known || isId(text) || !may('secrets:list') ? [] : await secretsNamed(text).catch(() => []);
     if (secrets.length > 1) {
-      const places = secrets
-        .map(({ environment }) => environment)
-        .sort()
-        .join(', ');
-      tell(`${text} is in ${places}`, 'Open the one you mean, and choose “View in audit log”.');
+      const places = secrets.map(({ environment }) => environment).sort();
+      tell(`${text} is in ${places.join(', ')}`, 'Open the one you mean, and choose “View in audit log”.');
     } else onValue(known ?? secrets[0]?.id ?? text);
   };
   return <FilterId label="Resource" value={value} onValue={choose} />;

@@ -63,7 +63,7 @@ export const kinds: Record<Kind, About> = {
     label: 'Trust',
     plural: 'Workload identity',
     prefix: 'trs',
-    lead: 'For CI jobs and workloads with an OIDC identity from their platform. They need no stored key.',
+    lead: 'For CI jobs, such as GitHub Actions, and workloads with an OIDC identity. They need no stored key.',
     none: 'Create a trust for a repository or service account to let its jobs sign in without a stored key.',
   },
   provider: {

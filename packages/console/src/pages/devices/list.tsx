@@ -7,7 +7,7 @@ import { useParameter } from '../../router';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
-import { Segments } from '../../ui/filters';
+import { StatusFilter } from '../../ui/filters';
 import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
@@ -113,18 +113,7 @@ export default function Devices() {
       <PageHead title="Devices" lead="Machines that credentials are bound to. A token stolen from a device works nowhere else.">
         {may('devices:write') && <MakeButton onMake={() => setCreating(true)}>Register device</MakeButton>}
       </PageHead>
-      <search class="filters">
-        <Segments
-          label="Status"
-          value={status}
-          onValue={setStatus}
-          choices={[
-            { value: '', label: 'All' },
-            { value: 'active', label: 'Active' },
-            { value: 'blocked', label: 'Blocked' },
-          ]}
-        />
-      </search>
+      <StatusFilter value={status} onValue={setStatus} choices={{ active: 'Active', blocked: 'Blocked' }} />
       <Listing
         list={list}
         label="Devices"

@@ -10,7 +10,7 @@ import { Confirm } from '../../ui/confirm';
 import { Checkbox, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
 import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
-import { Table } from '../../ui/table';
+import { Lines, Table } from '../../ui/table';
 import { Outcome } from '../audit/entry';
 import { KINDS } from './credentials';
 import { Report } from './report';
@@ -80,20 +80,22 @@ function Doings({ id }: { id: string }) {
           label: 'Resource',
           width: 'minmax(9rem, 2fr)',
           cell: (entry) => (
-            <span class="truncate">
+            <Lines
+              sub={
+                <>
+                  {entry.action}, <Time at={entry.time} />
+                </>
+              }
+            >
               {entry.resource_name ?? (entry.environment ? 'all secrets' : (entry.resource ?? ''))}{' '}
               {entry.environment && <span class="dim small">{entry.environment}</span>}
-            </span>
+            </Lines>
           ),
         },
-        { label: 'Action', width: '11rem', cell: ({ action }) => <span class="mono truncate">{action}</span> },
-        {
-          label: 'Outcome',
-          width: '6.5rem',
-          cell: Outcome,
-        },
+        { label: 'Outcome', width: '6.5rem', cell: Outcome },
+        { label: 'Action', width: '9rem', wide: true, cell: ({ action }) => <span class="mono truncate">{action}</span> },
         { label: 'From', width: '9rem', wide: true, cell: ({ ip }) => <span class="dim mono truncate">{ip}</span> },
-        { label: 'Time', width: '8rem', cell: ({ time }) => <Time at={time} /> },
+        { label: 'Time', width: '8rem', wide: true, cell: ({ time }) => <Time at={time} /> },
       ]}
       empty={<Empty title="No activity">The audit log contains no request with this credential.</Empty>}
     />

@@ -5,7 +5,7 @@ import { here, useList, vault } from '../../api';
 import type { Member } from '../../people';
 import { useParameter } from '../../router';
 import { Button } from '../../ui/button';
-import { Segments } from '../../ui/filters';
+import { StatusFilter } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
@@ -63,19 +63,7 @@ export default function Members() {
           </MakeButton>
         )}
       </PageHead>
-      <search class="filters">
-        <Segments
-          label="Status"
-          value={status}
-          onValue={setStatus}
-          choices={[
-            { value: '', label: 'All' },
-            { value: 'active', label: 'Active' },
-            { value: 'invited', label: 'Invited' },
-            { value: 'lapsed', label: 'Link expired' },
-          ]}
-        />
-      </search>
+      <StatusFilter value={status} onValue={setStatus} choices={{ active: 'Active', invited: 'Invited', lapsed: 'Link expired' }} />
       <Listing
         list={list}
         label="Members"

@@ -84,7 +84,7 @@ function Asking({ policy, asking, onClose }: { policy: Policy; asking: 'off' | '
   };
   const verb = asking === 'off' ? 'Disable' : 'Delete';
   return (
-    <Confirm title={`${verb} ${policy.name}?`} action={`${verb} policy`} onConfirm={act} onClose={onClose}>
+    <Confirm title={`${verb} the policy “${policy.name}”?`} action={`${verb} policy`} onConfirm={act} onClose={onClose}>
       <p>
         From the next request, <strong>{policy.name}</strong>{' '}
         {policy.kind === 'approval'

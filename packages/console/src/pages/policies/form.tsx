@@ -86,7 +86,13 @@ export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () =
   };
   const Fields = fields[draft.kind];
   return (
-    <Dialog side title={policy ? `Edit ${policy.name}` : 'New policy'} lead={kindLeads[draft.kind]} onClose={onClose} dirty={!isSame}>
+    <Dialog
+      side
+      title={policy ? `Edit ${policy.name}` : 'New policy'}
+      lead={policy && kindLeads[draft.kind]}
+      onClose={onClose}
+      dirty={!isSame}
+    >
       <Form action={policy ? 'Save changes' : 'Create policy'} onSubmit={save} onCancel={onClose} problems={problems}>
         {!policy && (
           <RadioField

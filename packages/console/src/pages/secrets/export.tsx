@@ -32,10 +32,16 @@ const FORMATS: [Format, string][] = [
   ['properties', 'Java properties'],
 ];
 
+/** The names that were selected in the list, if it led here. */
+function selected(): string[] {
+  const { names } = (history.state ?? {}) as { names?: unknown };
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
+}
+
 export default function Export() {
   const [environment, chooseEnvironment] = useEnvironment();
   const [format, setFormat] = useParameter('format');
-  const [names, setNames] = useState('');
+  const [names, setNames] = useState(() => selected().join('\n'));
   const problems = useProblems();
   const chosen = (format || 'dotenv') as Format;
   const run = async () => {

@@ -84,6 +84,7 @@ const Paste = ({ file, onText }: { file: Chosen | null; onText: (text: string) =
   </details>
 );
 
+const secrets = (count: number): string => `${count.toLocaleString()} ${count === 1 ? 'secret' : 'secrets'}`;
 const PASTED = 'Pasted text';
 
 interface Chosen {
@@ -182,7 +183,7 @@ export default function Import() {
       setPlan({ plan: data, done: !dryRun });
       if (dryRun) return;
       await forget('secrets');
-      tell(`${data.created.length + data.updated.length} secrets imported`);
+      tell(`${secrets(data.created.length + data.updated.length)} imported`);
     } catch (refused) {
       setError(refused);
     }
@@ -213,7 +214,7 @@ export default function Import() {
           </Button>
           {plan && !plan.done && (
             <Button kind="primary" disabled={!count} onPress={() => run(false)}>
-              Import {count} secrets
+              Import {secrets(count)}
             </Button>
           )}
           {plan?.done && <Link href={`/secrets?environment=${environment}`}>View secrets in {environment}</Link>}

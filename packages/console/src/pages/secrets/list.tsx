@@ -14,6 +14,7 @@ import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { NewSecret } from './create';
+import { Selected, useChosen } from './selected';
 import { nameOfType } from './type-names';
 
 export type Secret = components['schemas']['Secret'];
@@ -22,7 +23,7 @@ const tones: Record<string, Tone> = { active: 'good', expired: 'warn', revoked: 
 
 export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tones[status]}>{status}</Badge>;
 
-interface Row {
+export interface Row {
   /** A folder's path with trailing `/`, or a secret. */
   folder?: string;
   secret?: Secret;
@@ -202,6 +203,7 @@ export default function Secrets() {
   const [status, setStatus] = useParameter('status');
   const [creating, setCreating] = useState(false);
   const list = useSecrets({ environment, path, search: useSettled(search), type, status });
+  const { chosen, choosing, keep } = useChosen(list.hash);
   const onCreate = () => setCreating(true);
   useMaker(onCreate, may('secrets:write'));
   return (
@@ -227,12 +229,14 @@ export default function Secrets() {
       <Path path={path} onGo={setPath} />
       <Listing<Row>
         list={list}
+        choosing={may('secrets:delete') || may('integrations:generate') ? choosing : undefined}
         skeleton={8}
         label={`Secrets of ${environment}`}
         columns={columnsFor(path, (folder) => `/secrets?${new URLSearchParams({ environment, path: folder })}`)}
         keyOf={({ folder, secret }) => folder ?? secret?.id ?? ''}
         empty={<Nothing isFiltered={Boolean(search || type || status || path)} environment={environment} onCreate={onCreate} />}
       />
+      <Selected environment={environment} chosen={chosen} keep={keep} />
       {creating && <NewSecret environment={environment} path={path} onClose={() => setCreating(false)} />}
     </>
   );

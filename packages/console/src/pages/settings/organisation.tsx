@@ -165,7 +165,7 @@ export function Organisation() {
   return (
     <div class="settings">
       <div class="stack">
-        {!may('org:write') && <p class="note plain">Only owners and administrators can change these settings.</p>}
+        {!may('org:write') && <p class="note plain">Only owners and admins can change these settings.</p>}
         <General key={`${org.updated_at} ${environments.value.length}`} org={org} />
         <Addresses key={org.updated_at} org={org} />
       </div>

@@ -1,0 +1,129 @@
+// Actions on several secrets of an environment: delete, restore, export. Invariants: what will happen is said for each name before it
+// happens; secrets are changed one after the other, so after a failure or a closed tab each is either changed or as it was.
+import { ApprovalRequiredError } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { forget, here, vault } from '../../api';
+import { may } from '../../may';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/confirm';
+import type { Choosing } from '../../ui/table';
+import { report, tell } from '../../ui/toast';
+import type { Row, Secret } from './list';
+
+/** Each is a request, and a session has 600 a minute. */
+const MOST = 100;
+
+/** The chosen secrets of a list. With other filters, nothing is chosen. */
+export function useChosen(list: string) {
+  const [kept, setKept] = useState<{ list: string; chosen: ReadonlyMap<string, Secret> }>({ list, chosen: new Map() });
+  const chosen: ReadonlyMap<string, Secret> = kept.list === list ? kept.chosen : new Map();
+  const choosing: Choosing<Row> = {
+    nameOf: ({ secret }) => secret?.name ?? null,
+    isChosen: ({ secret }) => secret !== undefined && chosen.has(secret.id),
+    choose: (rows, isChosen) => {
+      const next = new Map(chosen);
+      for (const { secret } of rows) {
+        if (secret && isChosen) next.set(secret.id, secret);
+        else if (secret) next.delete(secret.id);
+      }
+      setKept({ list, chosen: next });
+    },
+  };
+  return {
+    chosen: [...chosen.values()],
+    choosing,
+    keep: (rest: Secret[]) => setKept({ list, chosen: new Map(rest.map((one) => [one.id, one])) }),
+  };
+}
+
+const counted = (count: number): string => (count === 1 ? '1 secret' : `${count.toLocaleString()} secrets`);
+const pathOf = ({ id }: Secret) => ({ params: { path: { ...here(), id } } });
+const remove = (secret: Secret) => vault().api.DELETE('/orgs/{org_id}/secrets/{id}', pathOf(secret));
+const restore = (secret: Secret) => vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(secret));
+
+/** Changes secrets one after the other. Returns those that could not be changed, and tells how many were. */
+async function each(secrets: Secret[], change: (secret: Secret) => Promise<unknown>, done: string): Promise<Secret[]> {
+  const failed: Secret[] = [];
+  const errors: unknown[] = [];
+  for (const secret of secrets)
+    await change(secret).catch((error) => {
+      failed.push(secret);
+      errors.push(error);
+    });
+  await forget('secrets');
+  const count = secrets.length - failed.length;
+  const held = errors.filter((error) => error instanceof ApprovalRequiredError).length;
+  if (count)
+    tell(`${counted(count)} ${done}`, failed.length ? `${counted(failed.length)} could not be. They are still selected.` : undefined);
+  if (held > 1) tell(`${counted(held)} wait for approval`, 'Repeat this once they are approved.');
+  const first = errors.find((error) => held < 2 || !(error instanceof ApprovalRequiredError));
+  if (first) report(first);
+  return failed;
+}
+
+/** The names, as many as fit. */
+function Names({ secrets }: { secrets: Secret[] }) {
+  return (
+    <ul class="names mono">
+      {secrets.map(({ id, name }) => (
+        <li key={id}>{name}</li>
+      ))}
+    </ul>
+  );
+}
+
+interface SelectedProps {
+  environment: string;
+  chosen: Secret[];
+  keep: (rest: Secret[]) => void;
+}
+
+/** The bar while secrets are chosen: below the list, so that rows stay under the pointer. */
+export function Selected({ environment, chosen, keep }: SelectedProps) {
+  const [asking, setAsking] = useState(false);
+  const [, go] = useLocation();
+  if (!chosen.length) return null;
+  const isDeleted = chosen.some(({ status }) => status === 'deleted');
+  const tooMany = chosen.length > MOST;
+  const names = chosen.map(({ name }) => name);
+  return (
+    <section class="note plain row chosen-bar" aria-label="Selection">
+      <p class="grow" role="status">
+        {counted(chosen.length)} selected{tooMany && may('secrets:delete') ? `. At most ${MOST} can be changed at a time.` : ''}
+      </p>
+      <div class="row">
+        <Button small kind="quiet" onPress={() => keep([])}>
+          Clear
+        </Button>
+        {!isDeleted && may('integrations:generate') && (
+          <Button small onPress={() => go(`/secrets/export?environment=${environment}`, { state: { names } })}>
+            Export
+          </Button>
+        )}
+        {may('secrets:delete') &&
+          (isDeleted ? (
+            <Button small disabled={tooMany} onPress={async () => keep(await each(chosen, restore, 'restored'))}>
+              Restore
+            </Button>
+          ) : (
+            <Button small kind="danger" disabled={tooMany} onPress={() => setAsking(true)}>
+              Delete
+            </Button>
+          ))}
+      </div>
+      {asking && (
+        <Confirm
+          title={`Delete ${counted(chosen.length)} in ${environment}?`}
+          action={`Delete ${counted(chosen.length)}`}
+          word={chosen.length > 1 ? environment : undefined}
+          onConfirm={async () => keep(await each(chosen, remove, 'deleted'))}
+          onClose={() => setAsking(false)}
+        >
+          <p>Programs that read them will fail immediately. You can restore them for 7 days.</p>
+          <Names secrets={chosen} />
+        </Confirm>
+      )}
+    </section>
+  );
+}
