@@ -24,6 +24,8 @@ async function once(url: string, init: RequestInit): Promise<Response> {
   if (earlier && Date.now() < earlier.until) headers.set('Idempotency-Key', earlier.key);
   unknown.set(digest, { key: headers.get('Idempotency-Key') ?? '', until: Date.now() + REPEATED_WITHIN });
   const response = await fetch(url, { ...init, headers });
+  // The connection can still break in the middle of the response.
+  await response.clone().arrayBuffer();
   if (response.status < 500) unknown.delete(digest);
   return response;
 }

@@ -99,7 +99,7 @@ describe.skipIf(!executablePath)('console: live', () => {
     await Promise.all([page.waitForRequest((request) => request.url().includes(again)), show()]);
     expect(asked.filter((url) => url.includes(again))).toHaveLength(1);
     expect(asked.filter((url) => never.test(url))).toEqual([]);
-    expect(asked.length).toBeLessThan(5);
+    expect(asked.length).toBeLessThan(6);
     expectQuiet(mia);
     await mia.context.close();
   });

@@ -87,7 +87,7 @@ export async function newPerson({ invited, proxy, look = lookOf(expect.getState(
   });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url });
   const page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.STEP ?? 20_000));
+  page.setDefaultTimeout(20_000);
   const said: string[] = [];
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && said.push(message.text()));
   page.on('pageerror', (error) => said.push(String(error)));

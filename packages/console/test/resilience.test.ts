@@ -184,5 +184,6 @@ describe.skipIf(!executablePath)('console: resilience', () => {
       expectQuiet(mia);
       await mia.context.close();
     },
+    120_000,
   );
 });

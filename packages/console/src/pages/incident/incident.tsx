@@ -70,7 +70,7 @@ function Find() {
       {error ? (
         <ErrorNote error={error} onRetry={refetch} />
       ) : isPending ? (
-        <Skeleton of="table" rows={8} />
+        <Skeleton of="table" rows={4} />
       ) : (
         <Table
           label="Live credentials"
