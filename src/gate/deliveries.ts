@@ -4,14 +4,7 @@
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import { createDeliveryEndpoints, type DeliveryEndpoints, type Found } from './delivery-endpoints';
-import {
-  type Attempt,
-  createDeliveryJobs,
-  type DeliveryJobs,
-  type DeliveryStatus,
-  noteAttempt,
-  type Sent,
-} from './delivery-jobs';
+import { type Attempt, createDeliveryJobs, type DeliveryJobs, type DeliveryStatus, noteAttempt, type Sent } from './delivery-jobs';
 import type { Meta } from './meta';
 
 export interface Delivery {
