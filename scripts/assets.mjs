@@ -16,6 +16,9 @@ const packages = {
   'webauthn.js': '@simplewebauthn/browser/dist/bundle/index.umd.min.js',
 };
 
+/** Files of the console that other pages load too. */
+const consoles = { 'icon.svg': 'icon.svg', 'tokens.css': 'styles/tokens.css' };
+
 buildConsole();
 const built = fs
   .readdirSync(consoleDist, { recursive: true, withFileTypes: true })
@@ -25,6 +28,7 @@ const built = fs
 const sources = new Map([
   ...fs.readdirSync(own).map((name) => /** @type {const} */ ([name, path.join(own, name)])),
   ...Object.entries(packages).map(([name, file]) => /** @type {const} */ ([name, path.join(root, 'node_modules', file)])),
+  ...Object.entries(consoles).map(([name, file]) => /** @type {const} */ ([name, path.join(root, 'packages', 'console', 'src', file)])),
   ...built.map((name) => /** @type {const} */ ([path.join('console', name), path.join(consoleDist, name)])),
 ]);
 

@@ -57,6 +57,12 @@ export const mutants = [
     change: 'never',
     notice: 'packages/cli/org: organisation: a stored key is replaced only after confirmation',
   },
+  {
+    name: 'svc: the private key of a device is sent to the vault',
+    tag: 'cli-device-private-key',
+    change: 'never',
+    notice: 'packages/cli/manage: device: registered with a public key, assigned, blocked and removed',
+  },
   // ---------------------------------------------------------------- values and arguments
   {
     name: 'svc: a token is accepted as an argument',

@@ -124,7 +124,7 @@ export const catalogue = {
     message: 'A policy requires approval for this request. Nothing was done.',
     cause: 'An approval policy of the organisation covers the effect of this request. error.approval shows the pending approval.',
     remedy:
-      'Wait for the approval, with GET /api/v1/orgs/:org_id/approvals/:id?wait=25 or at /approvals in a browser. Then repeat the request unchanged with the header "Approval-Id: apr_…" within 24 hours.',
+      'Wait for the approval, with GET /api/v1/orgs/:org_id/approvals/:id?wait=25 or at /console/approvals/:id in a browser. Then repeat the request unchanged with the header "Approval-Id: apr_…" within 24 hours.',
   },
   PASSPHRASE_WRONG: {
     status: 403,

@@ -127,7 +127,8 @@ const denied = (why: string) =>
   });
 
 const gives = ({ scopes }: PermissionSet, wanted: readonly string[]) => wanted.some((scope) => covers(scopes, scope));
-const enters = ({ environments }: PermissionSet, environment: string) => environments === null || environments.includes(environment);
+/** Whether a permission set includes an environment, given by id. */
+export const enters = ({ environments }: PermissionSet, environment: string) => environments === null || environments.includes(environment);
 const names = ({ secrets }: PermissionSet, name: string) => secrets === null || secrets.some((pattern) => matches(pattern, name));
 
 /**

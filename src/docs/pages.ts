@@ -58,16 +58,20 @@ const reference = (): Rendered =>
 <h1>API reference</h1>
 <p>This page needs JavaScript. The <a href="${API}/openapi.json">OpenAPI document</a> contains the same information for programs, and the <a href="/docs/errors">error pages</a> work without it.</p>
 </main>`,
-    { scripts: ['/assets/swagger-ui.js', '/assets/reference.js'], styles: ['/assets/swagger-ui.css', '/assets/reference.css'] },
+    {
+      scripts: ['/assets/swagger-ui.js', '/assets/reference.js'],
+      styles: ['/assets/swagger-ui.css', '/assets/reference.css'],
+      imagesInStyles: true,
+    },
   );
 
 const errorList = (): Rendered =>
   page(
     'Errors',
-    html`<main>
+    html`<main class="text">
 <h1>Errors</h1>
 <p>All error responses have the same form. <code>error.code</code> identifies the error, <code>error.message</code> describes it, and <code>error.docs</code> is the address of the page about the code.</p>
-<dl>${codes.map((code) => html`<dt><a href="/docs/errors/${code}"><code>${code}</code></a> <span>${catalogue[code].status}</span></dt><dd>${catalogue[code].message}</dd>`)}</dl>
+<dl class="codes">${codes.map((code) => html`<div><dt><a href="/docs/errors/${code}"><code>${code}</code></a> <span>${catalogue[code].status}</span></dt><dd>${catalogue[code].message}</dd></div>`)}</dl>
 </main>`,
   );
 
@@ -77,23 +81,23 @@ function errorPage(code: Code, base: string, routes: Route[], documentOf: Docume
   const { paths } = documentOf(base);
   return page(
     `${code}: error`,
-    html`<main>
-<h1>${code}</h1>
-<p class="facts">HTTP status ${status}</p>
-<p>${message}</p>
-<h4>Cause</h4>
+    html`<main class="text">
+<p class="kicker">Error · HTTP status ${status}</p>
+<h1><code>${code}</code></h1>
+<p class="lead">${message}</p>
+<h2>Cause</h2>
 <p>${cause}</p>
-<h4>Remedy</h4>
+<h2>Remedy</h2>
 <p>${remedy}</p>
-<h4>Example</h4>
+<h2>Example</h2>
 ${json(errorExample(code, base))}
 ${
   given.length > 0 &&
-  html`<h4>Returned by</h4>
+  html`<h2>Returned by</h2>
 ${
   given.length === routes.length
     ? html`<p>All routes of the <a href="/docs">API</a>.</p>`
-    : html`<ul class="plain">${given.map((route) => html`<li><a href="${anchorOf(route, paths[route.path]?.[route.method]?.operationId)}">${route.summary}</a></li>`)}</ul>`
+    : html`<ul>${given.map((route) => html`<li><a href="${anchorOf(route, paths[route.path]?.[route.method]?.operationId)}">${route.summary}</a></li>`)}</ul>`
 }`
 }
 </main>`,

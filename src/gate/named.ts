@@ -6,6 +6,9 @@ import { noSubject, type Subject } from './audit-entry';
 import type { Core } from './core';
 import type { Call } from './types';
 
+/** The most environments of an organisation. */
+export const MOST_ENVIRONMENTS = 1000;
+
 /** The environment of a request, by id or slug, or the default one; null if there is none. */
 export function environmentOf(core: Core, org: string, named: string | null | undefined) {
   const ref = named ?? core.rows.get('org', org)?.default_environment ?? '';

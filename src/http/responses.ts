@@ -1,4 +1,6 @@
 // Responses: JSON or an error of the catalogue, with the state of the caller's rate limit in the headers.
+import type { Context } from 'hono';
+import { accepts } from 'hono/accepts';
 import { errorBody, type Refusal, refuse, statusOf } from '../errors';
 import type { RateLimitState } from '../gate/rate-limit';
 import type { Trace } from './context';
@@ -25,6 +27,12 @@ export function errorResponse(
 }
 
 export const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
+/** Whether a browser asks. Programs that accept anything get JSON. */
+export function prefersHtml(c: Context): boolean {
+  const json = 'application/json';
+  return accepts(c, { header: 'Accept', supports: [json, 'text/html'], default: json }) === 'text/html';
+}
 
 /** The refusal of other methods on a read-only path. */
 export const readOnly = (base: string, trace: Trace): Response =>

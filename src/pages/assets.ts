@@ -5,8 +5,9 @@ const [script, style] = ['text/javascript; charset=utf-8', 'text/css; charset=ut
 
 /** By name. `scripts/assets.mjs` copies the same files to where the platform serves them. */
 export const assetTypes: Record<string, string> = {
-  'approvals.js': script,
   'device.js': script,
+  'icon.svg': 'image/svg+xml',
+  'pages.css': style,
   'passkey.js': script,
   'reference.css': style,
   'reference.js': script,
@@ -14,6 +15,7 @@ export const assetTypes: Record<string, string> = {
   'share.js': script,
   'swagger-ui.css': style,
   'swagger-ui.js': script,
+  'tokens.css': style,
   'webauthn.js': script,
 };
 

@@ -1,14 +1,12 @@
 // What this deployment serves besides its API and documentation: the pages, the files that pages load, and its public keys.
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { accepts } from 'hono/accepts';
 import { signingKeysOf } from '../auth/signing';
 import { keyringOf } from '../crypto/keyring';
 import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
 import { responseOf } from '../http/page';
-import { isRead, readOnly } from '../http/responses';
-import { approvalsPage } from './approvals';
+import { isRead, prefersHtml, readOnly } from '../http/responses';
 import { asset, assetTypes } from './assets';
 import { consoleFile, consolePage } from './console';
 import { devicePage } from './device';
@@ -29,7 +27,6 @@ async function publicKeys(env: Env): Promise<Response> {
 const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Response | Promise<Response>> = {
   '/': (_env, base, isBrowser) => home(base, isBrowser),
   '/enrol': (_env, base) => responseOf(enrolPage(new URL(base).origin)),
-  '/approvals': (_env, base) => responseOf(approvalsPage(new URL(base).origin)),
   '/device': (_env, base) => responseOf(devicePage(new URL(base).origin)),
   '/sign-in': (_env, base) => responseOf(signInPage(new URL(base).origin)),
   ...Object.fromEntries(Object.keys(assetTypes).map((name) => [`/assets/${name}`, (env: Env) => asset(env, name)])),
@@ -59,13 +56,20 @@ export function pageRoutes(app: OpenAPIHono<App>): void {
       trace.route = '/console';
       return isRead(c.req.method) ? consolePage(c.env) : readOnly(c.get('base'), trace);
     });
+  // Members decide approvals in the console. Messages of earlier releases link here.
+  for (const path of ['/approvals', '/approvals/:id'])
+    app.all(path, (c) => {
+      const trace = c.get('trace');
+      trace.route = path.replace(':id', '{id}');
+      if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
+      const id = c.req.param('id');
+      return c.redirect(`/console/approvals${id ? `/${encodeURIComponent(id)}` : ''}`);
+    });
   for (const [path, answer] of Object.entries(paths))
     app.all(path, (c) => {
       const trace = c.get('trace');
       trace.route = path;
       if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
-      const json = 'application/json';
-      const type = accepts(c, { header: 'Accept', supports: [json, 'text/html'], default: json });
-      return answer(c.env, c.get('base'), type === 'text/html');
+      return answer(c.env, c.get('base'), prefersHtml(c));
     });
 }

@@ -6,19 +6,18 @@ import { page, type Rendered } from '../http/page';
 export const sharePage: Rendered = page(
   'A shared secret',
   html`<main class="card shared">
-<p class="facts">Secrets Vault Service</p>
 <form id="ask" aria-labelledby="title">
 <h1 id="title">Someone shared a secret with you</h1>
-<p>Look at it only when you are ready: the link may work just once.</p>
+<p>Open it only when you are ready: the link may work only once.</p>
 <p id="locked" hidden><label for="passphrase">Passphrase</label>
 <input id="passphrase" type="password" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="256"></p>
-<p><button id="act" type="submit" disabled>Show the secret</button></p>
+<p><button class="button primary" id="act" type="submit" disabled>Show the secret</button></p>
 </form>
 <section id="shown" tabindex="-1" aria-labelledby="name" hidden>
 <h1 id="name"></h1>
 <p class="facts">Version <span id="version"></span></p>
 <pre tabindex="0" aria-label="Value"><code id="value"></code></pre>
-<p><button id="copy" type="button">Copy</button></p>
+<p><button class="button primary" id="copy" type="button">Copy</button></p>
 <p>Store it in a safe place now: the link may not show it again.</p>
 </section>
 <section id="over" tabindex="-1" aria-labelledby="why" hidden>
@@ -26,7 +25,7 @@ export const sharePage: Rendered = page(
 <p id="help"></p>
 </section>
 <p id="status" role="status" aria-live="polite"></p>
-<noscript><p class="error">This page needs JavaScript. Allow it for this site and reload the page. It loads no scripts from other sites.</p></noscript>
+<noscript><p class="note bad">This page needs JavaScript. Allow it for this site and reload the page. It loads no scripts from other sites.</p></noscript>
 </main>`,
   { app: { name: 'share', origin: '' }, scripts: ['/assets/share.js'] },
 );

@@ -10,20 +10,18 @@ const shell = (origin: string, name: 'enrol' | 'sign-in', title: string, lead: M
   page(
     title,
     html`<main class="card">
-<p class="facts">Secrets Vault Service</p>
 <section id="ask" aria-labelledby="title">
 <h1 id="title">${title}</h1>
 ${lead}
-<p><button id="act" type="button" disabled>${action}</button></p>
+<p><button class="button primary" id="act" type="button" disabled>${action}</button></p>
 </section>
 <section id="who" tabindex="-1" aria-labelledby="hello" hidden>
 <h1 id="hello">Signed in</h1>
-<dl><dt>Name</dt><dd id="name"></dd><dt>Email</dt><dd id="email"></dd><dt>Role</dt><dd id="role"></dd></dl>
-<p><a class="action" id="console" href="/console">Open the console</a></p>
-<p><button id="out" class="quiet" type="button">Sign out</button></p>
+<dl class="pairs"><dt>Name</dt><dd id="name"></dd><dt>Email</dt><dd id="email"></dd><dt>Role</dt><dd id="role"></dd></dl>
+<p class="actions"><a class="button primary" id="console" href="/console">Open the console</a> <button id="out" class="button plain" type="button">Sign out</button></p>
 </section>
 <p id="status" role="status" aria-live="polite"></p>
-<noscript><p class="error">Passkeys need JavaScript. Allow it for this site and reload the page. The page loads no scripts from other sites.</p></noscript>
+<noscript><p class="note bad">Passkeys need JavaScript. Allow it for this site and reload the page. The page loads no scripts from other sites.</p></noscript>
 </main>`,
     { app: { name, origin }, scripts },
   );

@@ -53,8 +53,8 @@ it('allowed_addresses: work if only this machine can reach the service', { timeo
 
   // The page at / needs no credential; its links lead somewhere, for a browser and for a program.
   const origin = `http://localhost:${service.port}`;
-  const paths = ['/console', '/sign-in', '/approvals', '/docs', '/api/v1/openapi.json', '/healthz'];
-  const shown = ['/console', '/console/approvals', '/docs', '/api/v1/openapi.json', '/healthz'];
+  const paths = ['/console', '/sign-in', '/console/approvals', '/docs', '/api/v1/openapi.json', '/healthz'];
+  const shown = ['/console', '/docs', '/api/v1/openapi.json', '/healthz'];
   const browser = await fetch(service.base, { headers: { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } });
   assert.deepEqual([browser.status, browser.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
   assert.match(browser.headers.get('content-security-policy') ?? '', /^default-src 'none'/);

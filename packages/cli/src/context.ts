@@ -183,16 +183,8 @@ export class Context {
 
   /** The chosen environment, or the organisation's default one. */
   async environment(): Promise<string> {
-    const chosen = this.setting('environment');
-    if (chosen) return chosen.value;
-    const { vault, org_id } = await this.vault();
-    try {
-      const { data } = await vault.api.GET('/orgs/{org_id}', { params: { path: { org_id } } });
-      return (data as { default_environment: string }).default_environment;
-    } catch (error) {
-      if ((error as { status?: number }).status !== 403) throw error;
-      throw usage('No environment is set.', 'Set it with --env, SVC_ENVIRONMENT or svc init');
-    }
+    const { vault } = await this.vault();
+    return vault.environment();
   }
 
   /** The header that repeats a request with its approval. */

@@ -98,6 +98,8 @@ export function asCliError(error: unknown): CliError {
   if (!(error instanceof Error)) return new CliError('Something unexpected went wrong.', { exit: 'failure' });
   if (typeof known.code === 'string' && typeof known.status === 'number' && known.status > 0) return fromVault(known);
   if (known.code === 'NO_CREDENTIAL') return new CliError(error.message, { exit: 'signedOut', code: known.code });
+  if (known.code === 'ENVIRONMENT_NEEDED')
+    return new CliError(error.message, { exit: 'usage', code: known.code, next: 'Set it with --env, SVC_ENVIRONMENT or svc init' });
   if (known.code === 'PLATFORM_UNREACHABLE')
     return new CliError(error.message, { exit: 'unreachable', code: known.code, next: 'Try again' });
   if (isUnreachable(error))

@@ -3,6 +3,7 @@
 import pc from 'picocolors';
 import { type CliError, jsonOf, textOf } from './errors.ts';
 import type { Host } from './host.ts';
+import { tableLines } from './table.ts';
 import { clean, cleanLines, safeJson } from './text.ts';
 
 export type Cell = string | number | boolean | null | undefined;
@@ -31,8 +32,12 @@ export class Output {
 
   /** The result: JSON with --json, otherwise the output of `people`. */
   result(value: unknown, people: () => void): void {
-    if (this.json) this.raw(`${safeJson(value, 2)}\n`);
+    if (this.json) this.asJson(value);
     else people();
+  }
+
+  asJson(value: unknown): void {
+    this.raw(`${safeJson(value, 2)}\n`);
   }
 
   /** One resource or outcome with --json, otherwise a sentence. */
@@ -59,11 +64,8 @@ export class Output {
       for (const row of cells) this.line(row.join('\t'));
       return;
     }
-    const widths = header.map((title, at) => Math.max(title.length, ...cells.map((row) => width(row[at] ?? ''))));
-    const padded = (row: string[]) =>
-      row.map((text, at) => (at === row.length - 1 ? text : text + ' '.repeat((widths[at] ?? 0) - width(text)))).join('  ');
-    this.line(this.colors.dim(padded(header.map((title) => title.toUpperCase()))));
-    for (const row of cells) this.line(padded(row));
+    const width = this.host.stdout.columns || Number.POSITIVE_INFINITY;
+    for (const line of tableLines(header, cells, width, this.colors.dim)) this.line(line);
   }
 
   /** Names and their values, one per line. */
@@ -99,17 +101,4 @@ export class Output {
   success(text: string): void {
     this.host.stderr.write(`${this.errorColors.green('✓')} ${cleanLines(text)}\n`);
   }
-}
-
-/** The width of a text in columns: one per character, two for wide characters. */
-function width(text: string): number {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  let sum = 0;
-  for (const { segment } of new Intl.Segmenter().segment(text))
-    sum += /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
-      segment,
-    )
-      ? 2
-      : 1;
-  return sum;
 }

@@ -8,6 +8,7 @@ import { type CommonOptions, Context } from './context.ts';
 import { CliError, usage } from './errors.ts';
 import type { Host } from './host.ts';
 import { Output } from './output.ts';
+import { wrapped } from './text.ts';
 import { VERSION } from './version.ts';
 
 /** Holds the exit code of a finished command. */
@@ -23,8 +24,8 @@ export function programOf(host: Host, result: Result): Program {
     .helpCommand(false)
     .enablePositionalOptions()
     .exitOverride()
-    .configureHelp({ subcommandTerm: (sub) => sub.name() })
-    .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: () => {} })
+    .configureHelp({ subcommandTerm: (sub) => sub.name(), minWidthToWrap: 20 })
+    .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: () => {}, getOutHelpWidth: () => helpWidth(host) })
     .addHelpText('after', '\nFor help on a command, run svc COMMAND --help');
   for (const [name, { section, summary }] of Object.entries(COMMANDS)) {
     const sub = program.command(name).description(summary).summary(summary).helpGroup(`${section}:`);
@@ -44,6 +45,7 @@ export function configure(sub: Program, command: Command | Group, host: Host, re
   sub.allowUnknownOption(false).copyInheritedSettings(sub.parent as Program);
   withOwnHelp(sub);
   if (isGroup(command)) {
+    sub.helpCommand(false);
     for (const [name, below] of Object.entries(command.commands)) {
       const leaf = sub.command(name).description(below.summary);
       leaf.copyInheritedSettings(sub);
@@ -62,7 +64,7 @@ function configureLeaf(leaf: Program, command: Command, host: Host, result: Resu
   leaf.optionsGroup('Common options:');
   for (const [flags, description] of Object.entries(commonOptions(command))) leaf.option(flags, description);
   if (command.passThrough) leaf.passThroughOptions();
-  leaf.addHelpText('after', afterHelp(command));
+  leaf.addHelpText('after', afterHelp(command, helpWidth(host)));
   leaf.action(async (...given: unknown[]) => {
     const options = leaf.opts<CommonOptions>();
     const values = given.slice(0, -2);
@@ -77,9 +79,13 @@ function configureLeaf(leaf: Program, command: Command, host: Host, result: Resu
   });
 }
 
-function afterHelp({ examples, notes = [] }: Command): string {
+/** Help has at most 100 columns, for reading. */
+const helpWidth = ({ stdout }: Host): number => Math.max(40, Math.min(100, stdout.columns || 80));
+
+/** Notes are wrapped. Examples are not, so that they can be copied. */
+function afterHelp({ examples, notes = [] }: Command, width: number): string {
   const shown = Object.entries(examples).map(([line, what]) => `  # ${what}\n  svc ${line}`);
-  return [...notes.map((note) => `\n${note}`), `\nExamples:\n${shown.join('\n\n')}`].join('\n');
+  return [...notes.map((note) => `\n${wrapped(note, width).join('\n')}`), `\nExamples:\n${shown.join('\n\n')}`].join('\n');
 }
 
 function optionOf(flags: string, { description, choices, parse, repeat }: OptionSpec): Option {

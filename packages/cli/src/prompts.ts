@@ -77,6 +77,18 @@ export async function readStdin(host: Host, what: string): Promise<string> {
   }
 }
 
+/** A JSON object from stdin. An error does not repeat the text, which may contain credentials. @param next what to do instead */
+export async function readObject(host: Host, what: string, next: string): Promise<Record<string, unknown>> {
+  const text = await readStdin(host, what);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Refused below, without the message of the parser, which quotes the text.
+  }
+  throw usage('stdin does not contain a JSON object.', next);
+}
+
 /** Removes the line break that echo adds to a single line; text of several lines, such as a PEM file, is unchanged. */
 export const withoutEchoedBreak = (text: string): string => text.replace(/^([^\r\n]*)\r?\n$/, '$1');
 

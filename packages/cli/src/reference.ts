@@ -3,7 +3,7 @@
 import { COMMANDS, type Entry } from './commands/index.ts';
 import { commonOptions } from './common.ts';
 import { EXIT_CODES } from './errors.ts';
-import { reservedNames } from './run/variables.ts';
+import { reservedNames } from './run/reserved.ts';
 import { type Leaf, leaves } from './tree.ts';
 
 const cell = (text: string) => text.replaceAll('|', '\\|');

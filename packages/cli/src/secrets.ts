@@ -56,13 +56,17 @@ export async function pages<Row>(
   return rows;
 }
 
+/** Every row of a paginated list. */
+export const everything = <Row>(
+  fetchPage: (query: { limit: number; cursor: string | undefined }) => Promise<{ data: Row[]; next_cursor: string | null }>,
+): Promise<Row[]> => pages(Number.POSITIVE_INFINITY, (limit, cursor) => fetchPage({ limit, cursor }));
+
 /** The secret of this name, without its value. Throws if there is none. */
 export async function findSecret(context: Context, name: string, status?: Filters['status']): Promise<SecretInfo> {
   const found = await lookUpSecret(context, name, status);
   if (found) return found;
-  const environment = context.setting('environment')?.value;
-  const where = environment ? ` in ${environment}` : '';
-  throw new CliError(`There is no ${status === 'deleted' ? 'deleted ' : ''}secret ${clean(name)}${where}.`, {
+  const kind = status === 'deleted' ? 'deleted secret' : 'secret';
+  throw new CliError(`There is no ${kind} ${clean(name)} in ${clean(await context.environment())}.`, {
     exit: 'notFound',
     code: 'NOT_FOUND',
     next: `List the secrets: svc list${status === 'deleted' ? ' --status deleted' : ''}`,
@@ -72,6 +76,10 @@ export async function findSecret(context: Context, name: string, status?: Filter
 /** Like `findSecret`, but returns undefined if there is none. */
 export async function lookUpSecret(context: Context, name: string, status?: Filters['status']): Promise<SecretInfo | undefined> {
   const { vault } = await context.vault();
-  const rows = await listSecrets(vault, context.setting('environment')?.value, { prefix: secretNamed(name), status });
-  return rows.find((row) => row.name === name);
+  const environment = await context.environment();
+  if (status === undefined) return vault.find(secretNamed(name), { environment });
+  const rows = await listSecrets(vault, environment, { prefix: secretNamed(name), status });
+  // Several deleted secrets may have had the name: the one that was deleted last is meant.
+  const named = rows.filter((row) => row.name === name);
+  return named.sort((one, other) => (other.deleted_at ?? '').localeCompare(one.deleted_at ?? ''))[0];
 }

@@ -1,4 +1,4 @@
-// Makes text from other people safe for a terminal, and parses durations. Invariant: text returned by `clean` cannot move the
+// Makes text from other people safe for a terminal, fits it to the terminal's width, and parses durations. Invariant: text returned by `clean` cannot move the
 // cursor, change a colour, or hide or reorder adjacent text.
 
 /** Control characters, bidi controls, line separators and invisible characters: names, user agents and messages may contain them. */
@@ -20,6 +20,40 @@ export const safeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(UNSAFE, (char) =>
     char === '\n' ? char : [...Array(char.length).keys()].map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
   );
+
+/** The width of a text in columns: one per character, two for wide characters. */
+export function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let sum = 0;
+  for (const { segment } of new Intl.Segmenter().segment(text))
+    sum += /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
+      segment,
+    )
+      ? 2
+      : 1;
+  return sum;
+}
+
+/** The lines of a text, broken between words; a word that is wider than a line is broken too. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line && widthOf(line) + 1 + widthOf(word) <= width) line += ` ${word}`;
+    else {
+      if (line) lines.push(line);
+      line = '';
+      for (const char of [...word]) {
+        if (line && widthOf(line + char) > width) {
+          lines.push(line);
+          line = '';
+        }
+        line += char;
+      }
+    }
+  }
+  return [...lines, line];
+}
 
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 

@@ -1,5 +1,6 @@
 // How svc sends requests, beneath the client: the credential, and what happens if approval is required. Invariant: with --wait, exactly the same
-// request is repeated once it is approved.
+// request is repeated once it is approved, with the token that is current by then.
+import { awaitDecision } from './approvals.ts';
 import type { Context } from './context.ts';
 import { clean } from './text.ts';
 import { VERSION } from './version.ts';
@@ -16,9 +17,11 @@ interface Held {
 /** The fetch of the client. @param key an API key to send directly */
 export function fetchOf(context: Context, key?: string): Fetch {
   const plain = context.host.fetch ?? fetch;
+  let authorization: string | null = null;
   const send: Fetch = (url, init) => {
     const headers = new Headers(init.headers);
     if (key && headers.get('Authorization') === `Bearer ${DIRECT}`) headers.set('Authorization', `Bearer ${key}`);
+    authorization = headers.get('Authorization') ?? authorization;
     headers.set('User-Agent', `svc/${VERSION}`);
     return plain(url, { ...init, headers });
   };
@@ -32,29 +35,25 @@ export function fetchOf(context: Context, key?: string): Fetch {
     const id = held?.error?.code === 'APPROVAL_REQUIRED' ? held.error.approval?.id : undefined;
     if (!id || !/^apr_[A-Za-z0-9]{1,60}$/.test(id)) return response;
     context.out.note(`Waiting for approval ${id}: ${new URL(url).origin}/console/approvals/${id}`);
-    const decision = await decisionOn(send, new URL(url), init, id);
-    if (decision !== 'approved') return notGiven(id, decision);
+    const decision = await decisionOn(context, id);
+    if (decision instanceof Response) return decision;
     const headers = new Headers(init.headers);
     headers.set('Approval-Id', id);
-    // The client's timeout has passed while waiting for the decision.
+    // While waiting, the token may have been renewed, and the client's timeout has passed.
+    if (authorization) headers.set('Authorization', authorization);
     return send(url, { ...init, headers, signal: AbortSignal.timeout(30_000) });
   };
 }
 
-/** Waits for the decision and returns it. */
-async function decisionOn(send: Fetch, url: URL, init: RequestInit, id: string): Promise<string> {
-  const [, prefix] = /^(\/api\/v1\/orgs\/[^/]+)\//.exec(url.pathname) ?? [];
-  const Authorization = new Headers(init.headers).get('Authorization') ?? '';
-  for (;;) {
-    const response = await send(`${url.origin}${prefix}/approvals/${id}?wait=25`, { headers: { Authorization }, redirect: 'manual' });
-    if (!response.ok) return 'unknown';
-    const { status } = (await response.json()) as { status?: unknown };
-    if (status !== 'pending') return String(status);
+/** Waits for the decision. Returns a refusal unless it is an approval. */
+async function decisionOn(context: Context, id: string): Promise<'approved' | Response> {
+  try {
+    const { status } = await awaitDecision(context, id);
+    return status === 'approved' ? status : notGiven(`The approval ${id} is ${clean(status)}.`);
+  } catch (error) {
+    return notGiven(`The approval ${id} cannot be read: ${error instanceof Error ? error.message : 'unknown error'}`);
   }
 }
 
 /** A refusal as an API response: an error thrown beneath the client would be treated as a connection failure. */
-function notGiven(id: string, decision: string): Response {
-  const error = { code: 'APPROVAL_NOT_GIVEN', message: `The approval ${id} is ${clean(decision)}.` };
-  return Response.json({ error }, { status: 403 });
-}
+const notGiven = (message: string) => Response.json({ error: { code: 'APPROVAL_NOT_GIVEN', message } }, { status: 403 });

@@ -146,6 +146,35 @@ describe('watch', () => {
   });
 });
 
+describe('watch: during a restart', () => {
+  /** A watched child that says that it was asked to stop, and does not stop by itself. */
+  const stopping = async (name: string) => {
+    await put(name, 'one');
+    const script = `process.on("SIGTERM", () => console.log("asked")); console.log("value " + process.env.${name}); setInterval(() => {}, 1000)`;
+    const running = machine.spawn(['run', '--watch', '--stop-timeout', '1s', '--only', name, ...node(script)]);
+    await until(() => running.said().includes('value one'));
+    await put(name, 'two');
+    await until(() => running.said().includes('asked'));
+    return running;
+  };
+
+  it('watch: a value that changes while the command is being stopped is not missed', async () => {
+    const running = await stopping('TWICE');
+    await put('TWICE', 'three');
+    await until(() => running.said().includes('value three'));
+    const [child] = fs.readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8').trim().split(' ');
+    process.kill(Number(child), 'SIGKILL');
+    expect((await running.done).code).toBe(137);
+  });
+
+  it('watch: a signal that arrives while the command is being stopped ends svc', async () => {
+    const running = await stopping('ENDED');
+    running.kill('SIGTERM');
+    expect((await running.done).code).toBe(143);
+    expect(running.said()).not.toContain('value two');
+  });
+});
+
 describe('watch: the vault refuses', () => {
   const script = 'console.log(`value ${process.env.DATABASE_URL}`); setInterval(() => {}, 1000)';
   /** A watched child with its own agent credential, once its stream is open. */

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Machine, signedIn } from './harness.ts';
+import { Machine, signedIn } from './harness.ts';
 
 let at: Awaited<ReturnType<typeof signedIn>>;
 let machine: Machine;
@@ -44,6 +44,20 @@ describe('secrets', () => {
     expect((await machine.svc(['get', 'PEM'])).stdout).toBe('a\nb\n');
     await machine.svc(['set', 'RAW', '--raw'], { stdin: 'a\n' });
     expect((await machine.svc(['get', 'RAW'])).stdout).toBe('a\n');
+  });
+
+  it('environment: without a setting, a command acts in the default environment alone', async () => {
+    const elsewhere = new Machine({ SVC_URL: at.url, SVC_ORG_ID: at.org, SVC_TOKEN: at.key });
+    for (const env of ['development', 'staging', 'production']) await elsewhere.svc(['set', 'SAME', '-e', env], { stdin: env });
+    expect(await elsewhere.svc(['rotate', 'SAME', '--json'], { stdin: 'rotated' })).toMatchObject({ code: 0 });
+    expect((await elsewhere.svc(['get', 'SAME', '-e', 'development'])).stdout).toBe('development');
+    expect((await elsewhere.svc(['get', 'SAME', '-e', 'production'])).stdout).toBe('rotated');
+    expect(await elsewhere.svc(['delete', 'SAME', '--yes'])).toMatchObject({ code: 0 });
+    expect((await elsewhere.svc(['list', '--prefix', 'SAME', '--all-environments', '--json'])).json.data).toMatchObject([
+      { environment: 'development' },
+      { environment: 'staging' },
+    ]);
+    expect(await elsewhere.svc(['delete', 'SAME', '--yes'])).toMatchObject({ code: 5, stderr: expect.stringContaining('in production') });
   });
 
   it('init: writes organisation and environment, and no credential', async () => {

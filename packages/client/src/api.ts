@@ -520,7 +520,7 @@ export interface paths {
         };
         /**
          * Show the calling credential
-         * @description Returns its kind, scopes, environments, names, lifetime and rate limit.
+         * @description Returns its kind, scopes, environments, names, lifetime and rate limit, and the default environment.
          *
          *     Accepts an API key, a session token, an agent credential, a browser session, a provider token or a break-glass token. No scope is needed.
          */
@@ -3200,6 +3200,11 @@ export interface components {
              */
             granted_scopes?: string[];
             environments: string[] | null;
+            /**
+             * @description The environment of requests that name none. null if this credential cannot reach it.
+             * @example production
+             */
+            default_environment: string | null;
             secrets: string[] | null;
             /**
              * Format: date-time
@@ -9205,7 +9210,7 @@ export interface operations {
                  */
                 id?: string;
                 /**
-                 * @description name: sorts by name. Needs environment, and does not list deleted secrets. By default, secrets are sorted by creation.
+                 * @description name: sorts by name, and without environment also by environment where names are the same. Does not list deleted secrets. By default, secrets are sorted by creation.
                  * @example name
                  */
                 sort?: "name";

@@ -66,7 +66,8 @@ export class VaultError extends Error {
 }
 
 /**
- * 400, 405, 413, 415 or 422: the request is invalid. `details` lists the fields.
+ * 400, 405, 413, 415 or 422: the request is invalid. `details` lists the fields. `ENVIRONMENT_NEEDED`: the call names no environment, and the
+ * credential cannot reach the default one.
  *
  * @example
  * if (error instanceof InvalidRequestError) console.error(error.details);

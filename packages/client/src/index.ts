@@ -2,7 +2,7 @@
 export type { components, paths } from './api.js';
 export type { Fetch } from './attempt.js';
 export type { Api, Call } from './client.js';
-export { covers, secretTypes } from './constants.js';
+export { covers, type EventType, eventTypes, secretTypes } from './constants.js';
 export {
   ApprovalRequiredError,
   AuthenticationError,

@@ -1,5 +1,5 @@
-// The listeners for changes. Invariants: an error in a listener affects neither the stream nor other listeners; the end of change
-// notifications is reported once, until the stream is open again.
+// The listeners for changes. Invariants: a change is reported once, whether an event or a read shows it first; an error in a listener affects
+// neither the stream nor other listeners; the end of change notifications is reported once, until the stream is open again.
 import type { VaultError } from './errors.js';
 import type { Change } from './watcher.js';
 
@@ -22,12 +22,13 @@ interface Listening extends ListenOptions {
   isTold: boolean;
 }
 
+/** The number of versions that are remembered as reported. */
+const MOST_TOLD = 10_000;
+
 export class Listeners {
   readonly #all = new Set<Listening>();
-
-  get size(): number {
-    return this.#all.size;
-  }
+  /** The version last reported, by environment and name; 0 for a removed secret. */
+  readonly #told = new Map<string, number>();
 
   /** Adds a listener. Returns a function that removes it. */
   add(listener: (change: Change) => void, { onError }: ListenOptions = {}): () => void {
@@ -42,7 +43,27 @@ export class Listeners {
     this.#all.clear();
   }
 
-  report(change: Change): void {
+  /** Reports an event. @param version of the first name */
+  heard(change: Change, version: number | null): void {
+    const { environment, names } = change;
+    for (const [at, name] of names.entries()) this.#tell(environment, name, isGone(change) || at > 0 ? 0 : (version ?? 0));
+    this.#report(change);
+  }
+
+  /** Reports the versions that a read shows to have changed, but for those that an event has reported. */
+  found(environment: string, versions: ReadonlyMap<string, number>): void {
+    const names = [...versions].filter(([name, version]) => this.#told.get(`${environment} ${name}`) !== version).map(([name]) => name);
+    for (const name of names) this.#tell(environment, name, versions.get(name) ?? 0);
+    if (names.length > 0) this.#report({ environment, names, type: null });
+  }
+
+  #tell(environment: string, name: string, version: number): void {
+    if (this.#all.size === 0) return;
+    if (this.#told.size >= MOST_TOLD) this.#told.clear();
+    this.#told.set(`${environment} ${name}`, version);
+  }
+
+  #report(change: Change): void {
     for (const { listener } of this.#all) contained(() => listener(change));
   }
 
@@ -60,6 +81,8 @@ export class Listeners {
     for (const one of this.#all) one.isTold = false;
   }
 }
+
+const isGone = ({ type }: Change) => ['SECRET_DELETED', 'SECRET_REVOKED', 'SECRET_EXPIRED'].includes(type ?? '');
 
 /** Calls a listener. Its errors are rethrown outside the client. */
 function contained(call: () => void): void {

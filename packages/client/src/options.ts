@@ -36,6 +36,8 @@ export interface VaultOptions {
   staleFor?: number;
   /** How often a call is retried after a temporary failure. Default: 3. */
   retries?: number;
+  /** The longest `Retry-After` that a call waits for. If it is longer, the call fails immediately. Default: 61 seconds. */
+  maxRetryAfter?: number;
   /** The timeout of one attempt. Default: 30 seconds. */
   timeout?: number;
   /** The maximum number of concurrent requests; others wait. Default: 6. */
@@ -62,6 +64,14 @@ export interface CallOptions {
   /** The id of an approval (`apr_…`), to repeat the call that it approves. */
   approval?: string;
 }
+
+/**
+ * Options of {@link Vault.find}.
+ *
+ * @example
+ * await vault.find('DATABASE_URL', { environment: 'staging' });
+ */
+export type FindOptions = Omit<CallOptions, 'approval'>;
 
 /**
  * Options of {@link Vault.values}.

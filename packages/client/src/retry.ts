@@ -4,8 +4,8 @@ import { ConnectionError, VaultError } from './errors.js';
 
 const FIRST_DELAY = 200;
 const LONGEST_DELAY = 8_000;
-/** The longest Retry-After that is honoured: rate limits are counted per minute. */
-const LONGEST_WAIT = 61_000;
+/** The longest Retry-After that is honoured by default: rate limits are counted per minute. */
+export const LONGEST_WAIT = 61_000;
 
 /** Operations that run each time regardless of the key: messages, tests, scans, files, challenges. */
 const UNKEPT = /\/(integrations\/(notify|generate)|webhooks\/[^/]+\/test|scans|passkeys\/options)$/;
@@ -26,13 +26,14 @@ export function isRepeatable(method: string, headers: Headers): boolean {
  * The delay before the next attempt, in milliseconds; null if there must be no retry.
  * @param repeatable see {@link isRepeatable}
  * @param attempts the number of attempts so far
- * @param random a number from 0 up to 1, for jitter
+ * @param longest the longest Retry-After that is honoured, in milliseconds
  */
-export function delayBefore(error: unknown, repeatable: boolean, attempts: number, random = Math.random()): number | null {
+export function delayBefore(error: unknown, repeatable: boolean, attempts: number, longest: number): number | null {
   if (!mayPass(error, repeatable)) return null;
+  const random = Math.random();
   const backoff = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (attempts - 1)) * (0.5 + random / 2);
   const asked = error instanceof VaultError && error.retryAfter !== undefined ? error.retryAfter * 1000 : 0;
-  if (asked > LONGEST_WAIT) return null;
+  if (asked > longest) return null;
   return Math.max(asked + (asked ? random * 250 : 0), backoff);
 }
 

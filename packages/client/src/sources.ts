@@ -1,9 +1,9 @@
-// The kinds of credentials and their tokens. Invariants: an API key and an OIDC token are sent only to the operation that exchanges
-// them for session tokens; a new terminal session is saved before its token is used.
+// The kinds of credentials and their tokens. Invariants: an OIDC token is sent only to the operation that exchanges it for a session
+// token, and an API key reads nothing until its last minute; a new terminal session is saved before its token is used.
 import { fileToken, platformToken } from './ci.js';
 import { apiOf } from './client.js';
 import { fixedToken, RenewedTokens, type Token, type Tokens, tokenOf } from './credentials.js';
-import { AuthenticationError, CredentialError } from './errors.js';
+import { AuthenticationError, CredentialError, PermissionError } from './errors.js';
 import type { CallOptions, Transport } from './transport.js';
 
 /**
@@ -91,6 +91,8 @@ export interface Home {
 
 /** The lifetime of a session token of an API key, in seconds. It is short because a process that exits leaves the token behind. */
 const SESSION_TTL = 900;
+/** The shortest lifetime that the vault gives a session token, in seconds. */
+const SHORTEST_TTL = 60;
 /** The vault accepts the same refresh token twice within 10 seconds, for lost responses; later reuse ends the session. Two attempts fit. */
 const REFRESH = { timeout: 4_000, retries: 1, repeatable: true };
 /** The minimum remaining lifetime of a stored token, in milliseconds. */
@@ -109,12 +111,23 @@ export function tokensOf(credential: Credential, home: Home): Tokens {
 /** Session tokens of an API key. */
 function sessionsOf(key: string, { url, org, transport }: Home): Tokens {
   const api = apiOf(url, (request) => transport.send(request, { tokens: fixedToken(key) }));
-  return new RenewedTokens(async () => {
-    const { data, response } = await api.POST('/orgs/{org_id}/access-tokens', {
-      params: { path: { org_id: org } },
-      body: { ttlSeconds: SESSION_TTL },
-    });
+  const mint = async (ttlSeconds: number) => {
+    const { data, response } = await api.POST('/orgs/{org_id}/access-tokens', { params: { path: { org_id: org } }, body: { ttlSeconds } });
     return tokenOf(data.token as string, data.expiresAt, response);
+  };
+  return new RenewedTokens(async () => {
+    try {
+      return await mint(SESSION_TTL);
+    } catch (error) {
+      if (!(error instanceof PermissionError) || error.code !== 'SCOPE_EXCEEDS_PARENT') throw error;
+      // A session token cannot outlive its key, and this key expires soon. In its last minute it is used itself.
+      const { data, response } = await api.GET('/whoami');
+      if (data.expires_at === null) throw error;
+      const rest = tokenOf(key, data.expires_at, response);
+      // The Date header is in whole seconds, and the next request takes time too.
+      const left = Math.floor((rest.until - Date.now()) / 1000) - 2;
+      return left < SHORTEST_TTL ? { ...rest, renewAt: rest.until } : mint(Math.min(left, SESSION_TTL));
+    }
   });
 }
 

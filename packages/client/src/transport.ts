@@ -10,6 +10,7 @@ import { Slots, sleep } from './wait.js';
 export interface TransportOptions {
   fetch: Fetch | undefined;
   retries: number;
+  maxRetryAfter: number;
   timeout: number;
   concurrency: number;
   reason: string | undefined;
@@ -62,7 +63,7 @@ export class Transport {
           attempts--;
           continue;
         }
-        const delay = attempts > retries ? null : delayBefore(error, repeatable, attempts);
+        const delay = attempts > retries ? null : delayBefore(error, repeatable, attempts, this.#options.maxRetryAfter);
         if (delay === null) throw error;
         isRepeat ||= (error as VaultError).status !== 429;
         await sleep(delay, signal);

@@ -3,9 +3,10 @@
 import { Cache, type Loaded } from './cache.js';
 import { type Api, apiOf } from './client.js';
 import type { Tokens } from './credentials.js';
-import { AuthenticationError, NotFoundError, VaultError } from './errors.js';
+import { AuthenticationError, InvalidRequestError, NotFoundError, VaultError } from './errors.js';
 import { Listeners, type ListenOptions } from './listeners.js';
-import type { CallOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
+import type { CallOptions, FindOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
+import { LONGEST_WAIT } from './retry.js';
 import { Secret } from './secret.js';
 import { tokensOf } from './sources.js';
 import { type CallOptions as Limits, Transport } from './transport.js';
@@ -15,7 +16,6 @@ import { type Change, Watcher } from './watcher.js';
 /** Limits for a read with a stale value as fallback: it is not worth waiting for. */
 const QUICK = { retries: 0, timeout: 3_000 };
 
-const MOST_TOLD = 10_000;
 /** How long the organisation's default environment is cached, in milliseconds. */
 const DEFAULT_KEPT = 60_000;
 
@@ -39,8 +39,6 @@ export class Vault {
   readonly #cache: Cache;
   readonly #watcher: Watcher;
   readonly #listeners = new Listeners();
-  /** The version last reported to listeners, by environment and name; 0 for a removed secret. */
-  readonly #told = new Map<string, number>();
   #default: { slug: string; until: number } | null = null;
   #isClosed = false;
 
@@ -49,19 +47,23 @@ export class Vault {
     this.#options = options;
     this.#url = originOf(options.url);
     this.org = options.org;
-    const { retries = 3, timeout = 30_000, concurrency = 6, reason, fetch } = options;
-    this.#transport = new Transport({ retries, timeout, concurrency, reason, fetch });
+    const { retries = 3, maxRetryAfter = LONGEST_WAIT, timeout = 30_000, concurrency = 6, reason, fetch } = options;
+    this.#transport = new Transport({ retries, maxRetryAfter, timeout, concurrency, reason, fetch });
     this.#tokens = tokensOf(options.credential, { url: this.#url, org: options.org, transport: this.#transport });
     this.api = apiOf(this.#url, (request) => this.#send(request));
     this.#quick = apiOf(this.#url, (request) => this.#send(request, QUICK));
     this.#cache = new Cache({
       maxAge: options.maxAge ?? 0,
       staleFor: options.staleFor ?? 0,
-      onDifference: (environment, versions) => this.#found(environment, versions),
+      onDifference: (environment, versions) => this.#listeners.found(environment, versions),
     });
     this.#watcher = new Watcher({
       open: (query, lastEventId, signal) => this.#open(query, lastEventId, signal),
-      onChange: (change, version) => this.#heard(change, version),
+      onChange: (change, version) => {
+        // Cached reads first, so that a listener reads the new value.
+        for (const name of change.names) this.#cache.invalidate(change.environment, name);
+        this.#listeners.heard(change, version);
+      },
       onConnection: (n) => {
         this.#cache.connection = n;
         if (n > 0) this.#listeners.revive();
@@ -109,7 +111,7 @@ export class Vault {
    * const password = values.get('SMTP_PASSWORD')?.reveal();
    */
   async values(call: ValuesOptions = {}): Promise<Values> {
-    const environment = this.#environmentOf(call) ?? (await this.#defaultEnvironment(call.signal));
+    const environment = await this.environment(call);
     const { prefix } = call;
     const load = async (api: Api, etag: string | null, signal?: AbortSignal): Promise<Loaded<Values> | null> => {
       const { data, response } = await api.GET('/orgs/{org_id}/environments/{environment}/values', {
@@ -132,6 +134,44 @@ export class Vault {
     };
     const found = await this.#read(`values ${environment} ${prefix ?? ''}`, (name) => name.startsWith(prefix ?? ''), load, call);
     return new Values(found.environment, found, found.withheld);
+  }
+
+  /**
+   * Finds a secret by name without reading its value. Returns undefined if this credential sees no such secret. Deleted secrets are not found.
+   *
+   * @example
+   * const info = await vault.find('DATABASE_URL');
+   * console.log(info?.version, info?.updated_at);
+   */
+  async find(name: string, call: FindOptions = {}): Promise<SecretInfo | undefined> {
+    const environment = await this.environment(call);
+    // Of the names that begin with this one, sorted, the name itself is the first.
+    const { data } = await this.api.GET('/orgs/{org_id}/secrets', {
+      params: { path: { org_id: this.org }, query: { environment, prefix: name, sort: 'name', limit: 1 } },
+      headers: headersOf({ reason: call.reason }),
+      signal: call.signal,
+    });
+    return data.data.find((secret) => secret.name === name);
+  }
+
+  /**
+   * The environment of a call with these options: the one that the call or {@link VaultOptions} names, or the organisation's default one.
+   *
+   * @example
+   * console.log(`Reading from ${await vault.environment()}`);
+   */
+  async environment(call: Pick<CallOptions, 'environment' | 'signal'> = {}): Promise<string> {
+    const named = this.#environmentOf(call);
+    if (named !== undefined) return named;
+    if (this.#default && Date.now() < this.#default.until) return this.#default.slug;
+    const { data } = await this.api.GET('/whoami', { signal: call.signal });
+    const { default_environment: slug } = data;
+    if (slug === null) {
+      const message = 'This credential cannot reach the default environment. Name the environment to use.';
+      throw new InvalidRequestError(message, { code: 'ENVIRONMENT_NEEDED', status: 0 });
+    }
+    this.#default = { slug, until: Date.now() + DEFAULT_KEPT };
+    return slug;
   }
 
   /**
@@ -160,9 +200,10 @@ export class Vault {
    */
   async rotate(name: string, call: RotateOptions = {}): Promise<Rotated> {
     const { value, generate, ifMatch } = call;
-    const id = await this.#idOf(name, call);
+    const found = await this.find(name, call);
+    if (!found) throw new NotFoundError('There is no secret of this name.', { code: 'NOT_FOUND', status: 404 });
     const { data } = await this.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
-      params: { path: { org_id: this.org, id } },
+      params: { path: { org_id: this.org, id: found.id } },
       headers: { ...headersOf(call), ...(ifMatch !== undefined && { 'If-Match': ifMatch }) },
       body: { ...(value !== undefined && { value: textOf(value) }), ...(generate && { generate }) },
       signal: call.signal,
@@ -249,50 +290,6 @@ export class Vault {
     const request = new Request(`${this.#url}/api/v1/orgs/${this.org}/events/stream?${query}`, { headers, signal });
     return this.#transport.send(request, { tokens: this.#tokens, retries: 0, isStream: true });
   }
-
-  /** Handles an event. Cached reads are invalidated first, so that a listener reads the new value. */
-  #heard(change: Change, version: number | null): void {
-    for (const name of change.names) {
-      this.#cache.invalidate(change.environment, name);
-      this.#tell(change.environment, name, isGone(change) || change.names.indexOf(name) > 0 ? 0 : (version ?? 0));
-    }
-    this.#listeners.report(change);
-  }
-
-  /** Handles versions that differ from the last read. Versions already reported by an event are skipped. */
-  #found(environment: string, versions: ReadonlyMap<string, number>): void {
-    const names = [...versions].filter(([name, version]) => this.#told.get(`${environment} ${name}`) !== version).map(([name]) => name);
-    for (const name of names) this.#tell(environment, name, versions.get(name) ?? 0);
-    if (names.length > 0) this.#listeners.report({ environment, names, type: null });
-  }
-
-  #tell(environment: string, name: string, version: number): void {
-    if (this.#listeners.size === 0) return;
-    if (this.#told.size >= MOST_TOLD) this.#told.clear();
-    this.#told.set(`${environment} ${name}`, version);
-  }
-
-  async #idOf(name: string, call: CallOptions): Promise<string> {
-    const query = { environment: this.#environmentOf(call), prefix: name, limit: 100 };
-    for (let cursor: string | undefined; ; ) {
-      const { data } = await this.api.GET('/orgs/{org_id}/secrets', {
-        params: { path: { org_id: this.org }, query: { ...query, cursor } },
-        signal: call.signal,
-      });
-      const found = data.data.find((secret) => secret.name === name);
-      if (found) return found.id;
-      if (!data.next_cursor) throw new NotFoundError('There is no secret of this name.', { code: 'NOT_FOUND', status: 404 });
-      cursor = data.next_cursor;
-    }
-  }
-
-  /** The slug of the default environment, which the `values` operation needs. */
-  async #defaultEnvironment(signal?: AbortSignal): Promise<string> {
-    if (this.#default && Date.now() < this.#default.until) return this.#default.slug;
-    const { data } = await this.api.GET('/orgs/{org_id}', { params: { path: { org_id: this.org } }, signal });
-    this.#default = { slug: data.default_environment, until: Date.now() + DEFAULT_KEPT };
-    return data.default_environment;
-  }
 }
 
 /**
@@ -307,8 +304,6 @@ export class Vault {
  * const secret = await vault.get('DATABASE_URL');
  */
 export const createVault = (options: VaultOptions): Vault => new Vault(options);
-
-const isGone = ({ type }: Change) => ['SECRET_DELETED', 'SECRET_REVOKED', 'SECRET_EXPIRED'].includes(type ?? '');
 
 const textOf = (value: string | Secret) => (typeof value === 'string' ? value : value.reveal());
 

@@ -36,6 +36,18 @@ describe('API key', () => {
     expect([...tokens()]).toEqual([expect.stringMatching(/^Bearer svcsess_/)]);
   });
 
+  it('session token: a key that expires soon gets shorter ones, and is used itself in its last minute', async () => {
+    const ending = async (ttlSeconds: number) =>
+      (await at.direct('POST', '/api-keys', { name: 'ending', scopes: ['secrets:read'], ttlSeconds })) as { token: string };
+    const [soon, now] = [await ending(600), await ending(60)];
+    expect((await open(soon.token).get('NAME')).reveal()).toBe('one');
+    expect([...tokens()]).toEqual([expect.stringMatching(/^Bearer svcsess_/)]);
+    expect(at.proxy.count('POST', MINTS)).toBe(2);
+    at.proxy.reset();
+    expect((await open(now.token).get('NAME')).reveal()).toBe('one');
+    expect([...tokens()]).toEqual([`Bearer ${now.token}`]);
+  });
+
   it('session token: renewed before it expires', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const vault = open(at.key);

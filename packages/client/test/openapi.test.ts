@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { expect, inject, it } from 'vitest';
 import { client, PUBLIC_URL, spelled, typesOf } from '../../../scripts/openapi-types.mjs';
 import { allScopes, covers as rule } from '../../../src/auth/scopes.ts';
-import { covers, secretTypes } from '../src/constants.ts';
+import { covers, eventTypes, secretTypes } from '../src/constants.ts';
 import { takesKey } from '../src/retry.ts';
 
 it('OpenAPI: openapi.json and src/api.ts are current (npm run openapi generates them)', async () => {
@@ -27,9 +27,10 @@ it('OpenAPI: the client sends an Idempotency-Key and retries a POST exactly wher
   expect(kept).toBeGreaterThan(30);
 });
 
-it('OpenAPI: the client lists exactly the types of secrets in the document', () => {
-  const document = JSON.parse(fs.readFileSync(`${client}/openapi.json`, 'utf8'));
-  expect(secretTypes.toSorted()).toEqual(document.components.schemas.Secret.properties.type.enum.toSorted());
+it('OpenAPI: the client lists exactly the types of secrets and of events in the document', () => {
+  const { Secret, WebhookEventsItem } = JSON.parse(fs.readFileSync(`${client}/openapi.json`, 'utf8')).components.schemas;
+  expect(secretTypes.toSorted()).toEqual(Secret.properties.type.enum.toSorted());
+  expect(eventTypes.toSorted()).toEqual(WebhookEventsItem.enum.filter((type: string) => type !== '*').toSorted());
 });
 
 it('scopes: the client and the service agree on which scope covers another', () => {

@@ -99,6 +99,9 @@ describe('retry', () => {
     const error = await thrown(vault.get(name));
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ retryAfter: 3600, code: 'RATE_LIMITED' });
+    const hasty = createVault({ url: at.url, org: at.org, credential: at.key, maxRetryAfter: 500 });
+    at.proxy.fail({ kind: 'refuse', status: 429, headers: { 'Retry-After': '1' }, body, when: is('GET', '/secrets') });
+    expect(await thrown(hasty.get(name))).toMatchObject({ retryAfter: 1 });
   });
 
   it('unavailable: 503 is retried, refusals and MISCONFIGURED are not, and attempts are limited', async () => {

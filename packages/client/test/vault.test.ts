@@ -1,7 +1,7 @@
 // Reading and writing secrets with the client, in a real vault.
 import { createVault, NotFoundError, type Vault, VaultError } from '@secrets-vault/client';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { newOrg } from '../../../test/packages/vault.mjs';
+import { call, newOrg } from '../../../test/packages/vault.mjs';
 
 let at: { url: string; org: string; key: string };
 let vault: Vault;
@@ -18,6 +18,24 @@ describe('client', () => {
     expect(secret.reveal()).toBe('postgres://one');
     expect(secret).toMatchObject({ name: 'app/DATABASE_URL', environment: 'staging', version: 1 });
     await expect(vault.get('app/DATABASE_URL')).rejects.toThrow(NotFoundError);
+  });
+
+  it('environment: a name that exists elsewhere too means the secret in the default environment', async () => {
+    for (const environment of ['development', 'staging', 'production']) await vault.set('SAME', environment, { environment });
+    await vault.set('SAME_AND_LONGER', 'x');
+    expect(await vault.find('SAME')).toMatchObject({ name: 'SAME', environment: 'production' });
+    expect((await vault.rotate('SAME', { value: 'rotated' })).info).toMatchObject({ environment: 'production', version: 2 });
+    expect(await vault.find('SAME', { environment: 'development' })).toMatchObject({ environment: 'development', version: 1 });
+    expect(await vault.find('SAM')).toBeUndefined();
+    await expect(vault.rotate('SAM', { value: 'x' })).rejects.toThrow(NotFoundError);
+  });
+
+  it('environment: a credential without the default environment has to name one', async () => {
+    const body = { name: 'staging', scopes: ['secrets:read', 'secrets:list'], environments: ['staging'] };
+    const { token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/api-keys`, body);
+    const limited = createVault({ url: at.url, org: at.org, credential: token });
+    await expect(limited.values()).rejects.toMatchObject({ name: 'InvalidRequestError', code: 'ENVIRONMENT_NEEDED' });
+    expect((await limited.values({ environment: 'staging' })).get('SAME')?.reveal()).toBe('staging');
   });
 
   it('operation: every operation is typed by the document', async () => {

@@ -5,25 +5,30 @@ import { computed, effect, signal } from '@preact/signals';
 import { createVault, VaultError } from '@secrets-vault/client';
 import { type InfiniteData, type Query, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
 import { useEffect, useMemo } from 'preact/hooks';
+import { isReturn } from './positions';
+import { send } from './send';
 import { confirmAgain, me, org, renew, state, token } from './session';
 
-/** Whether the event stream is connected and reports every change: then only changed data is read again. */
-export const isLive = signal(false);
+/** The changes that the connected event stream reports: then only changed data is read again. Some roles see those of secrets alone. */
+export const streamed = signal<'all' | 'secrets' | 'none'>('none');
 
 /** Keys without events: their data is read again after half a minute. */
 const UNTOLD = /^(audit|timeline|sessions|compliance|secrets\/(inventory|readers)|webhooks\/deliveries)/;
 
 /** How long a response is considered fresh. */
-const staleTime = ({ queryKey }: Pick<Query, 'queryKey'>): number =>
-  isLive.peek() && !UNTOLD.test(queryKey.join('/')) ? 300_000 : 30_000;
+const staleTime = ({ queryKey }: Pick<Query, 'queryKey'>): number => {
+  const isTold = streamed.peek() === 'all' || (streamed.peek() === 'secrets' && queryKey[0] === 'secrets');
+  return isTold && !UNTOLD.test(queryKey.join('/')) ? 300_000 : 30_000;
+};
 
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: staleTime as (query: unknown) => number,
-      gcTime: 300_000,
+      gcTime: 1_800_000,
       // The client itself retries requests.
       retry: false,
+      refetchOnMount: (query) => !isLong(query),
       refetchOnWindowFocus: (query) => !isLong(query),
       refetchOnReconnect: (query) => !isLong(query),
     },
@@ -33,24 +38,16 @@ export const queries = new QueryClient({
 effect(() => {
   if (!me.value) queries.clear();
 });
-state.subscribe((now) => now === 'in' && void queries.invalidateQueries());
+state.subscribe((now) => now === 'in' && void forgetUnder([[]], Number.POSITIVE_INFINITY));
 
-/** Repeating an action that was held and then approved completes it: the request is repeated with its approval. */
-async function withApproval(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  if (response.status !== 403) return response;
-  const { error } = await response
-    .clone()
-    .json()
-    .catch(() => ({}));
-  if (error?.code !== 'APPROVAL_REQUIRED' || error.approval?.status !== 'approved') return response;
-  const headers = new Headers(init.headers);
-  headers.set('Approval-Id', error.approval.id);
-  return fetch(url, { ...init, headers });
-}
+/** A member is told to try again later rather than left waiting for longer than this, in milliseconds. */
+const LONGEST_WAIT = 3000;
 
 const current = computed(() =>
-  createVault({ url: location.origin, org: org.value, credential: { current: token, after: renew }, fetch: withApproval }),
+  createVault({
+    ...{ url: location.origin, org: org.value, credential: { current: token, after: renew } },
+    ...{ fetch: send, maxRetryAfter: LONGEST_WAIT },
+  }),
 );
 
 /** The vault of the signed-in member. */
@@ -99,17 +96,39 @@ const MOST_EMPTY = 20;
 type Pages = InfiniteData<Page<unknown>>;
 const isLong = ({ state: { data } }: { state: { data?: unknown } }): boolean => ((data as Pages | undefined)?.pages?.length ?? 0) > LONG;
 
-/** Long lists that have changed since they were read. */
+/** Long lists that may have changed since they were read, by the hash of their key. */
 const changed = signal<ReadonlySet<string>>(new Set());
+const hashOf = (key: readonly unknown[]): string => JSON.stringify(key);
+const setChanged = (hash: string, has: boolean): void => {
+  if (changed.peek().has(hash) === has) return;
+  const others = [...changed.peek()].filter((one) => one !== hash);
+  changed.value = new Set(has ? [...others, hash] : others);
+};
 
 /** Keeps only the first page of a list, so that it is read again quickly. */
-const cut = (queryKey: readonly unknown[]): void => {
+function cut(queryKey: readonly unknown[]): void {
+  setChanged(hashOf(queryKey), false);
   queries.setQueryData<Pages>(queryKey, (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) });
-};
+  void queries.invalidateQueries({ queryKey, exact: true, refetchType: 'none' });
+}
+
+/** Prepares a long list that is opened again: after Back it is shown as it was left, otherwise an outdated list is read from the start. */
+function reopen(key: readonly unknown[], hash: string): void {
+  const query = queries.getQueryCache().find({ queryKey: key, exact: true });
+  if (!query || !isLong(query) || query.isActive()) return;
+  const isOutdated = changed.peek().has(hash) || query.isStaleByTime(staleTime(query));
+  if (!isOutdated) return;
+  if (isReturn()) setChanged(hash, true);
+  else cut(key);
+}
+
+/** The number of empty pages at the end. A page can be empty without being the last: for a member who is limited to some names, or with filters. */
+const emptyPages = <Of>(pages: Of[], itemsOf: (page: Of) => unknown[]): number =>
+  pages.length - 1 - pages.findLastIndex((page) => itemsOf(page).length > 0);
 
 /**
  * Reads a list page by page. `rows` contains all rows read so far; `more` reads the next page, if there is one. `isChanged` is set if a
- * long list has changed since it was read, and `again` reads it from the start.
+ * long list may have changed since it was read, and `again` reads it from the start.
  * @param itemsOf the rows of a page, if they are more than its `data`
  */
 export function useList<Item, Of extends Page<unknown> = Page<Item>>(
@@ -117,6 +136,8 @@ export function useList<Item, Of extends Page<unknown> = Page<Item>>(
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<{ data: Of }>,
   itemsOf: (page: Of) => Item[] = ({ data }) => data as Item[],
 ) {
+  const hash = hashOf(key);
+  useMemo(() => reopen(key, hash), [hash]);
   const query = useInfiniteQuery({
     queryKey: key,
     queryFn: async ({ pageParam, signal }) => (await read(pageParam, signal)).data,
@@ -125,46 +146,49 @@ export function useList<Item, Of extends Page<unknown> = Page<Item>>(
   });
   const { data, error, fetchNextPage, hasNextPage, isFetching, isFetchNextPageError, refetch } = query;
   const rows = useMemo(() => data?.pages.flatMap(itemsOf) ?? [], [data]);
-  const more = () => void (hasNextPage && !isFetching && !isFetchNextPageError && fetchNextPage());
-  // A page can be empty without being the last: for a member restricted to some names, or with filters that match few rows.
-  const isEmptySoFar = Boolean(data && hasNextPage && !rows.length && !isFetchNextPageError);
-  const isSearching = isEmptySoFar && (data?.pages.length ?? 0) % MOST_EMPTY !== 0;
+  const empty = data && hasNextPage ? emptyPages(data.pages, itemsOf) : 0;
+  const isPaused = empty > 0 && empty % MOST_EMPTY === 0;
+  const more = () => void (hasNextPage && !isFetching && !isFetchNextPageError && !isPaused && fetchNextPage());
+  const isEmptySoFar = empty > 0 && !rows.length && !isFetchNextPageError;
   useEffect(() => {
-    if (isSearching) more();
+    if (isEmptySoFar) more();
   });
-  const hash = JSON.stringify(key);
-  const again = async () => {
-    changed.value = new Set([...changed.value].filter((one) => one !== hash));
-    cut(key);
-    await refetch();
-  };
   return {
     ...query,
-    isPending: query.isPending || isSearching || (isEmptySoFar && isFetching),
-    /** Set if a large part of the list had no results, and there is more of it. */
-    isUnfinished: isEmptySoFar,
+    /** Identifies the list with its filters. */
+    hash,
+    isPending: query.isPending || (isEmptySoFar && (!isPaused || isFetching)),
+    /** Whether there is more of the list, which had no results in the last pages: then it is read on request. */
+    isUnfinished: isPaused && !isFetching && !isFetchNextPageError,
     error: shownError(error, data),
     /** Why the next page could not be read. The rows so far are kept. */
     moreError: isFetchNextPageError ? error : null,
     rows,
     more,
     isChanged: changed.value.has(hash),
-    again,
+    again: () => {
+      cut(key);
+      return refetch();
+    },
   };
 }
 
-/** Invalidates the data under keys that was read before a time, in milliseconds. */
-export async function forgetBefore(time: number, ...keys: string[]): Promise<void> {
+/** Invalidates the data under keys that was read before a time, in milliseconds. A long list is only marked. */
+async function forgetUnder(keys: string[][], time: number): Promise<void> {
   const isOld = (query: Query) => query.state.dataUpdatedAt < time;
-  const all = keys.map((key) => key.split('/'));
-  const long = all.flatMap((queryKey) => queries.getQueryCache().findAll({ queryKey, predicate: (query) => isLong(query) && isOld(query) }));
-  for (const query of long) {
-    if (query.isActive()) changed.value = new Set([...changed.value, JSON.stringify(query.queryKey)]);
-    else cut(query.queryKey);
-  }
+  for (const queryKey of keys)
+    for (const query of queries.getQueryCache().findAll({ queryKey }))
+      if (isLong(query) && isOld(query)) setChanged(hashOf(query.queryKey), true);
   const predicate = (query: Query) => !isLong(query) && isOld(query);
-  await Promise.all(all.map((queryKey) => queries.invalidateQueries({ queryKey, predicate })));
+  await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey, predicate })));
 }
+
+/** Invalidates the data under keys that was read before a time, in milliseconds. */
+export const forgetBefore = (time: number, ...keys: string[]): Promise<void> =>
+  forgetUnder(
+    keys.map((key) => key.split('/')),
+    time,
+  );
 
 /** Invalidates the data under keys, such as `secrets` or `secrets/list`, so that it is read again if it is shown. */
 export const forget = (...keys: string[]): Promise<void> => forgetBefore(Number.POSITIVE_INFINITY, ...keys);

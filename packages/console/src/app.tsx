@@ -96,7 +96,6 @@ export function App() {
           </div>
         )}
         {state.value === 'out' && (isKept.value ? <SignInAgain /> : <SignIn />)}
-        {state.value === 'starting' && <div class="boot" role="status" aria-label="Loading" />}
       </Router>
       <Toasts />
     </QueryClientProvider>

@@ -29,7 +29,14 @@ const passkeyRefused: Explained = {
 export function explain(error: unknown): Explained {
   if (error instanceof RefusedError) return error.code === 'UNAUTHENTICATED' ? passkeyRefused : { title: error.message };
   if (error instanceof ConnectionError) return { title: 'Cannot reach the service', help: 'Check your connection and try again.' };
-  if (error instanceof VaultError) return { title: error.message, docs: error.docs };
+  if (error instanceof VaultError) {
+    const { message, docs, retryAfter } = error;
+    return {
+      title: message,
+      docs,
+      ...(retryAfter && { help: `Try again in ${retryAfter === 1 ? '1 second' : `${retryAfter} seconds`}.` }),
+    };
+  }
   const { name, cause } = error as { name?: string; cause?: { name?: string } };
   const known = byName[cause?.name ?? ''] ?? byName[name ?? ''];
   if (known) return known;

@@ -4,9 +4,9 @@
 import { VaultError } from '@secrets-vault/client';
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
-import { forget, forgetBefore, here, isLive, vault } from './api';
+import { forget, forgetBefore, here, streamed, vault } from './api';
 import { may } from './may';
-import { state } from './session';
+import { checkRole, state } from './session';
 
 /** The cache keys to invalidate, by the prefix of the event type: keys of `useRead`, from general to specific. */
 const byEvent: [RegExp, string[]][] = [
@@ -104,7 +104,7 @@ async function follow(after: number | undefined, leaving: AbortSignal, { opened,
     .pipeThrough(watched(() => dead.abort()))
     .pipeThrough(new TextDecoderStream() as never)
     .pipeThrough(new EventSourceParserStream());
-  isLive.value = seesAll;
+  streamed.value = seesAll ? 'all' : 'secrets';
   opened();
   try {
     for await (const message of events as unknown as AsyncIterable<EventSourceMessage>) {
@@ -112,7 +112,7 @@ async function follow(after: number | undefined, leaving: AbortSignal, { opened,
       onEvent(message);
     }
   } finally {
-    isLive.value = false;
+    streamed.value = 'none';
   }
 }
 
@@ -160,6 +160,10 @@ const pause = (ms: number, leaving: AbortSignal): Promise<void> =>
   });
 
 export function useLive(): void {
+  useEffect(() => {
+    document.addEventListener('visibilitychange', checkRole);
+    return () => document.removeEventListener('visibilitychange', checkRole);
+  }, []);
   const isIn = state.value === 'in';
   const seesEvents = may('events:read') || may('secrets:list') || may('secrets:read');
   useEffect(() => {

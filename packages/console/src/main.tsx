@@ -9,5 +9,5 @@ import { start } from './session';
 import { applyStoredTheme } from './theme';
 
 applyStoredTheme();
-render(<App />, document.getElementById('app') as HTMLElement);
-void start();
+// Until the session is known, the frame of index.html is shown.
+void start().then(() => render(<App />, document.getElementById('app') as HTMLElement));

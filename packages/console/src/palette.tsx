@@ -5,7 +5,7 @@ import { Keyboard, KeyRound, LogOut, Plus } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from './api';
-import { defaultEnvironment, environments } from './environments';
+import { defaultEnvironment } from './environments';
 import { may } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
@@ -61,23 +61,17 @@ const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs,
 /** `billing/str` as `billing/STR`: most names are in capitals, but folders are not. */
 const inCapitals = (prefix: string): string => prefix.replace(/[^/]*$/, (name) => name.toUpperCase());
 
-const MOST = 8;
-/** The environments to search, one after another until there are enough results: the default one first. */
-const MOST_ENVIRONMENTS = 5;
+/** The most secrets to show. */
+const MOST = 12;
 
-/** The first secrets whose names start with the query. Sorted by name within an environment, which is fast for any number of secrets. */
+/** The first secrets of all environments whose names start with the query; of those with the same name, that of the default environment first. */
 async function secretsNamed(prefix: string, signal: AbortSignal): Promise<{ data: Secret[] }> {
-  const slugs = environments.value.map(({ slug }) => slug).sort((one) => (one === defaultEnvironment.value ? -1 : 0));
-  const found: Secret[] = [];
-  for (const environment of slugs.slice(0, MOST_ENVIRONMENTS)) {
-    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
-      params: { path: here(), query: { environment, prefix, sort: 'name', limit: MOST - found.length } },
-      signal,
-    });
-    found.push(...data.data);
-    if (found.length >= MOST) break;
-  }
-  return { data: found };
+  const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
+    params: { path: here(), query: { prefix, sort: 'name', limit: MOST } },
+    signal,
+  });
+  const rank = ({ environment }: Secret) => Number(environment !== defaultEnvironment.value);
+  return { data: data.data.sort((one, other) => (one.name === other.name ? rank(one) - rank(other) : 0)) };
 }
 
 /** Secrets whose names start with the query, or with the query in capitals; and whether the search is still running. */

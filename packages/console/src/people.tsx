@@ -48,13 +48,23 @@ export function useTeams() {
   return { teams: useMemo(() => data ?? [], [data]), ...rest };
 }
 
+const none: never[] = [];
+
 /** The newest hundred API keys, for their names; none if the caller may not list them. */
 const useKeys = (isNeeded: boolean) =>
   useRead(
     ['credentials', 'names'],
     (signal) => vault().api.GET('/orgs/{org_id}/api-keys', { params: { path: here(), query: { limit: 100 } }, signal }),
     isNeeded && may('tokens:read'),
-  ).data?.data ?? [];
+  ).data?.data ?? none;
+
+/** The names of members, teams and API keys by id, as far as the caller may list them. */
+export function useNames(): ReadonlyMap<string, string> {
+  const { members } = useMembers();
+  const { teams } = useTeams();
+  const keys = useKeys(true);
+  return useMemo(() => new Map([...members, ...teams, ...keys].map(({ id, name }) => [id, name])), [members, teams, keys]);
+}
 
 const kinds: Record<string, string> = {
   key: 'API key',

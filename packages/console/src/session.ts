@@ -4,7 +4,7 @@ import { batch, computed, signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { startAuthentication } from '@simplewebauthn/browser';
 import { callPublic, RefusedError } from './public-api';
-import { hasUnsaved } from './unsaved';
+import { dropValues, hasUnsaved } from './unsaved';
 
 type SignedIn = components['schemas']['SignedIn'];
 export type Me = SignedIn['member'];
@@ -18,19 +18,41 @@ export const ended = signal('');
 export const isKept = signal(false);
 export const org = computed(() => me.value?.org_id ?? '');
 
-let held: { token: string; until: number } | null = null;
+let held: { token: string; until: number; since: number } | null = null;
 let renewal: Promise<string> | null = null;
 
-/** How long a page is kept, in milliseconds. */
+/** How long typed values of secrets and the rest of a page are kept, in milliseconds. */
+const VALUES_KEPT_FOR = 2 * 60_000;
 const KEPT_FOR = 10 * 60_000;
-let dropping: ReturnType<typeof setTimeout> | undefined;
+/** When the page began to be kept, and its timers. Timers stand still while a computer sleeps. */
+let kept: { since: number; timers: ReturnType<typeof setTimeout>[] } = { since: 0, timers: [] };
+
+function keep(why: string): void {
+  const soon = () => {
+    dropValues('typed');
+    ended.value = `${why} Your input is still there, without values of secrets.`;
+  };
+  const late = () => {
+    drop();
+    ended.value = why;
+  };
+  kept = { since: Date.now(), timers: [setTimeout(soon, VALUES_KEPT_FOR), setTimeout(late, KEPT_FOR)] };
+}
+
+/** Drops what may no longer be kept, before the page is shown again. */
+function dropOld(member: string): void {
+  for (const timer of kept.timers) clearTimeout(timer);
+  if (!isKept.value) return;
+  const age = Date.now() - kept.since;
+  if (age > VALUES_KEPT_FOR) dropValues('typed');
+  // Another person must not find anything of the previous member.
+  if (age > KEPT_FOR || me.value?.id !== member) drop();
+}
 
 function begin(answer: SignedIn): string {
-  clearTimeout(dropping);
-  // Another person must not find anything of the previous member.
-  if (isKept.value && me.value?.id !== answer.member.id) drop();
+  dropOld(answer.member.id);
   batch(() => {
-    held = { token: answer.token, until: Date.parse(answer.expiresAt) };
+    held = { token: answer.token, until: Date.parse(answer.expiresAt), since: Date.now() };
     me.value = answer.member;
     state.value = 'in';
     isKept.value = false;
@@ -48,16 +70,19 @@ function drop(): void {
 
 /** @param keeps whether unsaved input is kept until the member signs in again */
 function end(why: string, keeps = false): void {
-  clearTimeout(dropping);
-  const isKeeping = keeps && (isKept.value || hasUnsaved());
-  if (isKeeping) dropping = setTimeout(drop, KEPT_FOR);
+  // A kept page stays as it is when a renewal fails again.
+  if (keeps && isKept.value) return;
+  const isKeeping = keeps && hasUnsaved();
+  for (const timer of kept.timers) clearTimeout(timer);
+  if (isKeeping) keep(why);
   batch(() => {
     held = null;
     isKept.value = isKeeping;
     if (!isKeeping) me.value = null;
-    ended.value = isKeeping ? `${why} Your input is still there.` : why;
+    ended.value = isKeeping ? `${why} Your input is still there. Values of secrets are removed from it after 2 minutes.` : why;
     state.value = 'out';
   });
+  dropValues('read');
 }
 
 const alone = <Result>(work: () => Promise<Result>): Promise<Result> =>
@@ -83,6 +108,14 @@ export function renew(): Promise<string> {
 
 /** The JWT for a request, renewed a minute before it expires. */
 export const token = async (): Promise<string> => (held && held.until - Date.now() > 60_000 ? held.token : renew());
+
+/** For how long the role of a member is not checked again, in milliseconds. */
+const ROLE_FOR = 60_000;
+
+/** Back at the page: the role may have changed, or the session may have ended, while the member was elsewhere. */
+export function checkRole(): void {
+  if (!document.hidden && held && Date.now() - held.since > ROLE_FOR) void renew().catch(() => {});
+}
 
 async function assert(path: '/auth/login' | '/auth/confirm', bearer?: string): Promise<void> {
   const optionsJSON = await callPublic(`${path}/options`, {}, bearer);

@@ -3,12 +3,13 @@
 import { Fingerprint, Keyboard, LogOut, type LucideIcon, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { environments, organisation, useEnvironments } from './environments';
 import { isOpen } from './not-allowed';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen, openPalette } from './palette-open';
+import { positionOf } from './positions';
 import { me, signOut } from './session';
 import { Shortcuts, showShortcuts } from './shortcuts';
 import { chooseTheme, type Theme, theme } from './theme';
@@ -147,11 +148,30 @@ function usePaletteKeys(): void {
   }, []);
 }
 
+/** A page opens at its top, and after Back where it was left. */
+function usePosition() {
+  const main = useRef<HTMLElement>(null);
+  const [at] = useLocation();
+  useLayoutEffect(() => {
+    const { current } = main;
+    if (!current) return;
+    const position = positionOf(`page ${at}`);
+    current.scrollTop = position.offset;
+    const onScroll = () => {
+      position.offset = current.scrollTop;
+    };
+    current.addEventListener('scroll', onScroll, { passive: true });
+    return () => current.removeEventListener('scroll', onScroll);
+  }, [at]);
+  return main;
+}
+
 export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   usePaletteKeys();
   useWholeTexts();
   useDrawer(isOpen, () => setOpen(false));
+  const main = usePosition();
   const { isPending, error } = useEnvironments();
   useEffect(() => {
     if (error && !environments.value.length) report(error);
@@ -170,6 +190,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
         >
           <MenuIcon size={20} />
         </IconButton>
+        {/* The navigation is hidden on narrow screens, and its badges with it. */}
+        <span class="only-narrow waiting">{pages.map((page) => page.badge && isShown(page) && <page.badge key={page.path} />)}</span>
         <Link href="/" class="brand" aria-label="Secrets Vault">
           <Mark />
           <span>Secrets Vault</span>
@@ -188,7 +210,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <Navigation onGo={() => setOpen(false)} />
       </aside>
       <button type="button" class="veil" aria-label="Close navigation" tabIndex={-1} onClick={() => setOpen(false)} />
-      <main id="main" tabIndex={-1}>
+      <main ref={main} id="main" tabIndex={-1}>
         {/* Pages choose an environment when they open, so they wait until the environments are loaded. */}
         {isPending ? <LoadingPage /> : children}
       </main>

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { BASE } from './router';
 import { Dialog } from './ui/dialog';
+import { type Mover, movers } from './ui/movers';
 
 const isHelpOpen = signal(false);
 /** The actions of `n` on this page, the newest last. */
@@ -38,35 +39,39 @@ export function useMaker(make: () => void, isAllowed = true): void {
 
 const elsewhere = 'input, textarea, select, [contenteditable], dialog, [role="menu"], [role="tablist"]';
 
-/** The rows of the focused table, or of the first one, in order. */
-function rowsAround(from: Element | null): HTMLElement[] {
-  const table = from?.closest('.table') ?? document.querySelector('#main .table');
-  const rows = [...(table?.querySelectorAll<HTMLElement>('.table-row') ?? [])];
-  return rows.sort((one, other) => Number(one.ariaRowIndex) - Number(other.ariaRowIndex));
-}
+/** The keys that move the focus through a table, and the row that they move it to. */
+const moves: Record<string, (mover: Mover, from: number) => number> = {
+  j: (_, from) => from + 1,
+  ArrowDown: (_, from) => from + 1,
+  k: (_, from) => from - 1,
+  ArrowUp: (_, from) => from - 1,
+  PageDown: (mover, from) => from + mover.page(),
+  PageUp: (mover, from) => from - mover.page(),
+  Home: () => 0,
+  End: (mover) => mover.count() - 1,
+};
 
-/** Moves the focus by one row. @returns whether there was such a row */
-function move(step: 1 | -1): boolean {
-  const from = document.activeElement;
-  const rows = rowsAround(from);
-  const at = rows.findIndex((row) => row.contains(from));
-  const target = rows[at < 0 ? 0 : at + step]?.querySelector<HTMLElement>('a, button');
-  target?.focus();
-  target?.scrollIntoView({ block: 'nearest' });
-  return Boolean(target);
+/** Moves the focus in its table, or to the first row in view of the first table. @returns whether the focus moved */
+function move(key: string): boolean {
+  const table = document.activeElement?.closest('.table') ?? document.querySelector('#main .table');
+  const mover = table && movers.get(table);
+  if (!mover?.count()) return false;
+  const from = mover.current();
+  const to = from === undefined ? mover.first() : (moves[key]?.(mover, from) ?? from);
+  const target = Math.max(0, Math.min(to, mover.count() - 1));
+  if (target === from) return false;
+  mover.focus(target);
+  return true;
 }
-
-const steps: Record<string, 1 | -1> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
 
 function onKey(event: KeyboardEvent): void {
   const { target, key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (document.querySelector('dialog[open]') || (target instanceof Element && target.closest(elsewhere))) return;
-  const step = steps[key];
-  if (step) {
-    // Arrows scroll the page, unless the focus is in a table.
-    if (key.startsWith('Arrow') && !(target instanceof Element && target.closest('.table-row'))) return;
-    if (move(step)) event.preventDefault();
+  if (moves[key]) {
+    // Arrows, Home and End scroll the page, unless the focus is in a table.
+    if (key.length > 1 && !(target instanceof Element && target.closest('.table-row'))) return;
+    if (move(key)) event.preventDefault();
     return;
   }
   if (key === '?') isHelpOpen.value = true;
@@ -81,6 +86,7 @@ const all: [string[], string][] = [
   [['n'], 'Create a new item, such as a secret'],
   [['j'], 'Next row of a list; also ↓ once a row has the focus'],
   [['k'], 'Previous row'],
+  [['Home', 'End'], 'First or last loaded row; at the end of a list, the next rows are loaded'],
   [['Enter'], 'Open the row'],
   [['Esc'], 'Close a dialog'],
   [['?'], 'Show these shortcuts'],

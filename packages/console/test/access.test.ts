@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { roleScopes } from '../src/may.ts';
 import { scopeGroups } from '../src/scopes.ts';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { executablePath, expectQuiet, newPerson, openNavigation, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: access', () => {
   useBrowser();
@@ -162,15 +162,24 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.waitForSelector('h1:text-is("Bo")');
     expect(await page.content()).not.toContain(enrolment.split('#')[1]);
-    const bo = await newPerson({ org, key, enrolmentUrl: enrolment });
+    const bo = await newPerson({ invited: { org, key, enrolmentUrl: enrolment } });
     const found = (await api('GET', '/members')).data.find(({ email }: { email: string }) => email === 'bo@example.com');
     expect(found).toMatchObject({ role: 'viewer', status: 'active' });
-    expect(
-      await bo.page.goto(`${url}/console/`).then(() => bo.page.getByRole('navigation', { name: 'Console' }).textContent()),
-    ).not.toContain('Members');
+    await bo.go('');
+    await openNavigation(bo.page);
+    expect(await bo.page.getByRole('navigation', { name: 'Console' }).textContent()).not.toContain('Members');
     await bo.go('/members');
     await bo.page.getByText('members:read').waitFor();
     expect(await bo.page.getByRole('button', { name: 'Invite member' }).count()).toBe(0);
+    // A new role applies as soon as they are back at the page, without a reload.
+    await bo.go('/secrets', 'Secrets');
+    await api('PATCH', `/members/${found.id}`, { role: 'developer' });
+    await bo.page.evaluate(() => {
+      const { now } = Date;
+      Date.now = () => now() + 61_000;
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await bo.page.getByRole('button', { name: 'New secret' }).waitFor();
     await bo.context.close();
     expectQuiet(ann);
   });

@@ -31,8 +31,8 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     await entry.getByRole('button', { name: 'Only this resource' }).click();
     await page.waitForURL(new RegExp(`resource=${secret.id}`));
     await page.reload();
-    await page.getByLabel('Resource ID').waitFor();
-    expect(await page.getByLabel('Resource ID').inputValue()).toBe(secret.id);
+    await page.getByLabel('Resource', { exact: true }).waitFor();
+    expect(await page.getByLabel('Resource', { exact: true }).inputValue()).toBe(secret.id);
     expectQuiet(ann);
   });
 
@@ -68,6 +68,25 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
+  it('a link opens any entry of the log, and one to no entry says so', async () => {
+    const { page, go, api } = ann;
+    const [oldest] = (await api('GET', '/audit-log?action=secret.create')).data;
+    // The filters of the address do not match it.
+    await go(`/audit?action=secret.read&entry=${oldest.id}`, 'Audit log');
+    const entry = page.getByRole('dialog', { name: 'secret.create' });
+    await entry.getByText('AUDITED', { exact: true }).waitFor();
+    await entry.getByRole('button', { name: 'Copy link' }).click();
+    await page.getByText('Link copied').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`${ann.url}/console/audit?entry=${oldest.id}`);
+    await page.keyboard.press('Escape');
+    await page.waitForURL((url) => !url.search.includes('entry'));
+    for (const none of [oldest.id.replace(/.{4}$/, '0000'), encodeURIComponent(HOSTILE)]) {
+      await go(`/audit?entry=${none}`, 'Audit log');
+      await page.getByText('No such entry').waitFor();
+    }
+    expectQuiet(ann);
+  });
+
   it('dragging over the chart selects a time range', async () => {
     const { page, go } = ann;
     await go('/audit?range=1h', 'Audit log');
@@ -89,7 +108,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     await page.getByRole('button', { name: 'Follow live' }).click();
     await page.getByText('without your own reads of this log').waitFor();
     await api('GET', '/members');
-    await page.getByRole('button', { name: /^member\.list/ }).waitFor();
+    await page.getByRole('row', { name: /member\.list.*first key/ }).waitFor();
     expect(await page.getByRole('button', { name: /^audit\.read/ }).count()).toBe(0);
     expectQuiet(ann);
   });
@@ -115,6 +134,28 @@ describe.skipIf(!executablePath)('console: audit log', () => {
       .trim()
       .split('\n');
     expect(lines.map((line) => JSON.parse(line).action)).toEqual(['secret.create']);
+    expectQuiet(ann);
+  });
+
+  it('an actor and a resource are found by name', async () => {
+    const { page, go, api } = ann;
+    const [{ id }] = (await api('GET', '/api-keys')).data.filter(({ name }: { name: string }) => name === 'first key');
+    await go('/audit?show=everything', 'Audit log');
+    const filter = async (label: string, text: string, parameter: string) => {
+      await page.getByLabel(label, { exact: true }).fill(text);
+      await page.keyboard.press('Tab');
+      await page.waitForURL((url) => url.searchParams.get(parameter.split('=')[0] ?? '') === parameter.split('=')[1]);
+    };
+    await filter('Actor', 'First key', `actor=${id}`);
+    expect(await page.getByLabel('Actor', { exact: true }).inputValue()).toBe('first key');
+    await filter('Resource', 'AUDITED', `resource=${secret.id}`);
+    await page.getByRole('button', { name: /^secret\.create/ }).waitFor();
+    await api('POST', '/secrets', { name: 'AUDITED', environment: 'staging', type: 'generic', value: 'v' });
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.waitForURL((url) => !url.searchParams.has('resource'));
+    await page.getByLabel('Resource', { exact: true }).fill('AUDITED');
+    await page.keyboard.press('Tab');
+    await page.getByText('AUDITED is in production, staging').waitFor();
     expectQuiet(ann);
   });
 });

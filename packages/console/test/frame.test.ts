@@ -24,6 +24,23 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     expectQuiet(ann);
   });
 
+  it('the command palette finds a secret in any of twelve environments, with one request for each spelling', async () => {
+    const { page, go, api } = ann;
+    for (let n = 0; n < 9; n += 1) await api('POST', '/environments', { name: `Region ${n}`, slug: `region-${n}` });
+    await api('POST', '/secrets', { name: 'REGIONAL_KEY', type: 'generic', value: 'x', environment: 'region-8' });
+    await go('/members', 'Members');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => request.url().includes('/secrets?') && asked.push(request.url()));
+    await page.keyboard.insertText('regional');
+    await page.getByRole('option', { name: /^REGIONAL_KEY\s*region-8$/ }).waitFor();
+    expect(asked).toHaveLength(2);
+    page.removeAllListeners('request');
+    await page.keyboard.press('Escape');
+    expectQuiet(ann);
+  });
+
   it('the command palette works with the arrow keys, closes with Escape, and runs create actions of pages', async () => {
     const { page, go } = ann;
     await go('/secrets', 'Secrets');
@@ -85,11 +102,11 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
   });
 
   it('a tab of an older version asks to be reloaded', async () => {
-    const { page, go, context } = ann;
+    const { page, go, context, navigate } = ann;
     await go('/secrets', 'Secrets');
     const gone = /assets\/scans-/;
     await context.route(gone, (route) => route.fulfill({ status: 404 }));
-    await page.getByRole('link', { name: 'Leak scans' }).click();
+    await navigate('Leak scans');
     await page.waitForSelector('h1:text-is("Page could not be loaded")');
     await context.unroute(gone);
     await page.getByRole('button', { name: 'Reload' }).click();

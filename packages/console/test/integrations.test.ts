@@ -140,7 +140,8 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await page.getByText('Mattermost accepted the message').waitFor();
     await page.getByRole('button', { name: 'Store connection' }).click();
     await page.waitForSelector('h1:text-is("Notifications")');
-    await page.getByRole('button', { name: 'Send test' }).click();
+    await page.getByRole('button', { name: /^Actions for/ }).click();
+    await page.getByRole('menuitem', { name: 'Send test' }).click();
     await expect.poll(() => target.received.length).toBe(2);
     expect(await page.content()).not.toContain('secret-path');
     expectQuiet(ann);
@@ -199,7 +200,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
     await page.setInputFiles('input[type=file]', [file('.env', 'A=1\nB="correct horse battery"\n'), file('image.bin', 'a\0b')]);
     await page.getByRole('button', { name: 'Scan', exact: true }).click();
-    await page.getByText('.env:2:4').waitFor();
+    await page.getByText('.env:2:4').filter({ visible: true }).waitFor();
     await page.getByText('Not scanned, because they are too large or not text: image.bin').waitFor();
     expectQuiet(ann);
   });

@@ -70,9 +70,37 @@ describe.skipIf(!executablePath)('console: live', () => {
     expect(asked.filter((url) => url.includes('/secrets?')).length).toBeLessThan(4);
     asked.length = 0;
     // Coming back to the tab is no reason to ask either.
-    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
     await page.waitForTimeout(800);
     expect(asked).toEqual([]);
     expectQuiet(ann);
+  });
+
+  it.each([
+    // The stream tells a viewer of secrets, and an auditor of nothing.
+    ['viewer', '/secrets', 'environments', /\/secrets\?/],
+    ['auditor', '/audit', 'audit-log', /\/events\/|format=ndjson/],
+  ])('the role %s reads old data again when the tab is shown, and no more than that', async (role, at, again, never) => {
+    const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
+    const mia = await newPerson({ invited: { org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url } });
+    const { page } = mia;
+    await mia.go(at);
+    await page.waitForFunction(() => !document.querySelector('.skeleton'));
+    await page.waitForTimeout(500);
+    const asked: string[] = [];
+    page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()));
+    const show = async () => {
+      await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+      await page.waitForTimeout(400);
+    };
+    await show();
+    expect(asked).toEqual([]);
+    await page.clock.setFixedTime(Date.now() + 60_000);
+    await Promise.all([page.waitForRequest((request) => request.url().includes(again)), show()]);
+    expect(asked.filter((url) => url.includes(again))).toHaveLength(1);
+    expect(asked.filter((url) => never.test(url))).toEqual([]);
+    expect(asked.length).toBeLessThan(5);
+    expectQuiet(mia);
+    await mia.context.close();
   });
 });

@@ -1,16 +1,17 @@
-// Checks for every page: hostile text stays text, nothing is wider than the screen, and axe finds nothing. SLOW=1 checks every page in
-// both colour schemes at 390, 768 and 1440 px; otherwise only a dark phone and a light wide screen.
+// Checks for every page: hostile text stays text, nothing is wider than the screen, axe finds nothing, and the keyboard does what the mouse
+// does. SLOW=1 checks every page in every look, and presses every button; otherwise only a dark phone and a light wide screen.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fill } from './everything.ts';
+import { doors, walk, watchKeyboard } from './keyboard.ts';
+import { type Look, looks, nameOf, tooWide } from './look.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 const axeSource = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const widths = [390, 768, 1440];
-const all = widths.flatMap((width) => [[width, 'light'] as const, [width, 'dark'] as const]);
-const looks = process.env.SLOW ? all : ([[390, 'dark'] as const, [1440, 'light'] as const] as const);
+const desktop: Look = { width: 1440, scheme: 'light' };
+const visited = process.env.SLOW ? looks : [{ width: 390, scheme: 'dark' } as const, desktop];
 
 interface Violation {
   id: string;
@@ -26,18 +27,6 @@ const madeByText = (page: Page): Promise<string[]> =>
     return [...(hacked ? [`ran: ${hacked}`] : []), ...[...elements, ...links].map((each) => each.outerHTML.slice(0, 120))];
   });
 
-/** The element that is wider than the page, or null. */
-const tooWide = (page: Page): Promise<string | null> =>
-  page.evaluate(() => {
-    const main = document.querySelector('#main') as HTMLElement;
-    const most = Math.max(document.documentElement.scrollWidth - innerWidth, main.scrollWidth - main.clientWidth);
-    if (most <= 0) return null;
-    const edge = main.getBoundingClientRect().right;
-    const widest = [...main.querySelectorAll('*')].filter((each) => each.getBoundingClientRect().right > edge);
-    const names = widest.map(({ tagName, className }) => `${tagName}.${className}`);
-    return `${most}px: ${names.slice(0, 6).join(' ')}`;
-  });
-
 /** The violations that axe finds. Toasts are excluded because they are temporary. */
 const violations = async (page: Page): Promise<string[]> => {
   const found: Violation[] = await page.evaluate(async () => {
@@ -51,32 +40,38 @@ const violations = async (page: Page): Promise<string[]> => {
 describe.skipIf(!executablePath)('console: every page', () => {
   useBrowser();
   let ann: Person;
-  const found = { visited: 0, made: [] as string[], wide: [] as string[], inaccessible: [] as string[] };
+  let addresses: string[] = [];
+  const found = { visited: 0, made: [] as string[], wide: [] as string[], inaccessible: [] as string[], stuck: [] as string[] };
 
-  const look = async (address: string, [width, colorScheme]: (typeof looks)[number]) => {
+  const visit = async (address: string, look: Look) => {
     const { page } = ann;
-    const where = `${address} at ${width} ${colorScheme}`;
-    await page.setViewportSize({ width, height: 900 });
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const where = `${address} at ${nameOf(look)}`;
+    await page.setViewportSize({ width: look.width, height: 900 });
+    await page.emulateMedia({ colorScheme: look.scheme, reducedMotion: 'reduce' });
     const over = await tooWide(page);
     if (over) found.wide.push(`${where} is too wide by ${over}`);
     found.inaccessible.push(...(await violations(page)).map((what) => `${where}: ${what}`));
   };
 
   beforeAll(async () => {
-    ann = await newPerson();
+    ann = await newPerson({ look: desktop });
     const { page, go } = ann;
-    const addresses = await fill(ann);
+    addresses = await fill(ann);
     await page.addInitScript(() => {
       addEventListener('securitypolicyviolation', (event) => console.error(`refused: ${event.violatedDirective} ${event.blockedURI}`));
     });
+    await watchKeyboard(page);
     for (const address of addresses) {
       await go(address);
       await page.waitForFunction(() => !document.querySelector('.skeleton, .boot'));
       found.made.push(...(await madeByText(page)).map((what) => `${address}: ${what}`));
       await page.evaluate(axeSource);
-      for (const each of looks) await look(address, each);
-      await page.setViewportSize({ width: 1440, height: 900 });
+      for (const each of visited) await visit(address, each);
+      for (const width of process.env.SLOW ? [390, 1440] : [1440]) {
+        await page.setViewportSize({ width, height: 900 });
+        const wrong = await walk(page, found.visited ? '#main' : '.shell');
+        found.stuck.push(...wrong.map((what) => `${address} at ${width}: ${what}`));
+      }
       found.visited += 1;
     }
   }, 900_000);
@@ -93,5 +88,25 @@ describe.skipIf(!executablePath)('console: every page', () => {
 
   it('has no axe violations', () => {
     expect(found.inaccessible).toEqual([]);
+  });
+
+  it('gives the focus back when Escape closes what a button has opened', async () => {
+    const { page, go } = ann;
+    await page.route('**/api/v1/orgs/**', (route) => (route.request().method() === 'GET' ? route.continue() : route.abort()));
+    const wrong: string[] = [];
+    const tried = process.env.SLOW ? addresses : addresses.filter((address) => ['/devices', '/policies'].includes(address));
+    for (const address of tried) {
+      const open = async () => {
+        await go(address);
+        await page.waitForFunction(() => !document.querySelector('.skeleton'));
+      };
+      await open();
+      wrong.push(...(await doors(page, open)).map((what) => `${address}: ${what}`));
+    }
+    expect(wrong).toEqual([]);
+  }, 900_000);
+
+  it('gives everything that a click does to the keyboard, and shows where the focus is', () => {
+    expect(found.stuck).toEqual([]);
   });
 });

@@ -1,9 +1,10 @@
 // A member at the console: a real Chromium with a virtual authenticator, signed in to a separate organisation on the real service.
-// Invariant: a test fails if the page logs an error, throws, or violates its policy.
+// Invariant: a test fails if the page logs an error, throws, violates its policy, or ends with a page wider than its screen.
 import fs from 'node:fs';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
+import { type Look, lookOf, onContext, tooWide } from './look.ts';
 
 const usual = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 /** The path of Chromium; without it, tests of the console are skipped. */
@@ -19,6 +20,11 @@ export interface Person {
   api: (method: string, at: string, body?: unknown) => Promise<any>;
   /** Opens an address below /console and waits for its heading. */
   go: (at: string, heading?: string) => Promise<void>;
+  /** Follows an entry of the navigation, which is behind a button on narrow screens. */
+  navigate: (label: string) => Promise<void>;
+  /** Whether the member confirms when asked for their passkey. They do, until this says otherwise. */
+  confirms: (is: boolean) => Promise<void>;
+  devtools: CDPSession;
   /** Errors that the page logged or threw, and policy violations. Empty at the end of a test. */
   said: string[];
   url: string;
@@ -26,19 +32,22 @@ export interface Person {
 
 let browser: Browser | undefined;
 
-/** Starts the browser for the tests of a file. */
+/** Starts the browser for the tests of a file. After each test, no page may be wider than its screen. */
 export function useBrowser(): void {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   });
+  afterEach(async () => {
+    const pages = browser?.contexts().flatMap((context) => context.pages()) ?? [];
+    expect(await Promise.all(pages.map(tooWide))).toEqual(pages.map(() => null));
+  });
   afterAll(() => browser?.close());
 }
 
-/** An authenticator that always confirms. */
-async function addAuthenticator(context: BrowserContext, page: Page): Promise<void> {
-  const devtools = await context.newCDPSession(page);
+/** An authenticator that confirms at once, or refuses: as a person does who cancels, or whose finger is not recognised. */
+async function addAuthenticator(devtools: CDPSession): Promise<(isUserVerified: boolean) => Promise<void>> {
   await devtools.send('WebAuthn.enable');
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
       transport: 'internal',
@@ -48,20 +57,42 @@ async function addAuthenticator(context: BrowserContext, page: Page): Promise<vo
       automaticPresenceSimulation: true,
     },
   });
+  return async (isUserVerified) => {
+    await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+  };
 }
 
-/** A member with a passkey at the console. @param given an enrolment link; default: the owner of a new organisation */
-export async function newPerson(given?: { org: string; key: string; enrolmentUrl: string }): Promise<Person> {
+export interface Circumstances {
+  /** The organisation and the enrolment link; default: the owner of a new organisation. */
+  invited?: { org: string; key: string; enrolmentUrl: string };
+  /** Default: the look of the test file. */
+  look?: Look;
+  /** A proxy between the browser and the service (test/packages/proxy.mjs). */
+  proxy?: string;
+}
+
+/** Opens the navigation if it is behind its button. */
+export async function openNavigation(page: Page): Promise<void> {
+  const button = page.getByRole('button', { name: 'Open navigation' });
+  if (await button.isVisible()) await button.click();
+}
+
+/** A member with a passkey at the console. */
+export async function newPerson({ invited, proxy, look = lookOf(expect.getState().testPath ?? '') }: Circumstances = {}): Promise<Person> {
   const url = inject('vaultUrl');
-  const { org, key, enrolmentUrl } = given ?? (await newOrg(url));
-  const context = await (browser as Browser).newContext({ viewport: { width: 1440, height: 900 } });
+  const { org, key, enrolmentUrl } = invited ?? (await newOrg(url));
+  const context = await (browser as Browser).newContext({
+    ...onContext(look),
+    ...(proxy && { proxy: { server: proxy, bypass: '<-loopback>' } }),
+  });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(Number(process.env.STEP ?? 20_000));
   const said: string[] = [];
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && said.push(message.text()));
   page.on('pageerror', (error) => said.push(String(error)));
-  await addAuthenticator(context, page);
+  const devtools = await context.newCDPSession(page);
+  const confirms = await addAuthenticator(devtools);
   await page.goto(enrolmentUrl);
   await page.click('#act');
   await page.waitForSelector('#who:not([hidden])');
@@ -70,8 +101,15 @@ export async function newPerson(given?: { org: string; key: string; enrolmentUrl
     await page.goto(`${url}/console${at}`);
     await page.waitForSelector(heading ? `h1:text-is(${JSON.stringify(heading)})` : 'h1');
   };
+  const navigate = async (label: string) => {
+    await openNavigation(page);
+    await page
+      .getByRole('navigation', { name: 'Console' })
+      .getByRole('link', { name: new RegExp(`^${label}`) })
+      .click();
+  };
   const api = (method: string, at: string, body?: unknown) => call(url, key, method, `/orgs/${org}${at}`, body);
-  return { page, context, org, key, api, go, said, url };
+  return { page, context, org, key, api, go, navigate, confirms, devtools, said, url };
 }
 
 /** Checks that no error was logged and no policy was violated. */

@@ -3,6 +3,17 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { paths } from './everything.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
+/** Ends the session in another tab. */
+async function endElsewhere({ context, url }: Person): Promise<void> {
+  const elsewhere = await context.newPage();
+  await elsewhere.goto(`${url}/console/settings`);
+  await elsewhere.waitForSelector('h1:text-is("Settings")');
+  await elsewhere.evaluate(() =>
+    fetch('/api/v1/auth/logout', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }),
+  );
+  await elsewhere.close();
+}
+
 describe.skipIf(!executablePath)('console: resilience', () => {
   useBrowser();
   let ann: Person;
@@ -57,19 +68,12 @@ describe.skipIf(!executablePath)('console: resilience', () => {
   });
 
   it('a form keeps its input when the session ends, and can be sent after signing in again', async () => {
-    const { page, go, api, context, url, said } = ann;
+    const { page, go, api, said } = ann;
     await go('/secrets?path=many/', 'Secrets');
     await page.getByRole('button', { name: 'New secret' }).click();
     await page.getByLabel('Name', { exact: true }).fill('many/TYPED_BEFORE');
     await page.getByLabel('Value', { exact: true }).fill('kept-value');
-    // The session is ended in another tab.
-    const elsewhere = await context.newPage();
-    await elsewhere.goto(`${url}/console/settings`);
-    await elsewhere.waitForSelector('h1:text-is("Settings")');
-    await elsewhere.evaluate(() =>
-      fetch('/api/v1/auth/logout', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }),
-    );
-    await elsewhere.close();
+    await endElsewhere(ann);
     await page.getByText('Your input is still there').waitFor();
     expect(await page.getByRole('heading', { name: 'Secrets', exact: true }).isVisible()).toBe(false);
     expect(await page.getByLabel('Value', { exact: true }).isVisible()).toBe(false);
@@ -79,6 +83,60 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     await page.getByRole('button', { name: 'Store secret' }).click();
     await page.waitForSelector('h1:text-is("many/TYPED_BEFORE")');
     expect((await api('GET', '/secrets/by-name/many/TYPED_BEFORE')).value).toBe('kept-value');
+    said.length = 0;
+  });
+
+  it('values that were typed are dropped two minutes after the session has ended, and other input is kept', async () => {
+    const { page, go, said } = ann;
+    await page.clock.install();
+    await go('/secrets?path=many/', 'Secrets');
+    await page.getByRole('button', { name: 'New secret' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('many/TYPED_AGAIN');
+    await page.getByLabel('Value', { exact: true }).fill('dropped-value');
+    await endElsewhere(ann);
+    await page.getByText('Values of secrets are removed from it after 2 minutes').waitFor();
+    const typed = () => page.locator('textarea').first().inputValue();
+    await page.clock.fastForward(110_000);
+    expect(await typed()).toBe('dropped-value');
+    await page.clock.fastForward(20_000);
+    await page.getByText('without values of secrets').waitFor();
+    expect(await typed()).toBe('');
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByText('Removed because your session had ended').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('many/TYPED_AGAIN');
+    // An empty value is not stored in its place.
+    await page.getByRole('button', { name: 'Store secret' }).click();
+    expect(
+      await page
+        .locator('textarea')
+        .first()
+        .evaluate((field: HTMLTextAreaElement) => field.validity.valueMissing),
+    ).toBe(true);
+    await page.getByLabel('Value', { exact: true }).fill('typed-again');
+    await page.getByRole('button', { name: 'Store secret' }).click();
+    await page.waitForSelector('h1:text-is("many/TYPED_AGAIN")');
+    said.length = 0;
+  });
+
+  it('values that were read are dropped at once when the session ends', async () => {
+    const { page, go, api, said } = ann;
+    const secret = await api('POST', '/secrets', { name: 'SHOWN', type: 'generic', value: 'first-value' });
+    await api('PATCH', `/secrets/${secret.id}`, { value: 'second-value' });
+    await go(`/secrets/${secret.id}?tab=history`, 'SHOWN');
+    // Unsaved input keeps the page.
+    await page.evaluate(() => {
+      const form = document.querySelector('#main')?.appendChild(document.createElement('form'));
+      const field = form?.appendChild(document.createElement('input'));
+      if (field) field.value = 'unsaved';
+      field?.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.locator('.diff').waitFor();
+    await endElsewhere(ann);
+    await page.getByText('Your input is still there').waitFor();
+    expect(await page.content()).not.toContain('first-value');
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.waitForSelector('h1:text-is("SHOWN")');
     said.length = 0;
   });
 
@@ -110,7 +168,7 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     'the role %s sees the pages it can open, and no request is refused',
     async (role) => {
       const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
-      const mia = await newPerson({ org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url });
+      const mia = await newPerson({ invited: { org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url } });
       const refused: string[] = [];
       mia.page.on('response', (answer) => {
         if (answer.status() >= 400 && answer.url().includes('/api/'))

@@ -81,6 +81,59 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     }
     expect(await page.locator('.table').getAttribute('aria-rowcount')).toMatch(/^[6-9]\d\d$/);
     expect(await page.locator('.table-row').count()).toBeLessThan(80);
+    expect(await page.getByText(/^[6-9]\d\d loaded/).count()).toBe(1);
+    expectQuiet(ann);
+  });
+
+  it('Back shows a long list where it was left, with the focus on its row and without reading it again', async () => {
+    const { page } = ann;
+    const visible = () =>
+      page.evaluate(() => {
+        const top = document.querySelector('.table-body')?.getBoundingClientRect().top ?? 0;
+        const rows = [...document.querySelectorAll('.table-row')].filter((row) => row.getBoundingClientRect().top >= top);
+        return rows.slice(0, 5).map((row) => row.querySelector('.mono')?.textContent);
+      });
+    const body = page.locator('.table-body');
+    await body.evaluate((element) => element.scrollTo(0, 15_000));
+    await page.getByRole('link', { name: 'MANY_00320' }).waitFor();
+    const before = await visible();
+    const asked: string[] = [];
+    page.on('request', (request) => request.url().includes('/secrets?') && asked.push(request.url()));
+    await page.getByRole('link', { name: 'MANY_00320' }).click();
+    await page.waitForSelector('h1:text-is("MANY_00320")');
+    await ann.api('POST', '/secrets', { name: 'A_NEW_ONE', type: 'generic', value: 'x', environment: 'staging' });
+    await page.goBack();
+    await page.getByRole('link', { name: 'MANY_00320' }).waitFor();
+    expect(await visible()).toEqual(before);
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('MANY_00320');
+    expect(asked.filter((url) => url.includes('environment=staging'))).toEqual([]);
+    await page.getByRole('button', { name: 'Show changes' }).click();
+    await page.getByRole('link', { name: 'A_NEW_ONE' }).waitFor();
+    page.removeAllListeners('request');
+    expectQuiet(ann);
+  });
+
+  it('Home, End and the arrow keys move through a long list, and End loads more of it', async () => {
+    const { page } = ann;
+    const focused = () => page.evaluate(() => document.activeElement?.closest('.table-row')?.getAttribute('aria-rowindex'));
+    await page.locator('h1').focus();
+    await page.keyboard.press('j');
+    expect(await focused()).toBe('2');
+    await page.keyboard.press('End');
+    const end = Number(await focused());
+    expect(end).toBeGreaterThan(100);
+    await page.waitForFunction((last) => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > last, end);
+    await page.keyboard.press('ArrowDown');
+    expect(Number(await focused())).toBe(end + 1);
+    // A row that is out of view keeps the focus.
+    await page.locator('.table-body').evaluate((element) => element.scrollTo(0, 0));
+    await page.getByRole('link', { name: 'A_NEW_ONE' }).waitFor();
+    await page.keyboard.press('ArrowUp');
+    expect(Number(await focused())).toBe(end);
+    await page.keyboard.press('Home');
+    expect(await focused()).toBe('2');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('h1:text-is("A_NEW_ONE")');
     expectQuiet(ann);
   });
 });

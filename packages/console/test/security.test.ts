@@ -90,7 +90,7 @@ describe.skipIf(!executablePath)('console: security', () => {
   });
 
   it('a value is in the document only while it is revealed, and never in an address', async () => {
-    const { page, go, api } = ann;
+    const { page, go, api, navigate } = ann;
     const value = 'in-sight-only-when-asked-for';
     const secret = await api('POST', '/secrets', { name: 'SEEN', type: 'generic', value });
     const addresses: string[] = [];
@@ -109,7 +109,7 @@ describe.skipIf(!executablePath)('console: security', () => {
     // Leaving the page removes it too.
     await page.getByRole('button', { name: 'Reveal' }).click();
     await page.getByText(value).waitFor();
-    await page.getByRole('link', { name: 'Settings' }).click();
+    await navigate('Settings');
     await page.waitForSelector('h1:text-is("Settings")');
     expect(await page.content()).not.toContain(value);
     expect(addresses.filter((at) => at.includes(value))).toEqual([]);

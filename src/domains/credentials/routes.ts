@@ -31,7 +31,7 @@ export const credentialRoutes = [
     action: 'caller.read',
     tag: 'Credentials',
     summary: 'Show the calling credential',
-    description: 'Returns its kind, scopes, environments, names, lifetime and rate limit.',
+    description: 'Returns its kind, scopes, environments, names, lifetime and rate limit, and the default environment.',
     answers: { 200: wire.WhoAmI },
   }),
   route({

@@ -230,6 +230,10 @@ export const WhoAmI = z
       .optional()
       .openapi({ description: 'For a member: the scopes that grants add to their role, each for some secrets only.', example: [] }),
     environments: z.array(z.string()).nullable(),
+    default_environment: z.string().nullable().openapi({
+      description: 'The environment of requests that name none. null if this credential cannot reach it.',
+      example: 'production',
+    }),
     secrets: z.array(z.string()).nullable(),
     expires_at: Time.nullable(),
     parent_id: z.string().nullable(),

@@ -34,11 +34,24 @@ function actorOf({ type, data }: Sent): string | null {
   return named ?? text(data.by) ?? (type === 'BREAK_GLASS_USED' ? text(data.credential_id) : null);
 }
 
-function linkOf({ data }: Sent, many: boolean, org: string, base: string | null): string | null {
+/** The console's page about a subject: of one, by its id, and of all. */
+const PAGES: Record<string, { one: string; all: string }> = {
+  approval_id: { one: 'approvals/', all: 'approvals' },
+  secret_id: { one: 'secrets/', all: 'secrets' },
+  device_id: { one: 'devices?id=', all: 'devices' },
+  member_id: { one: 'members/', all: 'members' },
+  webhook_id: { one: 'webhooks/', all: 'webhooks' },
+  credential_id: { one: 'credentials/', all: 'credentials' },
+  sync_id: { one: 'syncs/', all: 'syncs' },
+};
+
+/** The page of the console to open: of the first subject that the event names, or the audit log. */
+function linkOf({ data }: Sent, many: boolean, base: string | null): string | null {
   if (base === null) return null;
-  if (text(data.approval_id)) return `${base}/approvals`;
-  const api = `${base}/api/v1/orgs/${org}`;
-  return !many && text(data.secret_id) ? `${api}/secrets/${data.secret_id}` : `${api}/events`;
+  const field = Object.keys(PAGES).find((name) => text(data[name]));
+  const page = field && PAGES[field];
+  if (!page) return `${base}/console/audit`;
+  return `${base}/console/${many ? page.all : `${page.one}${encodeURIComponent(String(data[field]))}`}`;
 }
 
 /** A message about events of one kind, oldest first. */
@@ -61,7 +74,7 @@ export function messageAbout(events: Sent[], org: string, base: string | null): 
     title: titleOf(kind),
     text: lines.join('\n'),
     event: { id, type, timestamp: iso(at), org_id: org, data: many ? { ...data, count: events.length } : data },
-    link: linkOf(first, many, org, base),
+    link: linkOf(first, many, base),
     // A message about several subjects is a separate incident.
     key: subjects.size === 1 ? `${type}:${subjectOf(first)}` : `${type}:${id}`,
     time: last.at,

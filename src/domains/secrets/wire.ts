@@ -203,17 +203,15 @@ export const ListQuery = z
       .optional()
       .openapi({ description: 'Only the secret with this id, deleted or not. Returns its metadata without reading its value.' }),
     sort: z.enum(['name']).optional().openapi({
-      description: 'name: sorts by name. Needs environment, and does not list deleted secrets. By default, secrets are sorted by creation.',
+      description:
+        'name: sorts by name, and without environment also by environment where names are the same. Does not list deleted secrets. By default, secrets are sorted by creation.',
     }),
     delimiter: z.enum(['/']).optional().openapi({
       description:
         'Lists what is directly below prefix: first folders (names with a further / after prefix), then secrets, both sorted by name. limit counts both. Needs environment, and does not list deleted secrets.',
     }),
   })
-  .refine(({ sort, environment, status }) => !sort || (environment !== undefined && status !== 'deleted'), {
-    path: ['sort'],
-    message: 'needs environment, and a status other than deleted',
-  })
+  .refine(({ sort, status }) => !sort || status !== 'deleted', { path: ['sort'], message: 'needs a status other than deleted' })
   .refine(
     ({ delimiter, environment, status, id }) => !delimiter || (environment !== undefined && status !== 'deleted' && id === undefined),
     {

@@ -30,14 +30,14 @@
       member = who;
       find('name').textContent = `${who.name} (${who.email})`;
       find('ask').hidden = true;
-      find('who').hidden = false;
+      find('who').hidden = find('signed').hidden = false;
       if (isNew) begin();
     },
     onSignedOut() {
       member = null;
       code = null;
       find('ask').hidden = false;
-      find('who').hidden = true;
+      find('who').hidden = find('signed').hidden = true;
     },
   });
   const { call, callConfirmed, onClick, say } = session;

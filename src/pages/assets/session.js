@@ -41,19 +41,24 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
   function wordsFor(error) {
     const byCode = {
       ENROLMENT_GONE: 'This link was used, has expired or was replaced by a newer one. Ask the person who invited you for a new link.',
-      UNAUTHENTICATED: 'This passkey was not accepted. Try another one, or ask an owner of your organisation for a new enrolment link.',
+      UNAUTHENTICATED: 'This passkey was not accepted. Try another passkey, or ask an owner of your organisation for a new enrolment link.',
       RATE_LIMITED: 'Too many attempts from your network. Wait a minute and try again.',
     };
+    const cancelled = 'The passkey was not used: the request was cancelled or timed out. Try again when you are ready.';
     const byName = {
-      NotAllowedError: 'The request was cancelled or timed out. Try again when you are ready.',
-      AbortError: 'The request was cancelled. Try again when you are ready.',
-      InvalidStateError: 'This device already has a passkey of yours for this service. Sign in with it.',
-      NotSupportedError: 'This device cannot create a passkey that this service accepts. Try another device or a security key.',
-      SecurityError: 'Passkeys do not work at this address. Open the service at the address that your administrator gave you.',
-      TypeError: 'The service cannot be reached. Check your connection and try again.',
+      NotAllowedError: cancelled,
+      AbortError: cancelled,
+      InvalidStateError: 'This device already has one of your passkeys. Sign in with it.',
+      NotSupportedError: 'This device cannot create a passkey. Try another device or a security key.',
+      SecurityError: 'Passkeys do not work at this address. Open this page at the address your administrator gave you.',
+      TypeError: 'Cannot reach the service. Check your connection and try again.',
     };
     if (error instanceof Refused) return byCode[error.code] ?? error.message;
-    return byName[error.cause?.name ?? error.name] ?? byName[error.name] ?? 'Something went wrong. Try again.';
+    return (
+      byName[error.cause?.name ?? error.name] ??
+      byName[error.name] ??
+      'Something went wrong. Try again. If it happens again, reload the page.'
+    );
   }
 
   function signIn(answer) {

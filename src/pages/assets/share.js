@@ -81,7 +81,7 @@
     try {
       await reveal();
     } catch {
-      say('The service cannot be reached. Check your connection and try again.', true);
+      say('Cannot reach the service. Check your connection and try again.', true);
     } finally {
       act.removeAttribute('aria-disabled');
     }

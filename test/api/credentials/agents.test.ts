@@ -48,6 +48,7 @@ describe('agent: create, list, read, update and delete', () => {
     expect((await o.get('/agent-credentials')).json).toEqual({ data: [shown], next_cursor: null, has_more: false });
     expect((await o.get(`/agent-credentials/${shown.id}`)).json).toEqual(shown);
     expect((await whoami(o.as(token))).json).toMatchObject({
+      default_environment: null,
       kind: 'agent',
       id: shown.id,
       org_id: o.id,

@@ -54,6 +54,7 @@ describe('break-glass: create', () => {
         org_id: o.id,
         name: null,
         environments: null,
+        default_environment: 'production',
         secrets: null,
         parent_id: null,
         rate_limit: 60,

@@ -31,10 +31,47 @@ describe('list secrets: sort=name', () => {
     expect(namesOf((await o.get('/secrets?environment=production&sort=name&prefix=c/')).json.data)).toEqual(['c/1']);
   });
 
-  it('needs an environment, lists no deleted secrets, and takes no cursor of the other order', async () => {
+  it('lists all environments in name order, page by page, and none twice where names are the same', async () => {
+    const o = await newOrg();
+    for (const name of ['b', 'a/1', 'c']) await put(o, name);
+    for (const name of ['c', 'a/1', 'a-1']) await put(o, name, 'staging');
+    const gone = await put(o, 'aa', 'development');
+    await put(o, 'a/1', 'development');
+    await o.del(`/secrets/${gone}`);
+    const placed = (data: { name: string; environment: string }[]) => data.map(({ name, environment }) => `${name} ${environment}`);
+    const whole = placed((await o.get('/secrets?sort=name')).json.data);
+    expect(whole.map((one) => one.split(' ')[0])).toEqual(['a-1', 'a/1', 'a/1', 'a/1', 'b', 'c', 'c']);
+    expect(new Set(whole).size).toBe(7);
+    for (const limit of [1, 2, 3]) {
+      const pages: string[] = [];
+      for (let more: string | null = ''; more !== null; ) {
+        const { json } = await o.get(`/secrets?sort=name&limit=${limit}${more}`);
+        pages.push(...placed(json.data));
+        more = json.next_cursor && `&cursor=${json.next_cursor}`;
+      }
+      expect(pages).toEqual(whole);
+    }
+    expect(placed((await o.get('/secrets?sort=name&prefix=a/&type=generic')).json.data)).toEqual(whole.slice(1, 4));
+  });
+
+  it('lists of all environments only those, and only the names, that a limited credential may list', async () => {
+    const o = await newOrg();
+    for (const environment of ['production', 'staging']) for (const name of ['app/1', 'db']) await put(o, name, environment);
+    const seen = async (limits: object) =>
+      (await (await newKey(o, { scopes: ['secrets:list'], ...limits })).o.get('/secrets?sort=name')).json.data.map(
+        ({ name, environment }: { name: string; environment: string }) => [name, environment],
+      );
+    expect(await seen({ environments: ['staging'] })).toEqual([
+      ['app/1', 'staging'],
+      ['db', 'staging'],
+    ]);
+    expect(await seen({ environments: ['staging'], secrets: ['app/*'] })).toEqual([['app/1', 'staging']]);
+    expect(await seen({ secrets: ['d*'] })).toHaveLength(2);
+  });
+
+  it('lists no deleted secrets, and takes no cursor of the other order', async () => {
     const o = await newOrg();
     for (const name of ['a', 'b']) await put(o, name);
-    expect((await o.get('/secrets?sort=name')).status).toBe(400);
     expect((await o.get('/secrets?sort=name&environment=production&status=deleted')).status).toBe(400);
     const { next_cursor } = (await o.get('/secrets?environment=production&limit=1')).json;
     const other = await o.get(`/secrets?environment=production&sort=name&cursor=${next_cursor}`);

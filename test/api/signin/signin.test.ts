@@ -1,4 +1,5 @@
 // Signing in with passkeys, through the public interface: enrolment, login, refresh, sign-out, and what must be refused.
+import { exports } from 'cloudflare:workers';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { newChallenge } from '../../../src/auth/proofs';
@@ -583,26 +584,47 @@ describe('passkey', () => {
 });
 
 describe('sign-in pages', () => {
-  it.each(['/enrol', '/sign-in', '/approvals', '/device'])(
-    '%s runs only scripts of this deployment, and cannot be framed',
-    async (path) => {
-      const { status, text, headers } = await send('GET', path);
-      expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-      const policy = headers.get('content-security-policy') ?? '';
-      for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "connect-src 'self'"])
-        expect(policy).toContain(part);
-      expect(policy).not.toContain('unsafe');
-      expect(text).toContain('data-origin="http://localhost"');
-      expect(text.replace('data-origin="http://localhost"', '')).not.toMatch(
-        /<script(?! src="\/assets\/\w+\.js"><\/script>)|\son\w+=|https?:\/\//,
-      );
-      expect(headers.get('referrer-policy')).toBe('no-referrer');
-      for (const [, src = ''] of text.matchAll(/src="([^"]+)"/g)) {
-        const script = await send('GET', src);
-        expect([script.status, script.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
-        expect(script.text.length).toBeGreaterThan(1000);
-      }
-      expect((await send('POST', path)).status).toBe(405);
-    },
-  );
+  it.each(['/enrol', '/sign-in', '/device'])('%s runs only scripts of this deployment, and cannot be framed', async (path) => {
+    const { status, text, headers } = await send('GET', path);
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const policy = headers.get('content-security-policy') ?? '';
+    for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "connect-src 'self'"])
+      expect(policy).toContain(part);
+    expect(policy).not.toContain('unsafe');
+    expect(text).toContain('data-origin="http://localhost"');
+    expect(text.replace('data-origin="http://localhost"', '')).not.toMatch(
+      /<script(?! src="\/assets\/\w+\.js"><\/script>)|\son\w+=|https?:\/\//,
+    );
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    for (const [, src = ''] of text.matchAll(/<script src="([^"]+)"/g)) {
+      const script = await send('GET', src);
+      expect([script.status, script.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
+      expect(script.text.length).toBeGreaterThan(1000);
+    }
+    expect((await send('POST', path)).status).toBe(405);
+  });
+
+  it.each([
+    ['/approvals', '/console/approvals'],
+    ['/approvals/apr_0HrZKtC4bqXw2vJm8yNd1L', '/console/approvals/apr_0HrZKtC4bqXw2vJm8yNd1L'],
+    ['/approvals/%2f%2fevil.example', '/console/approvals/%2F%2Fevil.example'],
+  ])('redirect: %s leads to %s, on this deployment', async (path, target) => {
+    const { status, headers } = await exports.default.fetch(`http://localhost${path}`, { redirect: 'manual' });
+    expect([status, headers.get('location')]).toEqual([302, target]);
+    expect((await send('POST', path)).status).toBe(405);
+  });
+
+  it('not found: a browser gets a page, a program and the API get JSON', async () => {
+    const html = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const page = await send('GET', '/nothing/here', { headers: html });
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(page.text).not.toContain('nothing/here');
+    for (const [method, path, headers] of [
+      ['GET', '/nothing', {}],
+      ['GET', '/api/v1/nothing', html],
+      ['POST', '/nothing', html],
+    ] as const)
+      expect(codeOf(await send(method, path, { headers }))).toEqual([404, 'NOT_FOUND']);
+  });
 });

@@ -394,6 +394,17 @@ describe('terminal session: refresh', () => {
     expect(faults.gate).toBe(before);
   });
 
+  it('a JWT as refresh token is refused, by prefix or not, and ends no session', async () => {
+    const { browser } = await newSignedIn();
+    const terminal = await signInTerminal(browser);
+    const before = faults.gate;
+    for (const jwt of [terminal.token, browser.token, `svcref_${terminal.token}`])
+      expect(codeOf(await newTerminal().refresh(jwt))).toEqual([401, 'UNAUTHENTICATED']);
+    expect(faults.gate).toBe(before);
+    expect((await terminal.refresh()).status).toBe(200);
+    expect((await browser.whoami()).status).toBe(200);
+  });
+
   it('ends after twelve hours without a refresh, and after seven days', async () => {
     faults.clock = Date.now();
     const start = faults.clock;

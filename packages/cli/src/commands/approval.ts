@@ -1,19 +1,10 @@
 // svc approval: requests that need the approval of other members. Decisions are made in a browser, with a passkey, never in a terminal.
+import { type Approval, awaitDecision, readApproval } from '../approvals.ts';
 import { duration, type Group, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { time } from '../credentials.ts';
 import { CliError } from '../errors.ts';
 import { pages } from '../secrets.ts';
-
-async function read(context: Context, id: string, wait?: number) {
-  const { vault, org_id } = await context.vault();
-  const { data } = await vault.api.GET('/orgs/{org_id}/approvals/{id}', {
-    params: { path: { org_id, id }, query: { wait: wait === undefined ? undefined : String(wait) } },
-  });
-  return data;
-}
-
-type Approval = Awaited<ReturnType<typeof read>>;
 
 const show = (context: Context, data: Approval) =>
   context.out.result(data, () =>
@@ -59,7 +50,7 @@ const group: Group = {
       args: { '<id>': 'id of the request, apr_…' },
       examples: { 'approval show apr_0HrZKtC4bqXw2vJm8yNd1L': 'See who has approved' },
       async run(context, { args: [id = ''] }) {
-        show(context, await read(context, id));
+        show(context, await readApproval(context, id));
         return 0;
       },
     }),
@@ -76,18 +67,13 @@ const group: Group = {
       ],
       async run(context, { args: [id = ''], options }) {
         const until = Date.now() + (options.timeout ?? Number.POSITIVE_INFINITY) * 1000;
-        for (;;) {
-          const left = Math.ceil((until - Date.now()) / 1000);
-          const data = await read(context, id, Math.max(1, Math.min(20, left)));
-          if (data.status === 'approved') {
-            show(context, data);
-            return 0;
-          }
-          if (data.status !== 'pending')
-            throw new CliError(`The request is ${data.status}.`, { exit: 'refused', code: 'APPROVAL_NOT_GIVEN', approval: id });
-          if (Date.now() >= until)
-            throw new CliError('The request is still pending.', { exit: 'approval', code: 'APPROVAL_PENDING', approval: id });
-        }
+        const data = await awaitDecision(context, id, until);
+        if (data.status === 'pending')
+          throw new CliError('The request is still pending.', { exit: 'approval', code: 'APPROVAL_PENDING', approval: id });
+        if (data.status !== 'approved')
+          throw new CliError(`The request is ${data.status}.`, { exit: 'refused', code: 'APPROVAL_NOT_GIVEN', approval: id });
+        show(context, data);
+        return 0;
       },
     }),
     cancel: member('Cancel an approval request', {

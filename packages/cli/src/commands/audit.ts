@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { components } from '@secrets-vault/client';
 import { command, count, moment } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { usage } from '../errors.ts';
+import { isUnreachable, usage } from '../errors.ts';
 import { pages } from '../secrets.ts';
 import { clean, safeJson } from '../text.ts';
 
@@ -20,8 +20,9 @@ interface Options extends CommonOptions {
 
 type Entry = components['schemas']['AuditEntry'];
 
-/** The polling interval for new entries, in ms. */
+/** The polling interval for new entries, in ms. It grows while there are none, because each poll is an audit entry itself. */
 const EVERY = 2_000;
+const AT_MOST_EVERY = 16_000;
 
 export default command<Options>({
   needs: 'vault',
@@ -78,20 +79,29 @@ async function followFrom(context: Context, filters: Options, first: Entry[]): P
   const { data: self } = await vault.api.GET('/whoami');
   const isOwn = (entry: Entry) => entry.actor.id === self.id && (entry.action === 'audit.read' || entry.action === 'caller.read');
   let last = 0;
-  const print = (found: Entry[]) => {
-    for (const entry of found) {
-      if (entry.sequence <= last) continue;
-      last = entry.sequence;
-      if (!isOwn(entry)) printEntry(context, entry);
-    }
+  /** Returns whether any entry was printed. */
+  const print = (found: Entry[]): boolean => {
+    const fresh = found.filter(({ sequence }) => sequence > last);
+    last = fresh.at(-1)?.sequence ?? last;
+    const shown = fresh.filter((entry) => !isOwn(entry));
+    for (const entry of shown) printEntry(context, entry);
+    return shown.length > 0;
   };
   print(first);
   let since = first.at(-1)?.time ?? new Date().toISOString();
-  for (;;) {
-    await sleep(EVERY);
-    const found = (await entries(context, { ...filters, from: since }, Number.POSITIVE_INFINITY)).reverse();
-    print(found);
-    since = found.at(-1)?.time ?? since;
+  let isWarned = false;
+  for (let pause = EVERY; ; ) {
+    await sleep(pause);
+    try {
+      const found = (await entries(context, { ...filters, from: since }, Number.POSITIVE_INFINITY)).reverse();
+      pause = print(found) ? EVERY : Math.min(pause * 2, AT_MOST_EVERY);
+      since = found.at(-1)?.time ?? since;
+      isWarned = false;
+    } catch (error) {
+      if (!isUnreachable(error)) throw error;
+      if (!isWarned) context.out.warn('The vault cannot be reached. svc keeps following, and misses no entry.');
+      isWarned = true;
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
 import { listSecrets, type SecretInfo, secretNamed } from '../secrets.ts';
+import { clean } from '../text.ts';
 
 interface Options extends CommonOptions {
   from?: string;
@@ -36,11 +37,17 @@ export default command<Options>({
     const replaced = overwrite ? sources.filter(({ name }) => existing.has(name)) : [];
     if (replaced.length > 0)
       await context.confirmDestruction(`${replaced.map(({ name }) => name).join(', ')} in ${to} will get new values.`);
-    const rows: { name: string; outcome: 'created' | 'updated' | 'skipped' }[] = [];
+    const rows: Row[] = [];
     for (const secret of sources) {
       const isThere = existing.has(secret.name);
-      if (!isThere || overwrite) await copyOne(context, secret, to, !isThere);
-      rows.push({ name: secret.name, outcome: isThere ? (overwrite ? 'updated' : 'skipped') : 'created' });
+      try {
+        const outcome = isThere && !overwrite ? 'skipped' : await copyOne(context, secret, to, !isThere);
+        rows.push({ name: secret.name, outcome });
+      } catch (error) {
+        const done = rows.filter(({ outcome }) => outcome !== 'skipped').map(({ name }) => clean(name));
+        context.out.warn(`${clean(secret.name)} could not be copied. Copied before it: ${done.join(', ') || 'nothing'}.`);
+        throw error;
+      }
     }
     context.out.list(
       rows,
@@ -51,15 +58,19 @@ export default command<Options>({
   },
 });
 
+interface Row {
+  name: string;
+  outcome: 'created' | 'updated' | 'skipped';
+}
+
 async function chosen(context: Context, from: string, names: string[], prefix: string | undefined): Promise<SecretInfo[]> {
   const { vault } = await context.vault();
   if (prefix !== undefined) return listSecrets(vault, from, { prefix: prefix || undefined, status: 'active' });
   const found: SecretInfo[] = [];
   for (const name of names) {
-    const rows = await listSecrets(vault, from, { prefix: secretNamed(name) });
-    const row = rows.find((row) => row.name === name);
+    const row = await vault.find(secretNamed(name), { environment: from });
     if (!row)
-      throw new CliError(`There is no secret ${name} in ${from}.`, {
+      throw new CliError(`There is no secret ${clean(name)} in ${clean(from)}.`, {
         exit: 'notFound',
         code: 'NOT_FOUND',
         next: `List the secrets there: svc list --env ${from}`,
@@ -85,15 +96,21 @@ async function copyOne(
   { name, environment, type, description, tags }: SecretInfo,
   to: string,
   isNew: boolean,
-): Promise<void> {
+): Promise<Row['outcome']> {
   const { vault, org_id } = await context.vault();
   const { data } = await vault.api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
     params: { path: { org_id, name }, query: { environment } },
   });
-  await vault.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
-    params: { path: { org_id, name }, query: { environment: to } },
-    // Another client may have created it in the meantime.
-    headers: isNew ? { 'If-None-Match': '*' } : {},
-    body: { value: data.value, type, description, tags },
-  });
+  try {
+    await vault.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
+      params: { path: { org_id, name }, query: { environment: to } },
+      headers: isNew ? { 'If-None-Match': '*' } : {},
+      body: { value: data.value, type, description, tags },
+    });
+  } catch (error) {
+    // Another client has created it in the meantime.
+    if (isNew && (error as { status?: number }).status === 412) return 'skipped';
+    throw error;
+  }
+  return isNew ? 'created' : 'updated';
 }

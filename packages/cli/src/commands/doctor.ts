@@ -2,6 +2,7 @@
 import { command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { asCliError, EXIT_CODES } from '../errors.ts';
+import { pages } from '../secrets.ts';
 import { VERSION } from '../version.ts';
 
 interface Check {
@@ -118,9 +119,12 @@ async function environment(context: Context): Promise<Check> {
   const slug = await context.environment();
   const { vault, org_id } = await context.vault();
   try {
-    const { data } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id } } });
-    const slugs = data.data.map((each) => each.slug);
-    if (slugs.includes(slug) || data.data.some(({ id }) => id === slug)) return { name: 'environment', ok: true, what: slug };
+    const found = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
+      const { data } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id }, query: { limit, cursor } } });
+      return data;
+    });
+    const slugs = found.map((each) => each.slug);
+    if (slugs.includes(slug) || found.some(({ id }) => id === slug)) return { name: 'environment', ok: true, what: slug };
     return { name: 'environment', ok: false, what: `there is no environment ${slug}`, next: `Use one of ${slugs.join(', ')}` };
   } catch (error) {
     const { status } = asCliError(error).problem;

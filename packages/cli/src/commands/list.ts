@@ -2,6 +2,7 @@
 import { secretTypes } from '@secrets-vault/client';
 import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
+import { usage } from '../errors.ts';
 import { listSecrets, type SecretInfo } from '../secrets.ts';
 import { relative } from '../text.ts';
 
@@ -10,6 +11,7 @@ interface Options extends CommonOptions {
   type?: SecretInfo['type'];
   tag?: string;
   status?: SecretInfo['status'];
+  allEnvironments?: boolean;
   limit?: number;
 }
 
@@ -20,21 +22,26 @@ export default command<Options>({
     '--type <type>': { description: 'only secrets of this type', choices: secretTypes },
     '--tag <key[:value]>': 'only secrets with this tag',
     '--status <status>': { description: 'only secrets with this status', choices: ['active', 'expired', 'revoked', 'deleted'] },
+    '--all-environments': 'list the secrets of all environments',
     '-n, --limit <n>': { description: 'maximum number of secrets', parse: count },
   },
   examples: {
     list: 'List the secrets of the environment',
     'list --prefix billing/ --json': 'List names that begin with billing/ as JSON',
+    'list --all-environments --prefix DATABASE_URL': 'See which environments have a secret',
     'list --status deleted': 'List the secrets that svc restore can restore',
   },
   async run(context, { options }) {
     const { vault } = await context.vault();
-    const { prefix, type, tag, status, limit } = options;
-    const rows = await listSecrets(vault, context.setting('environment')?.value, { prefix, type, tag, status }, limit);
+    const { prefix, type, tag, status, limit, allEnvironments } = options;
+    if (allEnvironments && options.env) throw usage('--env and --all-environments cannot be combined.');
+    const environment = allEnvironments ? undefined : await context.environment();
+    const rows = await listSecrets(vault, environment, { prefix, type, tag, status }, limit);
     context.out.list(
       rows,
       {
         name: (row) => row.name,
+        ...(allEnvironments && { environment: (row: SecretInfo) => row.environment }),
         type: (row) => row.type,
         version: (row) => row.version,
         status: (row) => row.status,

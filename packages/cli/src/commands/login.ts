@@ -36,6 +36,7 @@ interface Caller {
   id: string;
   org_id: string;
   name: string | null;
+  default_environment: string | null;
 }
 
 export default command<Options>({
@@ -58,7 +59,7 @@ export default command<Options>({
     const credential = options.keyStdin ? await keyFromStdin(context) : await throughBrowser(context, url, options.browser);
     const caller = await call<Caller>(context.host, url, '/whoami', { token: tokenOf(credential) });
     const place = await context.store.save(url, context.profile, credential);
-    const environment = await defaultEnvironment(context, url, credential, caller.org_id);
+    const environment = caller.default_environment ?? undefined;
     writeProfile(context.configDir, context.profile, { url, org: caller.org_id, environment });
     const where = place === 'keychain' ? 'the keychain' : context.store.fileOf(url, context.profile);
     const who = caller.name ? `${clean(caller.name)} (${caller.kind})` : caller.kind;
@@ -166,13 +167,3 @@ const clientName = (env: NodeJS.ProcessEnv) =>
   `svc on ${env.HOSTNAME || process.env.COMPUTERNAME || process.platform}`.replace(/[^\x20-\x7e]/g, '').slice(0, 60);
 
 const tokenOf = (credential: Credential) => (credential.kind === 'token' ? credential.token : credential.session.token);
-
-/** The organisation's default environment, if the credential may read it. */
-async function defaultEnvironment({ host }: Context, url: string, credential: Credential, org: string): Promise<string | undefined> {
-  try {
-    const { default_environment } = await call<{ default_environment: string }>(host, url, `/orgs/${org}`, { token: tokenOf(credential) });
-    return default_environment;
-  } catch {
-    return undefined;
-  }
-}

@@ -5,7 +5,7 @@ import { type Group, list, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { time } from '../credentials.ts';
 import { EXIT_CODES, usage } from '../errors.ts';
-import { readStdin } from '../prompts.ts';
+import { readObject } from '../prompts.ts';
 import { pages } from '../secrets.ts';
 import { clean } from '../text.ts';
 
@@ -157,7 +157,8 @@ const group: Group = {
       ],
       async run(context, { args: [platform = ''], options: { name, environments, auto, prune } }) {
         if (!name) throw usage('--name is required.');
-        const config = parsed(await readStdin(context.host, 'The config'));
+        const next = 'Pass the config: svc sync connect PLATFORM --name NAME < config.json';
+        const config = await readObject(context.host, 'The config', next);
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/integrations', {
           params: { path: { org_id } },
@@ -182,15 +183,5 @@ const group: Group = {
     }),
   },
 };
-
-function parsed(text: string): Record<string, unknown> {
-  try {
-    const config: unknown = JSON.parse(text);
-    if (typeof config === 'object' && config !== null && !Array.isArray(config)) return config as Record<string, unknown>;
-  } catch {
-    // The text is not part of the error: it contains credentials.
-  }
-  throw usage('stdin does not contain a JSON object.', 'Pass the config: svc sync connect PLATFORM --name NAME < config.json');
-}
 
 export default group;

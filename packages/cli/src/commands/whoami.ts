@@ -14,12 +14,20 @@ export default command({
     const url = context.setting('url');
     const environment = context.setting('environment');
     context.out.result(
-      { ...data, url: context.origin, environment: environment?.value ?? null, credential_from: identity?.kind, profile: context.profile },
+      {
+        ...data,
+        url: context.origin,
+        environment: environment?.value ?? data.default_environment,
+        credential_from: identity?.kind,
+        profile: context.profile,
+      },
       () =>
         context.out.fields({
           vault: `${context.origin} (${url?.source})`,
           organisation: data.org_id,
-          environment: environment && `${environment.value} (${environment.source})`,
+          environment: environment
+            ? `${environment.value} (${environment.source})`
+            : data.default_environment && `${data.default_environment} (the organisation's default)`,
           'signed in as': data.name ?? data.id,
           kind: data.kind,
           id: data.id,

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { usage } from '../errors.ts';
 import { exitCodeOf, notStarted } from '../run/child.ts';
-import { isReserved } from '../run/variables.ts';
+import { isReserved } from '../run/reserved.ts';
 import { clean } from '../text.ts';
 import { checkBindings } from './hosts.ts';
 import { Gathered } from './output.ts';

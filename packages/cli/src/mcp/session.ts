@@ -82,17 +82,8 @@ export class Session {
   }
 
   /** A secret without its value; undefined if this agent cannot see a secret of this name. */
-  async find(name: string, reason: string): Promise<SecretInfo | undefined> {
-    const query = { environment: this.environment, prefix: secretNamed(name), limit: 100 };
-    for (let cursor: string | undefined; ; ) {
-      const { data } = await this.vault.api.GET('/orgs/{org_id}/secrets', {
-        params: { path: { org_id: this.vault.org }, query: { ...query, cursor } },
-        headers: { 'X-Access-Reason': reason },
-      });
-      const found = data.data.find((row) => row.name === name);
-      if (found || !data.next_cursor) return found;
-      cursor = data.next_cursor;
-    }
+  find(name: string, reason: string): Promise<SecretInfo | undefined> {
+    return this.vault.find(secretNamed(name), { environment: this.environment, reason });
   }
 
   mask(output: Buffer | string, isCut = false): string {

@@ -6,6 +6,8 @@ import { CliError, usage } from '../errors.ts';
 import { clean } from '../text.ts';
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
+/** Signals that ask a program to end. */
+const ENDING: readonly string[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
 /** Signals that the terminal already sends to every foreground process. */
 const BY_TERMINAL: readonly string[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
 
@@ -53,10 +55,19 @@ export class Child {
   }
 }
 
-/** Forwards signals to the current child. Returns a function that stops forwarding. */
-export function forwardSignals(isTerminal: boolean, child: () => Child | undefined): () => void {
+/**
+ * Forwards signals to the current child.
+ * @param onEnd called with each signal that asks svc to end
+ * @returns a function that stops forwarding
+ */
+export function forwardSignals(
+  isTerminal: boolean,
+  child: () => Child | undefined,
+  onEnd: (signal: NodeJS.Signals) => void = () => {},
+): () => void {
   const handlers = FORWARDED.map((name) => {
     const handler = () => {
+      if (ENDING.includes(name)) onEnd(name);
       if (!(isTerminal && BY_TERMINAL.includes(name))) child()?.signal(name);
     };
     process.on(name, handler);

@@ -1,8 +1,9 @@
-// svc run --watch: restarts the child when its values change. Invariants: there is one child at a time; a change that does not affect
-// the child does not restart it; if the vault is unreachable or refuses, the child keeps running and a warning is shown once.
+// svc run --watch: restarts the child when its values change. Invariants: there is one child at a time; no change is missed, also not during
+// a restart; a change that does not affect the child does not restart it; if the vault is unreachable or refuses, the child keeps running
+// and a warning is shown once.
 import type { Context } from '../context.ts';
 import { asCliError, type CliError } from '../errors.ts';
-import { Child, forwardSignals } from './child.ts';
+import { Child, exitCodeOf, forwardSignals } from './child.ts';
 import type { Variables } from './variables.ts';
 
 /** Changes within this time cause one restart, in milliseconds. */
@@ -32,21 +33,26 @@ export async function runWatched(context: Context, { line, first, isStale, read,
   let current = first;
   let child = new Child(line, first.env, context.host.cwd);
   let stale = isStale;
-  let wake: () => void = () => {};
+  let ended: NodeJS.Signals | undefined;
+  const changes = new Changes();
   const tell = teller(context);
-  const stopForwarding = forwardSignals(Boolean(context.host.stdin.isTTY), () => child);
+  const stopForwarding = forwardSignals(
+    Boolean(context.host.stdin.isTTY),
+    () => child,
+    (signal) => {
+      ended = signal;
+    },
+  );
   const unsubscribe = subscribe(
-    () => wake(),
+    () => changes.report(),
     (error) => tell.warn(error, 'Changes are no longer watched'),
   );
-  const retry = setInterval(() => stale && wake(), RETRY);
+  const retry = setInterval(() => stale && changes.report(), RETRY);
   try {
     for (;;) {
-      const changed = new Promise<'changed'>((done) => {
-        wake = () => setTimeout(() => done('changed'), SETTLE);
-      });
-      const outcome = await Promise.race([child.ended, changed]);
+      const outcome = await Promise.race([child.ended, changes.next()]);
       if (outcome !== 'changed') return outcome;
+      changes.taken();
       const next = await read().catch((error: unknown) => {
         tell.warn(error, 'The values could not be refreshed');
         return undefined;
@@ -57,14 +63,50 @@ export async function runWatched(context: Context, { line, first, isStale, read,
       const differing = differences(current, next);
       if (differing.length === 0) continue;
       context.out.note(`${differing.join(', ')} changed. Restarting the command.`);
+      ended = undefined;
       await child.stop(grace);
+      // Someone ended svc during the restart: there is no child that could get the signal.
+      if (ended) return exitCodeOf(null, ended);
       current = next;
       child = new Child(line, next.env, context.host.cwd);
     }
   } finally {
     clearInterval(retry);
+    changes.stop();
     unsubscribe();
     stopForwarding();
+  }
+}
+
+/** Reported changes. One that is reported while an earlier one is being handled stays pending. */
+class Changes {
+  private isPending = false;
+  private timer: NodeJS.Timeout | undefined;
+  private notify: () => void = () => {};
+
+  report(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.isPending = true;
+      this.notify();
+    }, SETTLE);
+  }
+
+  /** Resolves when a change is pending. */
+  next(): Promise<'changed'> {
+    return new Promise((done) => {
+      this.notify = () => done('changed');
+      if (this.isPending) this.notify();
+    });
+  }
+
+  /** The values are about to be read: only changes that are reported from now on are pending. */
+  taken(): void {
+    this.isPending = false;
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
   }
 }
 

@@ -1,7 +1,8 @@
 // Form fields: label, control, hint and error, linked for screen readers. Invariant: an error says what to do, and the first field with an
 // error gets the focus when a form is refused.
 import type { ComponentChildren, JSX } from 'preact';
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
+import { useDrop } from '../unsaved';
 
 interface FieldProps {
   label: string;
@@ -36,36 +37,47 @@ export function Field({ label, hint, error, optional, children }: FieldProps) {
 }
 
 type Common = Omit<FieldProps, 'children'> & { value: string; onValue: (value: string) => void };
+/** `secret`: the text is a value, token or passphrase, which is dropped soon after the session has ended. */
+type Typed = Common & { secret?: boolean };
 
-export function TextField({
-  label,
-  hint,
-  error,
-  optional,
-  value,
-  onValue,
-  ...rest
-}: Common & Omit<JSX.InputHTMLAttributes<HTMLInputElement>, 'label' | 'value'>) {
+/** Empties a secret field when its text is dropped. Then it must be typed again, or the form would store an empty value. */
+function useSecret({ secret, value, onValue, error }: Typed): { error?: string; required?: true } {
+  const [isDropped, setDropped] = useState(false);
+  useDrop('typed', () => {
+    if (!secret || !value) return;
+    setDropped(true);
+    onValue('');
+  });
+  return isDropped && !value ? { error: 'Removed because your session had ended. Enter it again.', required: true } : { error };
+}
+
+export function TextField(props: Typed & Omit<JSX.InputHTMLAttributes<HTMLInputElement>, 'label' | 'value'>) {
+  const { label, hint, error: _, optional, value, onValue, secret: __, ...rest } = props;
+  const { error, ...needed } = useSecret(props);
   return (
     <Field label={label} hint={hint} error={error} optional={optional}>
-      {(props) => <input autocomplete="off" {...rest} {...props} value={value} onInput={(event) => onValue(event.currentTarget.value)} />}
+      {(named) => (
+        <input autocomplete="off" {...rest} {...needed} {...named} value={value} onInput={(event) => onValue(event.currentTarget.value)} />
+      )}
     </Field>
   );
 }
 
-export function TextArea({
-  label,
-  hint,
-  error,
-  optional,
-  value,
-  onValue,
-  ...rest
-}: Common & Omit<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, 'label' | 'value'>) {
+export function TextArea(props: Typed & Omit<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, 'label' | 'value'>) {
+  const { label, hint, error: _, optional, value, onValue, secret: __, ...rest } = props;
+  const { error, ...needed } = useSecret(props);
   return (
     <Field label={label} hint={hint} error={error} optional={optional}>
-      {(props) => (
-        <textarea rows={4} autocomplete="off" {...rest} {...props} value={value} onInput={(event) => onValue(event.currentTarget.value)} />
+      {(named) => (
+        <textarea
+          rows={4}
+          autocomplete="off"
+          {...rest}
+          {...needed}
+          {...named}
+          value={value}
+          onInput={(event) => onValue(event.currentTarget.value)}
+        />
       )}
     </Field>
   );

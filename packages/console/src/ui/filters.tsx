@@ -29,7 +29,7 @@ export const FilterSelect = ({
   value,
   onValue,
   choices,
-  wordsOf = (choice) => choice.replaceAll('_', ' '),
+  wordsOf = (choice) => choice.charAt(0).toUpperCase() + choice.slice(1).replaceAll('_', ' '),
 }: {
   label: string;
   all: string;

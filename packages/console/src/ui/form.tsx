@@ -1,11 +1,10 @@
 // Forms: an error about a field is shown at that field, other errors above the buttons, and the first field with an error gets the
 // focus. Invariant: a refused form keeps all input.
-import { ApprovalRequiredError, VaultError } from '@secrets-vault/client';
+import { VaultError } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { Button } from './button';
-import { ErrorNote } from './parts';
+import { Refusal } from './refusal';
 
 export interface Problems {
   /** The error of a field, by its name in the API. */
@@ -24,16 +23,6 @@ export function useProblems(): Problems & { set: (error: unknown) => void } {
   };
   return { error, set, of };
 }
-
-/** A note with a link to the approval that a change waits for. */
-export const Held = ({ error }: { error: ApprovalRequiredError }) => (
-  <div class="note warn" role="alert">
-    <p>
-      A policy holds this until it is approved. <Link href={`/approvals/${error.approval.id}`}>View request</Link>, and repeat this once it
-      is approved.
-    </p>
-  </div>
-);
 
 interface FormProps {
   /** The label of the button: a verb and its object. */
@@ -64,7 +53,7 @@ export function Form({ action, onSubmit, onCancel, problems, danger, disabled, c
   return (
     <form ref={form} onSubmit={(event) => event.preventDefault()}>
       <div class="stack">{children}</div>
-      {error instanceof ApprovalRequiredError ? <Held error={error} /> : error && !isAtField ? <ErrorNote error={error} /> : null}
+      {isAtField ? null : <Refusal error={error} />}
       <footer class="dialog-foot">
         {onCancel && <Button onPress={onCancel}>Cancel</Button>}
         <Button kind={danger ? 'danger' : 'primary'} type="submit" disabled={disabled} onPress={submit}>

@@ -4,7 +4,7 @@ import { normalizeProps, useMachine } from '@zag-js/preact';
 import { Check, EllipsisVertical } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { createPortal } from 'preact/compat';
-import { useId } from 'preact/hooks';
+import { useId, useRef } from 'preact/hooks';
 import { report } from './toast';
 
 export interface Action {
@@ -27,9 +27,12 @@ export function Menu({
   children?: ComponentChildren;
 }) {
   const shown = actions.filter((action): action is Action => !!action);
+  const trigger = useRef<HTMLButtonElement>(null);
   const service = useMachine(menu.machine, {
     id: useId(),
     onSelect: ({ value }: { value: string }) => {
+      // The menu disappears: a dialog that the action opens gives the focus back to its button.
+      trigger.current?.focus();
       const result = shown[Number(value)]?.onSelect();
       if (result instanceof Promise) result.catch(report);
     },
@@ -41,6 +44,7 @@ export function Menu({
     <>
       <button
         {...api.getTriggerProps()}
+        ref={trigger}
         class={children ? 'button plain' : 'button quiet icon'}
         aria-label={children ? undefined : label}
         title={label}

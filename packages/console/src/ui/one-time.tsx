@@ -1,6 +1,7 @@
 // Shows a token or link once, to be copied. Invariant: it is in the document only while this is open, and the dialog closes only after the
 // user confirms that they have saved it.
 import { useState } from 'preact/hooks';
+import { useDrop } from '../unsaved';
 import { Button } from './button';
 import { Dialog } from './dialog';
 import { CopyButton } from './parts';
@@ -18,6 +19,7 @@ interface OneTimeProps {
 
 export function OneTime({ title, lead, text, warning, onClose }: OneTimeProps) {
   const [has, setHas] = useState(false);
+  useDrop('typed', onClose);
   return (
     <Dialog title={title} lead={lead} onClose={onClose} dirty={!has}>
       <p class="copyable">

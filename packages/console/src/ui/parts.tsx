@@ -3,17 +3,18 @@ import { Check, Copy } from 'lucide-preact';
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { explain } from '../errors';
+import { isReturn } from '../positions';
 import { Button, IconButton } from './button';
 
 /** Longer titles use a smaller font: names can have 255 characters. */
 const LONG = 70;
 
-/** The head of a page: title, lead and actions. The title gets the focus when the page is opened. */
+/** The head of a page: title, lead and actions. The title gets the focus when the page is opened; after Back, the row that was left. */
 export function PageHead({ title, lead, children }: { title: ComponentChildren; lead?: ComponentChildren; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (typeof title === 'string') document.title = `${title} · Secrets Vault`;
-    heading.current?.focus({ preventScroll: true });
+    if (!isReturn() || !document.activeElement?.closest('.table-row')) heading.current?.focus({ preventScroll: true });
   }, [title]);
   return (
     <header class="page-head">

@@ -1,9 +1,10 @@
 // Tables. Only visible rows are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of ten. Invariants: a row is a link
 // or a button, so it is reachable with the keyboard; on a phone a row becomes a card with the same cells.
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { movers } from './movers';
+import { useRows } from './rows';
 
 export interface Column<Row> {
   label: string;
@@ -32,47 +33,22 @@ interface TableProps<Row> {
   hrefOf?: (row: Row) => string;
   /** The actions at the end of a row. */
   actions?: (row: Row) => ComponentChildren;
-  /** Called when the end becomes visible, to load the next page. */
+  /** Identifies the list if its label does not: the position in it is remembered by this name. */
+  name?: string;
+  /** Called when the end is near, to load the next page. */
   onEnd?: () => void;
   empty?: ComponentChildren;
 }
 
-const ROW = 48;
-
-/** The visible rows of a list that scrolls in `scroller`. */
-function useVirtual(count: number, onEnd?: () => void) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const [, draw] = useState(0);
-  const [virtual] = useState(
-    () =>
-      new Virtualizer<HTMLDivElement, HTMLElement>({
-        count,
-        getScrollElement: () => scroller.current,
-        estimateSize: () => ROW,
-        overscan: 12,
-        observeElementRect,
-        observeElementOffset,
-        scrollToFn: elementScroll,
-        onChange: () => draw((times) => times + 1),
-      }),
-  );
-  virtual.setOptions({ ...virtual.options, count });
-  useLayoutEffect(() => virtual._didMount(), [virtual]);
-  useLayoutEffect(() => virtual._willUpdate());
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
-  useLayoutEffect(() => {
-    if (count && last >= count - 1) onEnd?.();
-  }, [count, last, onEnd]);
-  return { scroller, items, height: virtual.getTotalSize() };
-}
-
-export function Table<Row>({ label, rows, columns, keyOf, hrefOf, actions, onEnd, empty }: TableProps<Row>) {
-  const { scroller, items, height } = useVirtual(rows.length, onEnd);
+export function Table<Row>({ label, name = label, rows, columns, keyOf, hrefOf, actions, onEnd, empty }: TableProps<Row>) {
+  const { scroller, items, height, mover, onRow } = useRows(name, rows.length, (index) => keyOf(rows[index] as Row), onEnd);
+  const table = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => void (table.current && movers.set(table.current, mover)));
   const template = [...columns.map(({ width }) => width), ...(actions ? ['2.75rem'] : [])].join(' ');
   if (!rows.length) return <>{empty}</>;
   return (
     <div
+      ref={table}
       class="table"
       role="table"
       aria-label={label}
@@ -91,7 +67,7 @@ export function Table<Row>({ label, rows, columns, keyOf, hrefOf, actions, onEnd
           </span>
         )}
       </div>
-      <div class="table-body" role="rowgroup" ref={scroller} tabIndex={hrefOf || actions ? -1 : 0}>
+      <div class="table-body" role="rowgroup" ref={scroller} tabIndex={hrefOf || actions ? -1 : 0} onFocusIn={onRow} onPointerDown={onRow}>
         <div style={{ height: `${height}px`, position: 'relative' }}>
           {items.map(({ index, start }) => {
             const row = rows[index] as Row;

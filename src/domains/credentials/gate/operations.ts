@@ -1,12 +1,12 @@
 // Operations on credentials in the gate.
 
-import type { Caller } from '../../../auth/authorize';
+import { type Caller, enters } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
 import { endOf } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { type ListInput, listed } from '../../../gate/listing';
-import { slugOf } from '../../../gate/named';
+import { environmentOf, slugOf } from '../../../gate/named';
 import { found, type Outcome, ok } from '../../../gate/outcome';
 import type { Operation } from '../../../gate/types';
 import { createAgent, createBreakGlass, createKey, createProvider } from './create';
@@ -32,6 +32,8 @@ function read(kind: CredentialKind): Operation<Record<string, never>> {
 const whoami: Operation<Record<string, never>> = {
   read({ core, ask, caller }): Outcome {
     const [{ scopes, environments, secrets }, ...granted] = caller.permissions;
+    const usual = environmentOf(core, ask.org, null);
+    const reachesUsual = usual && caller.permissions.some((permissionSet) => enters(permissionSet, usual.id));
     return ok({
       kind: caller.kind,
       id: caller.id,
@@ -40,6 +42,7 @@ const whoami: Operation<Record<string, never>> = {
       scopes,
       ...(caller.kind === 'member' && { granted_scopes: [...new Set(granted.flatMap((permissionSet) => permissionSet.scopes))] }),
       environments: environments?.map((id) => slugOf(core, id)) ?? null,
+      default_environment: reachesUsual ? usual.slug : null,
       secrets,
       expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),
       parent_id: caller.parent_id,

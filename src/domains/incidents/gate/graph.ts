@@ -9,13 +9,12 @@ import { callerOf } from '../../../gate/caller';
 import type { Core } from '../../../gate/core';
 import { endOf, isAlive } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
-import { slugOf } from '../../../gate/named';
+import { MOST_ENVIRONMENTS, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
 import { isoOrNull } from '../../../http/wire';
 
 const MOST_CHILDREN = 1000;
-const MOST_ENVIRONMENTS = 1000;
 /** The most matching steps over all environments; names beyond the limit are not counted. */
 const MOST_STEPS = 20_000_000;
 

@@ -4,14 +4,12 @@
 import { reachesEnvironment } from '../../../auth/authorize';
 import type { EnvironmentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { environmentOf } from '../../../gate/named';
+import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/named';
 import { found, type Outcome, ok } from '../../../gate/outcome';
 import { insertion, removal, revision } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { environmentOut } from '../wire';
 import { whole } from './whole';
-
-const MOST_ENVIRONMENTS = 1000;
 
 interface ListInput {
   limit: number;

@@ -1,11 +1,11 @@
 // Lists of secrets, without values: sorted by creation or by name, or by folder. Invariant: lists are made from the gate's own rows, so
 // that altered rows in D1 are not listed, and contain only secrets that the caller may list.
 
-import { namesHeld, reaches, type Steps, stepsFor } from '../../../auth/authorize';
+import { namesHeld, reaches, reachesEnvironment, type Steps, stepsFor } from '../../../auth/authorize';
 import { RESTORABLE } from '../../../db/rows';
 import type { EnvironmentRow, SecretRow, SecretType } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { environmentOf, slugOf } from '../../../gate/named';
+import { environmentOf, MOST_ENVIRONMENTS, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call } from '../../../gate/types';
 import { statusOf } from '../rules';
@@ -24,7 +24,7 @@ export interface ListInput {
   tag: string | null;
   /** Only this secret. */
   id: string | null;
-  /** Sorts by name, within an environment; otherwise by creation. */
+  /** Sorts by name; otherwise by creation. */
   by_name: boolean;
   /** Lists by folder, within an environment. A Worker of 0.4.0 does not send it. */
   by_folder?: boolean;
@@ -49,6 +49,57 @@ function placeOf({ caller, need, input }: Call<ListInput>, environment: string):
   return { environment, prefix, beginnings: beginnings.length > MOST_BEGINNINGS ? [prefix] : beginnings };
 }
 
+/** The number of names that are read ahead of each environment when a list covers all. */
+const AHEAD = 10;
+
+/**
+ * The rows of several environments in the order of names, and of environments where names are the same.
+ * @param start where to continue: a name and the id of an environment, separated by a space
+ */
+function* merged(call: Call<ListInput>, environments: string[], start: string): Generator<SecretRow> {
+  const { rows } = call.core;
+  const [name = '', at = ''] = start.split(' ');
+  const queues = environments.map((environment) => {
+    // An environment after `at` may have the same name.
+    const same = start && environment > at ? rows.find('secret', environment, name) : null;
+    const names: { name: string; id: string }[] = same ? [same] : [];
+    return { read: reader(call.core, placeOf(call, environment)), names, last: name };
+  });
+  for (;;) {
+    let first: (typeof queues)[number] | undefined;
+    for (const queue of queues) {
+      if (!queue.names.length) queue.names = queue.read(queue.last, AHEAD);
+      const [next] = queue.names;
+      if (next && (!first || next.name < (first.names[0]?.name ?? ''))) first = queue;
+    }
+    const next = first?.names.shift();
+    if (!first || !next) return;
+    first.last = next.name;
+    const row = rows.get('secret', next.id);
+    if (row) yield row;
+  }
+}
+
+/** Pages of the rows of all environments that the caller may list, by name. */
+function pagesOfAll(call: Call<ListInput>) {
+  const { core, caller, need } = call;
+  const environments = core.rows
+    .after('environment', '', MOST_ENVIRONMENTS)
+    .filter(({ id }) => reachesEnvironment(caller, need.scopes, id));
+  let rows: Generator<SecretRow> | undefined;
+  const from = (after: string): SecretRow[] => {
+    rows ??= merged(
+      call,
+      environments.map(({ id }) => id),
+      after.slice(1),
+    );
+    const page: SecretRow[] = [];
+    for (let next = rows.next(); !next.done; next = rows.next()) if (page.push(next.value) === PAGE) break;
+    return page;
+  };
+  return { at: (row: SecretRow) => `=${row.name} ${row.environment_id}`, from };
+}
+
 /** Rows in the order of a list, after a position. */
 function pagesOf(call: Call<ListInput>, environment: string | null) {
   const { core, input } = call;
@@ -58,7 +109,8 @@ function pagesOf(call: Call<ListInput>, environment: string | null) {
       at: (row: SecretRow) => row.id,
       from: (after: string) => [core.rows.get('secret', id)].filter((row) => row && row.id > after) as SecretRow[],
     };
-  if (!input.by_name || environment === null)
+  if (input.by_name && environment === null) return pagesOfAll(call);
+  if (environment === null || !input.by_name)
     return { at: (row: SecretRow) => row.id, from: (after: string) => core.rows.after('secret', after, PAGE) };
   const read = reader(core, placeOf(call, environment));
   const from = (after: string): SecretRow[] => {

@@ -7,7 +7,7 @@ import { confirmed, forget, here, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
@@ -66,11 +66,35 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
   );
 }
 
+/** What the request is about, with a link if it is a secret. */
+const Target = ({ target }: Pick<Approval, 'target'>) =>
+  target.id?.startsWith('sec_') ? (
+    <>
+      <Link href={`/secrets/${target.id}`} class="mono">
+        {target.name ?? target.id}
+      </Link>{' '}
+      {target.environment && <span class="dim">in {target.environment}</span>}
+    </>
+  ) : (
+    (target.name ?? target.id ?? <span class="dim">None</span>)
+  );
+
 const Approved = ({ approval }: { approval: Approval }) => (
-  <p class="note">
-    {isOwn(approval) ? 'Repeat the action to complete it. ' : 'The requester can now make the request once. '}A program repeats the request
-    with the header <code>Approval-Id: {approval.id}</code>, before it expires: <Time at={approval.expires_at} />.
-  </p>
+  <div class="note good stack tight">
+    <p>
+      {isOwn(approval) ? (
+        <>
+          Do it again now to complete it, once: <Target target={approval.target} />.
+        </>
+      ) : (
+        `${approval.requester.name ?? 'The requester'} can now do this once.`
+      )}{' '}
+      The approval expires <Time at={approval.expires_at} />.
+    </p>
+    <p class="small dim">
+      A program repeats the request with the header <code>Approval-Id: {approval.id}</code>.
+    </p>
+  </div>
 );
 
 const responsible = ({ accountable }: Approval['requester']): [string, ComponentChildren] => [
@@ -84,19 +108,7 @@ const responsible = ({ accountable }: Approval['requester']): [string, Component
 
 const factsOf = ({ requester, target, request, policies, operation, id, ...rest }: Approval): [string, ComponentChildren][] => [
   ['Operation', operationWords[operation] ?? operation],
-  [
-    'Target',
-    target.id?.startsWith('sec_') ? (
-      <>
-        <Link href={`/secrets/${target.id}`} class="mono">
-          {target.name ?? target.id}
-        </Link>{' '}
-        {target.environment && <span class="dim">in {target.environment}</span>}
-      </>
-    ) : (
-      (target.name ?? target.id ?? <span class="dim">None</span>)
-    ),
-  ],
+  ['Target', <Target target={target} />],
   [
     'Requester',
     <>

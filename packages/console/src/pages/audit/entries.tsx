@@ -1,14 +1,17 @@
 // The entries of the audit log, newest first. In follow mode, the newest are read again every few seconds.
 import { useEffect, useState } from 'preact/hooks';
 import { here, useList, useRead, vault } from '../../api';
+import { useNames } from '../../people';
 import { useParameter } from '../../router';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { Empty, Time } from '../../ui/parts';
-import { actorName, EntryDialog, Outcome, subjectOf } from './entry';
+import { Lines } from '../../ui/table';
+import { actorName, Outcome, subjectOf } from './entry';
 import { FilterBar } from './filter-bar';
 import { type Entry, type Query, useFilters, viewOf } from './filters';
+import { LinkedEntry } from './linked';
 import { Overview } from './overview';
 
 const AGAIN = 3000;
@@ -28,8 +31,16 @@ function useEntries(query: Query, isFollowing: boolean) {
     isFollowing,
     () => AGAIN,
   );
-  if (!isFollowing || !live.data) return list;
-  return { ...list, error: live.error, rows: (live.data as { data: Entry[] }).data.filter((entry) => !isOwnLook(entry)), more: () => {} };
+  if (!isFollowing) return list;
+  const rows = (live.data as { data: Entry[] } | undefined)?.data ?? list.rows;
+  return { ...list, error: live.error, rows: rows.filter((entry) => !isOwnLook(entry)), hasNextPage: undefined, more: () => {} };
+}
+
+/** The name of the resource, also of one that the log names only by id. */
+function Subject({ entry }: { entry: Entry }) {
+  const name = useNames().get(entry.resource ?? '');
+  if (name && !entry.resource_name) return <span class="truncate">{name}</span>;
+  return <span class={entry.resource_name ? 'mono truncate' : 'mono truncate dim'}>{subjectOf(entry)}</span>;
 }
 
 const columnsFor = (onShow: (entry: Entry) => void) => [
@@ -38,11 +49,17 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     width: 'minmax(11rem, 1.3fr)',
     cell: (entry: Entry) => (
       <button type="button" class="row-button" onClick={() => onShow(entry)}>
-        <span class="mono truncate">{entry.action}</span>
-        <span class="small dim truncate line-narrow">
-          <Time at={entry.time} />, {actorName(entry)}
-          {subjectOf(entry) && `, ${subjectOf(entry)}`}
-        </span>
+        <Lines
+          mono
+          sub={
+            <>
+              <Time at={entry.time} />, {actorName(entry)}
+              {subjectOf(entry) && `, ${subjectOf(entry)}`}
+            </>
+          }
+        >
+          {entry.action}
+        </Lines>
       </button>
     ),
   },
@@ -52,7 +69,7 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     label: 'Resource',
     width: 'minmax(10rem, 1.6fr)',
     wide: true,
-    cell: (entry: Entry) => <span class={entry.resource_name ? 'mono truncate' : 'mono truncate dim'}>{subjectOf(entry)}</span>,
+    cell: (entry: Entry) => <Subject entry={entry} />,
   },
   { label: 'Environment', width: '8.5rem', wide: true, cell: ({ environment }: Entry) => <span class="dim truncate">{environment}</span> },
   { label: 'Time', width: '9rem', wide: true, cell: ({ time }: Entry) => <Time at={time} /> },
@@ -90,9 +107,11 @@ export function Entries() {
         label="Entries"
         keyOf={({ id }) => id}
         columns={columnsFor(({ id }) => setShownId(id))}
-        empty={<Empty title="No entries match">Choose a longer time range or clear filters.</Empty>}
+        empty={<Empty title="No entries match">Choose a longer time range, or clear filters. A name must be complete.</Empty>}
       />
-      {shown && <EntryDialog key={shown.id} entry={shown} change={change} onClose={() => setShownId('')} />}
+      {shownId && !list.isPending && (
+        <LinkedEntry key={shownId} id={shownId} loaded={shown} change={change} onClose={() => setShownId('')} />
+      )}
     </>
   );
 }

@@ -1,9 +1,12 @@
 // All fields of an audit log entry, with links to related entries.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
+import { kindOfId } from '../../people';
+import { BASE } from '../../router';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Badge, CopyButton, Facts, Id, type Tone } from '../../ui/parts';
+import { tell } from '../../ui/toast';
 import type { Entry, Filters } from './filters';
 
 const tones: Record<Entry['outcome'], Tone> = { success: 'good', denied: 'bad', failed: 'warn' };
@@ -23,6 +26,7 @@ const PLACED = new Set([
 ]);
 
 const None = () => <span class="dim">None</span>;
+const exactly = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'medium' });
 const wordsOf = (name: string) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 const shownAs = (value: unknown): string =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
@@ -35,13 +39,10 @@ function factsOf(entry: Entry): [string, ComponentChildren][] {
   const { actor } = entry;
   const rest = Object.entries(entry).filter(([name, value]) => !PLACED.has(name) && value !== null);
   return [
-    [
-      'Time',
-      <time dateTime={entry.time}>{new Date(entry.time).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'medium' })}</time>,
-    ],
+    ['Time', <time dateTime={entry.time}>{exactly.format(new Date(entry.time))}</time>],
     ['Actor', `${actorName(entry)} (${actor.kind.replaceAll('_', ' ')})`],
     ['Actor ID', actor.id ? <Id id={actor.id} /> : <None />],
-    ...(actor.parent_id ? [['Parent', <Id id={actor.parent_id} />] as [string, ComponentChildren]] : []),
+    ...(actor.parent_id ? [[kindOfId(actor.parent_id), <Id id={actor.parent_id} />] as [string, ComponentChildren]] : []),
     ['Resource', entry.resource_name ? <span class="mono">{entry.resource_name}</span> : <None />],
     ['Resource ID', entry.resource ? <Id id={entry.resource} /> : <None />],
     ['Environment', entry.environment ?? <None />],
@@ -63,6 +64,11 @@ function factsOf(entry: Entry): [string, ComponentChildren][] {
 }
 
 const AROUND = 5 * 60_000;
+
+async function copyLink({ id }: Entry): Promise<void> {
+  await navigator.clipboard.writeText(`${location.origin}${BASE}/audit?entry=${id}`);
+  tell('Link copied', 'Members who can read the audit log can open it.');
+}
 
 interface EntryProps {
   entry: Entry;
@@ -101,6 +107,9 @@ export function EntryDialog({ entry, change, onClose }: EntryProps) {
         </Button>
         <Button small onPress={() => change({ ...around, action: '', outcome: '', actor: '', resource: '' })}>
           Entries around this time
+        </Button>
+        <Button small onPress={() => copyLink(entry)}>
+          Copy link
         </Button>
       </div>
       <Facts items={factsOf(entry)} />

@@ -1,6 +1,11 @@
 // The filters of the audit log.
 import { X } from 'lucide-preact';
+import { useEffect, useId } from 'preact/hooks';
+import { here, vault } from '../../api';
+import { may } from '../../may';
+import { useNames } from '../../people';
 import { FilterSelect, Segments } from '../../ui/filters';
+import { tell } from '../../ui/toast';
 import { ACTION_GROUPS, VIEWS } from './actions';
 import { type FilterName, type Filters, OUTCOMES, RANGE_CHOICES, viewOf } from './filters';
 
@@ -9,21 +14,81 @@ interface BarProps {
   change: (part: Partial<Filters>) => void;
 }
 
+interface IdProps {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+  /** The id of the datalist with suggestions. */
+  list?: string;
+}
+
 /** An id. Applied when typing is finished, because each read of the log creates an entry. */
-const FilterId = ({ label, value, onValue }: { label: string; value: string; onValue: (value: string) => void }) => (
+const FilterId = ({ label, value, onValue, list }: IdProps) => (
   <input
     key={value}
     type="search"
-    class="filter-id mono"
+    class="filter-id"
     aria-label={label}
-    placeholder={label}
+    placeholder={`${label}: name or ID`}
     defaultValue={value}
     maxLength={300}
     spellcheck={false}
     autocomplete="off"
+    list={list}
     onChange={(event) => onValue(event.currentTarget.value.trim())}
   />
 );
+
+const isId = (text: string): boolean => /^[a-z]{2,12}_[0-9A-Za-z]{22}$/.test(text);
+const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+/** An actor by id, or by the name of a member or an API key. */
+function ActorFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) {
+  const list = useId();
+  const names = [...useNames()].filter(([id]) => /^(mem|key)_/.test(id));
+  const idOf = (text: string) => names.find(([, name]) => isSame(name, text))?.[0];
+  const found = value && !isId(value) ? idOf(value) : undefined;
+  // A name from the address, or one that was typed before the names were read.
+  useEffect(() => {
+    if (found) onValue(found);
+  }, [found]);
+  return (
+    <>
+      <FilterId
+        label="Actor"
+        value={names.find(([id]) => id === value)?.[1] ?? value}
+        onValue={(text) => onValue(idOf(text) ?? text)}
+        list={list}
+      />
+      <datalist id={list}>
+        {names.map(([id, name]) => (
+          <option key={id} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+/** The ids of the secrets with a name: the log knows resources only by id. */
+async function secretsNamed(name: string): Promise<{ id: string; environment: string }[]> {
+  const query = { prefix: name, sort: 'name', limit: 100 } as const;
+  const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query } });
+  return data.data.filter((secret) => secret.name === name);
+}
+
+/** A resource by id, or by the name of a secret, member, team or API key. */
+function ResourceFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) {
+  const names = useNames();
+  const choose = async (text: string) => {
+    const known = [...names].find(([, name]) => isSame(name, text))?.[0];
+    const secrets = !text || known || isId(text) || !may('secrets:list') ? [] : await secretsNamed(text).catch(() => []);
+    if (secrets.length > 1) {
+      const places = secrets.map(({ environment }) => environment).join(', ');
+      tell(`${text} is in ${places}`, 'Open the one you mean, and choose “View in audit log”.');
+    } else onValue(known ?? secrets[0]?.id ?? text);
+  };
+  return <FilterId label="Resource" value={value} onValue={choose} />;
+}
 
 function ActionSelect({ value, onValue }: { value: string; onValue: (value: string) => void }) {
   const isKnown = !value || ACTION_GROUPS.some(([, actions]) => actions.includes(value));
@@ -73,8 +138,8 @@ export function FilterBar({ filters, change }: BarProps) {
       )}
       <ActionSelect value={filters.action} onValue={set('action')} />
       <FilterSelect label="Outcome" all="All outcomes" value={filters.outcome} onValue={set('outcome')} choices={OUTCOMES} />
-      <FilterId label="Actor ID" value={filters.actor} onValue={set('actor')} />
-      <FilterId label="Resource ID" value={filters.resource} onValue={set('resource')} />
+      <ActorFilter value={filters.actor} onValue={set('actor')} />
+      <ResourceFilter value={filters.resource} onValue={set('resource')} />
     </search>
   );
 }

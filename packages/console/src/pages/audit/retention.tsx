@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { confirmed, forget, here, vault } from '../../api';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { download } from '../../ui/download';
 import { tell } from '../../ui/toast';
 

@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { linesOf } from '../../globs';
-import { Confirm, Dialog } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
+import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { OneTime } from '../../ui/one-time';

@@ -1,14 +1,17 @@
-// Contains one credential: shows its details, access and activity, then asks, then shows the report. Invariant: the report stays
-// on the page, and repeating the containment only completes what was not done.
+// Contains one credential: shows its details, access and activity, then asks, then shows the report. Invariant: the report is
+// kept until the member signs out, and repeating the containment only completes what was not done.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, useRead, vault } from '../../api';
+import { Who } from '../../people';
+import { me } from '../../session';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Checkbox, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
 import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
 import { Table } from '../../ui/table';
+import { Outcome } from '../audit/entry';
 import { KINDS } from './credentials';
 import { Report } from './report';
 import './incident.css';
@@ -26,6 +29,12 @@ const useDoings = (id: string) =>
   useRead(['audit', 'actor', id], (signal) =>
     vault().api.GET('/orgs/{org_id}/audit-log', { params: { path: here(), query: { actor: id, limit: 50 } }, signal }),
   );
+
+/** The reports of this session, by the credential: opening a secret and coming back must not lose one. They hold no values. */
+const reports = new Map<string, Contained>();
+me.subscribe((member) => {
+  if (!member) reports.clear();
+});
 
 const many = (count: number, one: string): string => `${count.toLocaleString()} ${one}${count === 1 ? '' : 's'}`;
 const named = ({ name, id }: { name: string | null; id: string }): string => name || id;
@@ -48,7 +57,7 @@ function About({ graph }: { graph: Graph }) {
             <span class="dim">No secrets</span>
           ),
         ],
-        ['Created by', parent ? `${KINDS[parent.kind] ?? parent.kind} ${named(parent)}` : null],
+        ['Created by', parent && <Who id={parent.id} name={parent.name} />],
         ['Revoked with it', ending.length ? ending.map((child) => named(child)).join(', ') : <span class="dim">Nothing else</span>],
         ['ID', <Id id={graph.id} />],
       ]}
@@ -72,11 +81,17 @@ function Doings({ id }: { id: string }) {
           width: 'minmax(9rem, 2fr)',
           cell: (entry) => (
             <span class="truncate">
-              {entry.resource_name ?? (entry.environment ? `all of ${entry.environment}` : (entry.resource ?? ''))}
+              {entry.resource_name ?? (entry.environment ? 'all secrets' : (entry.resource ?? ''))}{' '}
+              {entry.environment && <span class="dim small">{entry.environment}</span>}
             </span>
           ),
         },
         { label: 'Action', width: '11rem', cell: ({ action }) => <span class="mono truncate">{action}</span> },
+        {
+          label: 'Outcome',
+          width: '6.5rem',
+          cell: Outcome,
+        },
         { label: 'From', width: '9rem', wide: true, cell: ({ ip }) => <span class="dim mono truncate">{ip}</span> },
         { label: 'Time', width: '8rem', cell: ({ time }) => <Time at={time} /> },
       ]}
@@ -143,7 +158,11 @@ function Act({ graph, onDone }: { graph: Graph; onDone: (result: Contained) => v
 
 export default function Contain({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data: graph, error, isPending, refetch } = useGraph(id);
-  const [result, setResult] = useState<Contained | null>(null);
+  const [result, setResult] = useState<Contained | null>(() => reports.get(id) ?? null);
+  const keep = (report: Contained) => {
+    reports.set(id, report);
+    setResult(report);
+  };
   return (
     <>
       <Crumbs places={[['/incident', 'Incident response']]} />
@@ -153,7 +172,7 @@ export default function Contain({ params: { id = '' } }: { params: Record<string
       />
       {error && <ErrorNote error={error} onRetry={refetch} />}
       {isPending && <Skeleton rows={5} />}
-      {result && <Report result={result} again={graph && result.remaining ? <Act graph={graph} onDone={setResult} /> : null} />}
+      {result && <Report result={result} again={graph && result.remaining ? <Act graph={graph} onDone={keep} /> : null} />}
       {graph && !result && (
         <div class="incident">
           <div class="stack">
@@ -161,7 +180,7 @@ export default function Contain({ params: { id = '' } }: { params: Record<string
             <h2>Latest activity</h2>
             <Doings id={id} />
           </div>
-          <Act graph={graph} onDone={setResult} />
+          <Act graph={graph} onDone={keep} />
         </div>
       )}
     </>

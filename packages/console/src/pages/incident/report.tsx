@@ -1,8 +1,13 @@
-// The report on a contained credential: its activity, and the remaining steps.
+// The report on a contained credential: its activity, and the remaining steps, which are taken here.
 import type { components } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { type Secret as Known, useSelected } from '../../inventory';
+import { may } from '../../may';
+import { Button } from '../../ui/button';
 import { Badge, Time } from '../../ui/parts';
+import { Rotate } from '../secrets/change';
 import { KINDS } from './credentials';
 
 type Contained = components['schemas']['Contained'];
@@ -12,11 +17,46 @@ interface Secret {
   name: string | null;
 }
 
-const SecretLink = ({ secret_id, name }: Secret) => (
-  <Link href={`/secrets/${secret_id}`} class="mono truncate">
-    {name ?? secret_id}
-  </Link>
-);
+/** The current metadata of a secret. */
+const useKnown = (id: string): Known | undefined => useSelected({}).secrets.find((secret) => secret.id === id);
+
+/** The same name can exist in several environments. */
+function SecretLink({ secret_id, name }: Secret) {
+  const known = useKnown(secret_id);
+  return (
+    <span class="grow truncate">
+      <Link href={`/secrets/${secret_id}`} class="mono">
+        {name ?? secret_id}
+      </Link>{' '}
+      {known && <span class="dim small">{known.environment}</span>}
+    </span>
+  );
+}
+
+/** A secret that needs a new value from its issuer. @param seen the newest version that the credential knows */
+function Due({ seen, ...secret }: Secret & { seen: number }) {
+  const known = useKnown(secret.secret_id);
+  const [rotating, setRotating] = useState(false);
+  return (
+    <>
+      <SecretLink {...secret} />
+      {known && known.version > seen ? (
+        <Badge tone="good">rotated</Badge>
+      ) : known?.status === 'active' && may('secrets:rotate') ? (
+        <Button small onPress={() => setRotating(true)}>
+          Rotate
+        </Button>
+      ) : (
+        <Badge tone="warn">not rotated</Badge>
+      )}
+      {rotating && known && <Rotate secret={known} onClose={() => setRotating(false)} />}
+    </>
+  );
+}
+
+/** The newest version of a secret that the credential read or wrote. */
+const newestOf = ({ read, written }: Contained, id: string): number =>
+  Math.max(0, ...[...read, ...written].filter(({ secret_id }) => secret_id === id).map(({ version }) => version));
 
 /** One section of the report. An empty section is one line. */
 function Part<Item>({
@@ -61,9 +101,7 @@ const Credential = ({ kind, id, name }: { kind: string; id: string; name: string
 /** A version of a secret that the credential read or wrote, and when. */
 const Touched = (secret: Contained['read'][number]) => (
   <>
-    <span class="grow truncate">
-      <SecretLink {...secret} />
-    </span>
+    <SecretLink {...secret} />
     <span class="dim">
       version {secret.version}, <Time at={secret.time} />
     </span>
@@ -90,14 +128,7 @@ export function Report({ result, again }: { result: Contained; again: ComponentC
           lead="The credential read or wrote these secrets, and their values were not generated here. Get new values from their issuers and store them."
           items={due}
           none=""
-          row={(secret) => (
-            <>
-              <span class="grow truncate">
-                <SecretLink {...secret} />
-              </span>
-              <Badge tone="warn">rotate</Badge>
-            </>
-          )}
+          row={(secret) => <Due {...secret} seen={newestOf(result, secret.secret_id)} />}
         />
       )}
       <div class="parts">
@@ -107,9 +138,7 @@ export function Report({ result, again }: { result: Contained; again: ComponentC
           none="No secrets were rotated."
           row={(secret) => (
             <>
-              <span class="grow truncate">
-                <SecretLink {...secret} />
-              </span>
+              <SecretLink {...secret} />
               <span class="dim">now version {secret.version}</span>
             </>
           )}
@@ -123,9 +152,7 @@ export function Report({ result, again }: { result: Contained; again: ComponentC
           none="It shared nothing."
           row={(secret) => (
             <>
-              <span class="grow truncate">
-                <SecretLink {...secret} />
-              </span>
+              <SecretLink {...secret} />
               <span class="dim">{secret.version === null ? 'by grant' : `version ${secret.version} by link`}</span>
             </>
           )}

@@ -18,7 +18,7 @@ interface OneProps {
 function One({ field, value, onValue, error, kept }: OneProps) {
   const { label, type, choices, isCredential } = field;
   const optional = !field.isRequired;
-  const common = { label, error, optional, value: String(value ?? ''), onValue };
+  const common = { label, error, optional, secret: isCredential, value: String(value ?? ''), onValue };
   const required = field.isRequired && !kept;
   if (type === 'check') return <Checkbox label={label} checked={value === true} onChecked={onValue} />;
   if (type === 'choices')
@@ -35,7 +35,11 @@ function One({ field, value, onValue, error, kept }: OneProps) {
   if (type === 'choice') {
     const none = field.default === undefined ? [{ value: '', label: field.isRequired ? 'Choose one' : 'Not set' }] : [];
     return (
-      <SelectField {...common} required={required} choices={[...none, ...choices.map((choice) => ({ value: choice, label: choice }))]} />
+      <SelectField
+        {...{ label, error, optional, value: common.value, onValue }}
+        required={required}
+        choices={[...none, ...choices.map((choice) => ({ value: choice, label: choice }))]}
+      />
     );
   }
   if (type === 'lines' || type === 'numbers') return <TextArea {...common} required={required} rows={3} hint="One per line" />;

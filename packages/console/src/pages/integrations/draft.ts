@@ -1,12 +1,12 @@
 // The draft of a connection before it is stored: its config by the platform's schema, and whether a change erases the stored
 // credentials, which must then be entered again.
+import type { EventType } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import type { EventKind } from './events';
 import type { Integration, Platform } from './platforms';
 import { alternativeIn, alternativesOf, type Config, configOf, draftOf, fieldsOf, patchOf, shownFields } from './schema';
 
 /** The default events of a new notification. Owners are always notified of new access, regardless of the choice. */
-export const USUAL: EventKind[] = ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'];
+export const USUAL: EventType[] = ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'];
 
 /** The config of a new connection, or of a stored one being changed. */
 export function useConfig(platform: Platform, stored?: Integration) {

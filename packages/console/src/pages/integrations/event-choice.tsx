@@ -1,22 +1,24 @@
 // Chooses which events are sent: all or some.
+
+import type { EventType } from '@secrets-vault/client';
 import { Choices } from '../../ui/choices';
 import { Segments } from '../../ui/filters';
-import { EVENT_GROUPS, type EventKind, wordsOf } from './events';
+import { EVENT_GROUPS, wordsOf } from './events';
 
-export type ChosenEvents = '*' | EventKind[];
+export type ChosenEvents = '*' | EventType[];
 
 interface EventChoiceProps {
   value: ChosenEvents;
   onValue: (value: ChosenEvents) => void;
   /** The initial choice when switching from all to some. */
-  usual: EventKind[];
+  usual: EventType[];
   error?: string;
   /** The hint if all are chosen. */
   all: string;
 }
 
 export function EventChoice({ value, onValue, usual, error, all }: EventChoiceProps) {
-  const chosen: EventKind[] = value === '*' ? [] : value;
+  const chosen: EventType[] = value === '*' ? [] : value;
   return (
     <div class="field">
       <span class="legend">Events</span>
@@ -33,13 +35,13 @@ export function EventChoice({ value, onValue, usual, error, all }: EventChoicePr
         <p class="hint">{all}</p>
       ) : (
         <div class="event-groups">
-          {Object.entries(EVENT_GROUPS).map(([group, kinds]) => (
+          {[...EVENT_GROUPS].map(([group, kinds]) => (
             <Choices
               key={group}
               label={group}
               choices={kinds.map((kind) => ({ value: kind, label: wordsOf(kind) }))}
               value={chosen.filter((kind) => kinds.includes(kind))}
-              onValue={(own) => onValue([...chosen.filter((kind) => !kinds.includes(kind)), ...(own as EventKind[])])}
+              onValue={(own) => onValue([...chosen.filter((kind) => !kinds.includes(kind)), ...(own as EventType[])])}
             />
           ))}
         </div>

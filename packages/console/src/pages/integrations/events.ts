@@ -1,46 +1,16 @@
 // The event types, in groups, for notifications and webhooks.
-import type { components } from '@secrets-vault/client';
+import { type EventType, eventTypes } from '@secrets-vault/client';
 
-type Events = components['schemas']['WebhookIn']['events'];
-export type EventKind = Exclude<Extract<Events, readonly unknown[]>[number], '*'>;
+const GROUPS: [label: string, pattern: RegExp][] = [
+  ['Secrets', /^SECRET_/],
+  ['Credentials and people', /^(CREDENTIAL|BREAK_GLASS|MEMBER|ENROLMENT|ORG)_/],
+  ['Governance', /^(POLICY|APPROVAL|DEVICE|AUDIT)_/],
+  ['Integrations', /^(SYNC|WEBHOOK)_/],
+];
+const groupOf = (type: EventType): string => GROUPS.find(([, pattern]) => pattern.test(type))?.[0] ?? 'Other';
 
-export const EVENT_GROUPS: Record<string, EventKind[]> = {
-  Secrets: [
-    'SECRET_CREATED',
-    'SECRET_UPDATED',
-    'SECRET_ROTATED',
-    'SECRET_ROTATION_DUE',
-    'SECRET_DELETED',
-    'SECRET_RESTORED',
-    'SECRET_SHARED',
-    'SECRET_REVOKED',
-    'SECRET_EXPIRING',
-    'SECRET_EXPIRED',
-    'SECRET_LEAKED',
-  ],
-  'Credentials and people': [
-    'CREDENTIAL_CREATED',
-    'CREDENTIAL_REVOKED',
-    'CREDENTIAL_EXPIRING',
-    'BREAK_GLASS_ISSUED',
-    'BREAK_GLASS_USED',
-    'MEMBER_ENROLLED',
-    'ENROLMENT_CREATED',
-    'ORG_RECOVERED',
-  ],
-  Governance: [
-    'POLICY_VIOLATED',
-    'APPROVAL_REQUESTED',
-    'APPROVAL_DECIDED',
-    'DEVICE_REGISTERED',
-    'DEVICE_ASSIGNED',
-    'DEVICE_UNASSIGNED',
-    'DEVICE_BLOCKED',
-    'DEVICE_REMOVED',
-    'AUDIT_CHECKPOINT',
-  ],
-  Integrations: ['SYNC_COMPLETED', 'SYNC_FAILED', 'WEBHOOK_DISABLED'],
-};
+/** Every type is in one group. */
+export const EVENT_GROUPS = Map.groupBy(eventTypes, groupOf);
 
 /** Labels for types whose name alone is unclear. */
 const SAID: Record<string, string> = {

@@ -35,7 +35,7 @@ export function SyncFields({ value, onValue, error }: { value: SyncOptions; onVa
   return (
     <>
       <Choices
-        label="Environments"
+        label="Environments to sync"
         hint="The connection can sync only these environments."
         error={error}
         choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget, here, queries, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
 import { Empty, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';

@@ -7,16 +7,19 @@ import { forget } from '../../api';
 import { useParameter } from '../../router';
 import '../../styles/integrations.css';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { download } from '../../ui/download';
+import { DropFiles } from '../../ui/drop-files';
 import { Checkbox, TextArea } from '../../ui/field';
 import { Segments } from '../../ui/filters';
 import { Badge, Empty, ErrorNote, PageHead } from '../../ui/parts';
-import { Table } from '../../ui/table';
-import { DropFiles } from './drop-files';
+import { Lines, Table } from '../../ui/table';
+import { useDrop } from '../../unsaved';
 import { partsOf, readFiles, type Scanned, scanAll, type ToScan } from './scan';
 
 type Finding = components['schemas']['Finding'];
+
+const placeOf = ({ path, line, column }: Finding): string => `${path ?? 'Text'}:${line}:${column}`;
 
 const keyOf = ({ rule, path, line, column, secret_id }: Finding) => [rule, path, line, column, secret_id].join('\n');
 
@@ -38,23 +41,16 @@ const columns = [
   {
     label: 'Finding',
     width: 'minmax(9rem, 1.2fr)',
-    cell: ({ rule, path, line }: Finding) => (
-      <>
-        <span class="truncate">{rule.replaceAll('-', ' ')}</span>
-        <span class="mono small dim truncate line-narrow">
-          {path ?? 'Text'}:{line}
-        </span>
-      </>
-    ),
+    cell: (finding: Finding) => <Lines sub={<span class="mono">{placeOf(finding)}</span>}>{finding.rule.replaceAll('-', ' ')}</Lines>,
   },
   { label: 'Type', width: 'minmax(11rem, 1fr)', cell: (finding: Finding) => <What finding={finding} /> },
   {
     label: 'Where',
     width: 'minmax(10rem, 2fr)',
     wide: true,
-    cell: ({ path, line, column }: Finding) => (
-      <span class="mono truncate" title={path ?? undefined}>
-        {path ?? 'Text'}:{line}:{column}
+    cell: (finding: Finding) => (
+      <span class="mono truncate" title={finding.path ?? undefined}>
+        {placeOf(finding)}
       </span>
     ),
   },
@@ -92,6 +88,7 @@ function useScan() {
   const [files, setFiles] = useState<ToScan>({ files: [], unread: [] });
   const [result, setResult] = useState<Scanned | null>(null);
   const [error, setError] = useState<unknown>(null);
+  useDrop('read', () => setFiles({ files: [], unread: [] }));
   const change = (set: () => void) => {
     set();
     setResult(null);
@@ -118,10 +115,22 @@ function useScan() {
 }
 
 function Given({ isText, scan }: { isText: boolean; scan: ReturnType<typeof useScan> }) {
-  if (!isText) return <DropFiles names={scan.files.files.map(({ path }) => path)} onFiles={scan.take} />;
+  const [first, ...rest] = scan.files.files;
+  if (!isText)
+    return (
+      <DropFiles multiple onFiles={scan.take}>
+        {first && (
+          <>
+            <strong class="mono">{first.path}</strong>
+            <span class="dim">{rest.length ? ` and ${rest.length.toLocaleString()} more` : ''}. Drop other files to replace them.</span>
+          </>
+        )}
+      </DropFiles>
+    );
   return (
     <TextArea
       label="Text"
+      secret
       class="mono"
       rows={9}
       spellcheck={false}

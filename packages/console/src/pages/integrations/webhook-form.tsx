@@ -1,5 +1,5 @@
 // Creates or changes a webhook, and rotates its signing secret. Invariant: a signing secret is shown once, by `OneTime`.
-import type { components } from '@secrets-vault/client';
+import type { components, EventType } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { Dialog } from '../../ui/dialog';
@@ -8,11 +8,10 @@ import { Form, useProblems } from '../../ui/form';
 import { OneTime } from '../../ui/one-time';
 import { tell } from '../../ui/toast';
 import { type ChosenEvents, EventChoice } from './event-choice';
-import type { EventKind } from './events';
 
 export type Webhook = components['schemas']['Webhook'];
 
-const USUAL: EventKind[] = ['SECRET_ROTATED', 'SECRET_DELETED'];
+const USUAL: EventType[] = ['SECRET_ROTATED', 'SECRET_DELETED'];
 const ALL = 'Includes event types added in later releases.';
 
 interface Draft {
@@ -37,6 +36,7 @@ function Fields({
     <>
       <TextField
         label="URL"
+        secret
         type="url"
         class="mono"
         placeholder="https://hooks.example.com/vault"

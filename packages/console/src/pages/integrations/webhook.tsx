@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Menu } from '../../ui/menu';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';
 import { Facts, Id, PageHead, Time } from '../../ui/parts';

@@ -6,7 +6,7 @@ import { forgetGone, here, useList, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { useParameter } from '../../router';
 import { IconButton } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';

@@ -86,7 +86,7 @@ export function MayThey({ member }: { member: Member }) {
   const names = useId();
   const known = useSelected({ environments: place ? [place] : [] });
   const [kind = '', words = chosen] = actions.find(({ value }) => value === chosen)?.label.split(': ') ?? [];
-  const anywhere = isOfSecrets && !place && 'in some environment';
+  const anywhere = isOfSecrets && !place && (data?.allowed ? 'in at least one environment' : 'in any environment');
   const where = [name && `of ${name}`, place ? `in ${place}` : anywhere].filter(Boolean).join(' ');
   return (
     <section class="card stack" aria-labelledby={`${names}-head`}>

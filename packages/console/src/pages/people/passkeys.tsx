@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useList, vault } from '../../api';
 import type { Member } from '../../people';
 import { IconButton } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
 import { Empty, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';

@@ -5,7 +5,7 @@ import { useLocation } from 'wouter-preact';
 import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
 import { Menu } from '../../ui/menu';
 import { Crumbs, LoadingPage, Missing } from '../../ui/page';

@@ -73,8 +73,22 @@ function useApprovers({ approvers }: Draft): string[] {
     isTeam,
   );
   if (isTeam) return data?.data.map(({ name }) => name) ?? [];
-  return members.filter(({ role }) => `role:${role}` === approvers).map(({ name }) => name);
+  return members.filter(({ role, status }) => status === 'active' && `role:${role}` === approvers).map(({ name }) => name);
 }
+
+/** Too few approvers to decide the request of one of them, and so to change the policy itself. */
+const Stuck = ({ approvers, needed }: { approvers: string[]; needed: number }) => (
+  <p>
+    <strong>
+      {approvers.length < needed
+        ? `This needs ${needed} approvers, so nothing can be approved yet.`
+        : needed === 1
+          ? `${approvers[0]} is the only approver, so nobody can approve their requests, or let them change this policy.`
+          : 'There is no spare approver, so nobody can approve the requests of an approver, or let them change this policy.'}
+    </strong>{' '}
+    Add another approver first.
+  </p>
+);
 
 function ApprovalPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) {
   const approvers = useApprovers(draft);
@@ -94,6 +108,9 @@ function ApprovalPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }
           ? `Approvers: ${approvers.slice(0, 6).join(', ')}${approvers.length > 6 ? ` and ${approvers.length - 6} more` : ''}. No one can approve their own requests.`
           : 'There are no approvers yet: such requests wait until there is one.'}
       </p>
+      {approvers.length > 0 && approvers.length <= Number(draft.required) && (
+        <Stuck approvers={approvers} needed={Number(draft.required)} />
+      )}
       <p class="small dim">Members whom the requester invited or promoted in the last 7 days cannot approve either.</p>
     </>
   );

@@ -6,6 +6,7 @@ import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
+import { useDrop } from '../../unsaved';
 import { GENERATED } from './create';
 import type { Secret } from './list';
 import { typeChoices } from './type-names';
@@ -133,6 +134,7 @@ export function NewValue({ secret, onClose }: Props) {
       <Form action="Store value" onSubmit={save} onCancel={onClose} problems={problems}>
         <TextArea
           label="Value"
+          secret
           class="mono"
           rows={6}
           spellcheck={false}
@@ -162,6 +164,7 @@ export function Rotate({ secret, onClose }: Props) {
     if (data.value) setMade(data.value);
     else onClose();
   };
+  useDrop('read', () => made !== null && onClose());
   if (made !== null)
     return (
       <Dialog title={`${secret.name} rotated`} lead="This is the generated value. You can read it again at any time." onClose={onClose}>
@@ -171,7 +174,9 @@ export function Rotate({ secret, onClose }: Props) {
   return (
     <Dialog
       title={`Rotate ${secret.name}`}
-      lead="Sets a new value and restarts the rotation interval."
+      lead={`Creates version ${secret.version + 1}, and programs get it with their next read. ${
+        secret.rotate_every_seconds ? 'The rotation interval starts again. ' : ''
+      }Earlier versions stay in the history.`}
       onClose={onClose}
       dirty={value !== ''}
     >
@@ -179,7 +184,7 @@ export function Rotate({ secret, onClose }: Props) {
         {canGenerate && (
           <Checkbox
             label="Generate value"
-            hint="The service generates a random value that fits the type."
+            hint="The service generates a random value that fits the type. Set the same value where the secret is used, such as in the database."
             checked={generated}
             onChecked={setGenerated}
           />
@@ -187,6 +192,7 @@ export function Rotate({ secret, onClose }: Props) {
         {!generated && (
           <TextArea
             label="Value"
+            secret
             class="mono"
             rows={5}
             spellcheck={false}

@@ -43,7 +43,10 @@ export default function Compare() {
   const choices = [{ value: '', label: 'Choose one' }, ...environments.value.map(({ slug, name }) => ({ value: slug, label: name }))];
   const compare = async () => {
     const [one, other] = await Promise.all([valuesOf(left), valuesOf(right)]);
-    setFound({ left, right, rows: differences(one.values, other.values), withheld: [...new Set([...one.withheld, ...other.withheld])] });
+    const withheld = [...new Set([...one.withheld, ...other.withheld])];
+    // A value that was not read in one of them must not count as missing there.
+    const rows = differences(one.values, other.values).filter(({ name }) => !withheld.includes(name));
+    setFound({ left, right, rows, withheld });
   };
   const words = (kind: Kind) =>
     ({ same: 'Same value', different: 'Different values', left: `Only in ${found?.left}`, right: `Only in ${found?.right}` })[kind];
@@ -68,7 +71,7 @@ export default function Compare() {
         )}
       </div>
       {found?.withheld.length ? (
-        <p class="note warn">Not compared, because reading requires approval: {found.withheld.join(', ')}</p>
+        <p class="note warn spaced">Not compared, because reading requires approval: {found.withheld.join(', ')}</p>
       ) : null}
       {found && (
         <Table
@@ -80,8 +83,12 @@ export default function Compare() {
             { label: 'Difference', width: 'minmax(9rem, 1fr)', cell: ({ kind }) => <Badge tone={tones[kind]}>{words(kind)}</Badge> },
           ]}
           empty={
-            <Empty title="No differences">
-              {found.rows.length ? `All ${found.rows.length} secrets have the same values.` : 'Both environments are empty.'}
+            <Empty title={found.rows.length || !found.withheld.length ? 'No differences' : 'Nothing was compared'}>
+              {found.rows.length
+                ? `All ${found.rows.length} compared secrets have the same values.`
+                : found.withheld.length
+                  ? 'A policy requires approval to read these values.'
+                  : 'Both environments are empty.'}
             </Empty>
           }
         />

@@ -8,6 +8,7 @@ import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
+import { useDrop } from '../../unsaved';
 import type { Secret } from './list';
 import { typeChoices } from './type-names';
 
@@ -66,6 +67,7 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
       {!draft.generated && (
         <TextArea
           label="Value"
+          secret
           value={draft.value}
           onValue={(value) => change({ value })}
           error={problems.of('value')}
@@ -144,6 +146,7 @@ export function NewSecret({ environment, path, onClose, onStored }: NewSecretPro
     onClose();
     if (made) open(made.id);
   };
+  useDrop('read', () => made && onClose());
   if (made)
     return (
       <Dialog title={`${made.name} stored`} lead="This is the generated value. You can read it again at any time." onClose={leave}>

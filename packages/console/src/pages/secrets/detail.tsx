@@ -5,18 +5,19 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { may } from '../../may';
+import { Who } from '../../people';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
-import { Held } from '../../ui/form';
+import { Confirm } from '../../ui/confirm';
 import { Menu } from '../../ui/menu';
 import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
 import { Facts, Id, PageHead, Time } from '../../ui/parts';
+import { Held } from '../../ui/refusal';
 import { SecretValue } from '../../ui/secret-value';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
 import { EditSecret, NewValue, Rotate } from './change';
 import { GrantSecret } from './grant';
-import { Versions } from './history';
+import { type Version, Versions } from './history';
 import { type Secret, StatusBadge } from './list';
 import { Readers } from './readers';
 import { NewLink, Shares } from './shares';
@@ -48,7 +49,13 @@ function placesOf({ environment, name }: Secret): Place[] {
 
 type Doing = 'edit' | 'value' | 'rotate' | 'grant' | 'link' | 'delete' | 'destroy' | null;
 
-function Overview({ secret }: { secret: Secret }) {
+interface OverviewProps {
+  secret: Secret;
+  current: Version | undefined;
+  onEdit: () => void;
+}
+
+function Overview({ secret, current, onEdit }: OverviewProps) {
   const [held, setHeld] = useState<ApprovalRequiredError | null>(null);
   const read = async (reason?: string) => {
     setHeld(null);
@@ -68,7 +75,7 @@ function Overview({ secret }: { secret: Secret }) {
     <div class="stack">
       {!may('secrets:read') ? (
         <p class="note plain">
-          Your role can see names and metadata, but not values. An owner or administrator can grant you access to this secret.
+          Your role can see names and metadata, but not values. An owner or admin can give you access to this secret.
         </p>
       ) : secret.status === 'active' ? (
         <SecretValue name={secret.name} read={read} />
@@ -80,7 +87,19 @@ function Overview({ secret }: { secret: Secret }) {
         items={[
           ['Environment', secret.environment],
           ['Type', nameOfType(secret.type)],
-          ['Version', secret.version],
+          [
+            'Version',
+            current ? (
+              <>
+                {secret.version}{' '}
+                <span class="dim">
+                  by <Who id={current.created_by} />
+                </span>
+              </>
+            ) : (
+              secret.version
+            ),
+          ],
           ['Description', secret.description || <span class="dim">None</span>],
           [
             'Tags',
@@ -106,6 +125,13 @@ function Overview({ secret }: { secret: Secret }) {
           ['ID', <Id id={secret.id} />],
         ]}
       />
+      {secret.status !== 'deleted' && may('secrets:write') && (
+        <div>
+          <Button small onPress={onEdit}>
+            Edit details
+          </Button>
+        </div>
+      )}
     </div>
   );
 }
@@ -153,6 +179,9 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
   if (isPending || !data) return <LoadingPage />;
   const { secret, versions } = data;
   if (!secret) return <Missing what="secret" list={['/secrets', 'Secrets']} />;
+  const overview = () => (
+    <Overview key={secret.version} secret={secret} current={versions.find(({ current }) => current)} onEdit={() => setDoing('edit')} />
+  );
   const isDeleted = secret.status === 'deleted';
   const restore = async () => {
     await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(id));
@@ -197,7 +226,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
       <Tabs
         label="About this secret"
         items={[
-          { id: 'overview', label: 'Overview', content: () => <Overview key={secret.version} secret={secret} /> },
+          { id: 'overview', label: 'Overview', content: overview },
           { id: 'history', label: 'History', count: versions.length, content: () => <Versions secret={secret} versions={versions} /> },
           { id: 'readers', label: 'Readers', content: () => <Readers id={id} /> },
           { id: 'shares', label: 'Shares', content: () => <Shares secret={secret} /> },

@@ -1,8 +1,10 @@
 // The dialog that shares a secret with a member, a team or an agent. Invariant: the default is read access for 30 days.
 import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { may } from '../../may';
 import { useMembers, useTeams } from '../../people';
+import { me } from '../../session';
 import { Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -31,7 +33,9 @@ function useGrantees() {
   return [
     { value: '', label: 'Choose a team, member or agent' },
     ...teams.map(({ id, name }) => ({ value: `team ${id}`, label: `Team ${name}` })),
-    ...members.map(({ id, name, email }) => ({ value: `member ${id}`, label: `${name} (${email})` })),
+    ...members
+      .filter(({ id }) => id !== me.value?.id)
+      .map(({ id, name, email }) => ({ value: `member ${id}`, label: `${name} (${email})` })),
     ...(agents.data?.data ?? []).map(({ id, name }) => ({ value: `agent ${id}`, label: `Agent ${name}` })),
   ];
 }
@@ -64,6 +68,13 @@ export function GrantSecret({ secret, onClose }: { secret: Secret; onClose: () =
       onClose={onClose}
       dirty={grantee !== ''}
     >
+      {!may('members:read') ? (
+        <p class="note">Your role cannot see members and teams. Ask an owner or admin to share it with them, or share it with a link.</p>
+      ) : choices.length === 1 ? (
+        <p class="note">
+          There is nobody to share with yet. <Link href="/members">Invite a member</Link> first.
+        </p>
+      ) : null}
       <Form action="Share secret" onSubmit={share} onCancel={onClose} problems={problems} disabled={!grantee}>
         <SelectField label="Share with" value={grantee} onValue={setGrantee} choices={choices} error={problems.of('grantee')} />
         <RadioField

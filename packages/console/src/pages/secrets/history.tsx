@@ -5,12 +5,14 @@ import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
-import { Confirm, Dialog } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
+import { Dialog } from '../../ui/dialog';
 import { Badge, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
+import { useDrop } from '../../unsaved';
 import type { Secret } from './list';
 
-type Version = components['schemas']['Version'];
+export type Version = components['schemas']['Version'];
 
 const readVersion = async (id: string, version: number): Promise<string> => {
   const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', { params: { path: { ...here(), id }, query: { version } } });
@@ -42,6 +44,7 @@ function Diff({ before, after }: { before: string; after: string }) {
 export function Versions({ secret, versions }: { secret: Secret; versions: Version[] }) {
   const [compared, setCompared] = useState<{ version: number; before: string; after: string } | null>(null);
   const [returning, setReturning] = useState<number | null>(null);
+  useDrop('read', () => setCompared(null));
   const compare = async (version: number) => {
     const [before, after] = await Promise.all([readVersion(secret.id, version), readVersion(secret.id, secret.version)]);
     setCompared({ version, before, after });

@@ -1,16 +1,17 @@
 // Imports a dropped file, with a preview. Invariant: the file stays in the memory of this page, and nothing is written before the preview is
 // shown.
 import type { components } from '@secrets-vault/client';
-import { FileUp } from 'lucide-preact';
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
 import { Button } from '../../ui/button';
-import { SelectField, TextField } from '../../ui/field';
+import { DropFiles } from '../../ui/drop-files';
+import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
 import { ErrorNote, PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
+import { useDrop } from '../../unsaved';
 
 type ImportIn = components['schemas']['ImportIn'];
 type Imported = components['schemas']['Imported'];
@@ -65,37 +66,25 @@ function Plan({ plan, done }: { plan: Imported; done: boolean }) {
   );
 }
 
-function Drop({ file, onFile }: { file: Chosen | null; onFile: (file: File | undefined) => void }) {
-  const [over, setOver] = useState(false);
-  const input = useId();
-  return (
-    <label
-      for={input}
-      class={over ? 'drop over' : 'drop'}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        onFile(event.dataTransfer?.files[0]);
-      }}
-    >
-      <FileUp size={22} aria-hidden="true" />
-      {file ? (
-        <span>
-          <strong class="mono">{file.name}</strong>{' '}
-          <span class="dim">{file.text.length.toLocaleString()} characters. Drop another to replace it.</span>
-        </span>
-      ) : (
-        <span>Drop a file here, or choose one</span>
-      )}
-      <input id={input} type="file" class="unseen" onChange={(event) => onFile(event.currentTarget.files?.[0])} />
-    </label>
-  );
-}
+/** For a text that is not in a file. */
+const Paste = ({ file, onText }: { file: Chosen | null; onText: (text: string) => void }) => (
+  <details>
+    <summary>Paste text instead</summary>
+    <div class="below-summary">
+      <TextArea
+        label="Text"
+        class="mono"
+        rows={6}
+        spellcheck={false}
+        value={file?.name === PASTED ? file.text : ''}
+        onValue={onText}
+        hint="For example NAME=value lines. It stays in this page until you import it."
+      />
+    </div>
+  </details>
+);
+
+const PASTED = 'Pasted text';
 
 interface Chosen {
   name: string;
@@ -173,12 +162,14 @@ export default function Import() {
     setPlan(null);
     chooseEnvironment(slug);
   };
-  const take = async (taken: File | undefined) => {
-    if (!taken) return;
-    const text = await taken.text();
-    setFile({ name: taken.name, text });
-    change({ source: sourceOf(taken.name, text) });
+  useDrop('read', () => setFile(null));
+  const choose = (name: string, text: string) => {
+    setFile(text ? { name, text } : null);
+    change({ source: sourceOf(name, text) });
     setError(null);
+  };
+  const take = async ([taken]: File[]) => {
+    if (taken) choose(taken.name, await taken.text());
   };
   const run = async (dryRun: boolean) => {
     setError(null);
@@ -205,7 +196,15 @@ export default function Import() {
         lead="Import a .env file or the export of another tool. You see a preview before anything is written."
       />
       <div class="stack narrow">
-        <Drop file={file} onFile={(taken) => void take(taken)} />
+        <DropFiles onFiles={take}>
+          {file && (
+            <>
+              <strong class="mono">{file.name}</strong>{' '}
+              <span class="dim">{file.text.length.toLocaleString()} characters. Drop another to replace it.</span>
+            </>
+          )}
+        </DropFiles>
+        <Paste file={file} onText={(text) => choose(PASTED, text)} />
         <How options={options} environment={environment} change={change} chooseEnvironment={onEnvironment} />
         {error ? <ErrorNote error={error} /> : null}
         <div class="row">

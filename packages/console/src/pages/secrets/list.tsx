@@ -176,7 +176,7 @@ const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; e
     <Empty title="No matching secrets">Change the filters or choose another environment.</Empty>
   ) : !may('secrets:write') ? (
     <Empty title={`No secrets in ${environment} that you can see`}>
-      An owner or administrator can change your role or create a grant for some names.
+      An owner or admin can change your role, or create a grant for some names.
     </Empty>
   ) : (
     <Empty

@@ -4,7 +4,8 @@ import { useState } from 'preact/hooks';
 import { forget, here, useList, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
-import { Confirm, Dialog } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
+import { Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { OneTime } from '../../ui/one-time';
@@ -71,6 +72,7 @@ export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => vo
         </div>
         <TextField
           label="Passphrase"
+          secret
           optional
           type="password"
           autocomplete="new-password"

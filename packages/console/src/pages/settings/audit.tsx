@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { CopyButton, ErrorNote, Facts, Id, Skeleton } from '../../ui/parts';

@@ -7,7 +7,8 @@ import { defaultEnvironment, type Environment, environments } from '../../enviro
 import { may } from '../../may';
 import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
-import { Confirm, Dialog } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
+import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Menu } from '../../ui/menu';

@@ -94,7 +94,7 @@ function Addresses({ org }: { org: Org }) {
   );
 }
 
-const bytes = new Intl.NumberFormat('en', { notation: 'compact', style: 'unit', unit: 'byte', unitDisplay: 'narrow' });
+const bytes = new Intl.NumberFormat('en', { notation: 'compact', style: 'unit', unit: 'byte', unitDisplay: 'short' });
 
 /** The used part of a limit. */
 const Use = ({ label, used, most, text }: { label: string; used: number; most: number; text?: string }) => (

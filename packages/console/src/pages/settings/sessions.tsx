@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { forget, useList, vault } from '../../api';
 import { signOut } from '../../session';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
+import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';

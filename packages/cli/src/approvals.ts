@@ -1,0 +1,42 @@
+// Waiting for the decision on an approval request. Invariant: waiting outlasts the session token, which the client renews, and times when
+// the vault is unreachable.
+import type { components } from '@secrets-vault/client';
+import type { Context } from './context.ts';
+import { isUnreachable } from './errors.ts';
+
+export type Approval = components['schemas']['Approval'];
+
+/** How long the vault holds one request, in seconds. */
+const STEP = 20;
+/** The pause before the vault is asked again after a failure, in milliseconds. */
+const PAUSE = 5_000;
+
+/** The approval request, read once. With `wait`, in seconds, the vault holds the response until there is a decision. */
+export async function readApproval(context: Context, id: string, wait?: number): Promise<Approval> {
+  const { vault, org_id } = await context.vault();
+  const query = { wait: wait === undefined ? undefined : String(wait) };
+  const { data } = await vault.api.GET('/orgs/{org_id}/approvals/{id}', { params: { path: { org_id, id }, query } });
+  return data;
+}
+
+/**
+ * Waits for a decision.
+ * @param until when to stop waiting, in milliseconds
+ * @returns the request, which is still `pending` after `until`
+ */
+export async function awaitDecision(context: Context, id: string, until = Number.POSITIVE_INFINITY): Promise<Approval> {
+  let isWarned = false;
+  for (;;) {
+    const left = Math.ceil((until - Date.now()) / 1000);
+    try {
+      const approval = await readApproval(context, id, Math.max(1, Math.min(STEP, left)));
+      if (approval.status !== 'pending' || Date.now() >= until) return approval;
+      isWarned = false;
+    } catch (error) {
+      if (!isUnreachable(error) || Date.now() >= until) throw error;
+      if (!isWarned) context.out.warn('The vault cannot be reached. svc keeps waiting.');
+      isWarned = true;
+      await new Promise((done) => setTimeout(done, PAUSE));
+    }
+  }
+}

@@ -1,0 +1,138 @@
+// svc policy: naming, rotation and approval policies. Their content is JSON, from stdin.
+import { type Group, member } from '../command.ts';
+import type { Context } from '../context.ts';
+import { readObject } from '../prompts.ts';
+import { everything } from '../secrets.ts';
+import { clean } from '../text.ts';
+
+const POLICY = { '<id>': 'id of the policy, pol_…' };
+const ID = 'pol_0HrZKtC4bqXw2vJm8yNd1L';
+
+async function change(context: Context, id: string, body: { enabled: boolean } | Record<string, unknown>) {
+  const { vault, org_id } = await context.vault();
+  const { data } = await vault.api.PATCH('/orgs/{org_id}/policies/{id}', {
+    params: { path: { org_id, id } },
+    headers: context.approved(),
+    body: body as never,
+  });
+  return data;
+}
+
+const group: Group = {
+  commands: {
+    list: member('List policies', {
+      needs: 'vault',
+      examples: { 'policy list': 'List policies' },
+      async run(context) {
+        const { vault, org_id } = await context.vault();
+        const rows = await everything(async (query) => {
+          const { data } = await vault.api.GET('/orgs/{org_id}/policies', { params: { path: { org_id }, query } });
+          return data;
+        });
+        context.out.list(
+          rows,
+          {
+            id: (row) => row.id,
+            name: (row) => row.name,
+            kind: (row) => row.kind,
+            enabled: (row) => (row.enabled ? 'yes' : 'no'),
+            environments: (row) => row.applies_to.environments?.join(' ') ?? 'all',
+            secrets: (row) => row.applies_to.names?.join(' ') ?? 'all',
+          },
+          'There are no policies.',
+        );
+        return 0;
+      },
+    }),
+    show: member('Show a policy', {
+      needs: 'vault',
+      args: POLICY,
+      examples: { [`policy show ${ID} > policy.json`]: 'Print a policy as JSON' },
+      async run(context, { args: [id = ''] }) {
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.GET('/orgs/{org_id}/policies/{id}', { params: { path: { org_id, id } } });
+        context.out.asJson(data);
+        return 0;
+      },
+    }),
+    create: member('Create a policy', {
+      needs: 'vault',
+      examples: { 'policy create < policy.json': 'Create a policy; its content is read from stdin' },
+      notes: ['The JSON has the fields name, kind, config and, to limit the policy, applies_to. See docs/guides/policies.md.'],
+      async run(context) {
+        const body = await readObject(context.host, 'The policy', 'Pass the policy: svc policy create < policy.json');
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.POST('/orgs/{org_id}/policies', {
+          params: { path: { org_id } },
+          headers: context.approved(),
+          body: body as never,
+        });
+        context.out.result(data, () => context.out.success(`Created the ${data.kind} policy ${data.name} (${data.id}).`));
+        return 0;
+      },
+    }),
+    update: member('Change a policy', {
+      needs: 'vault',
+      args: POLICY,
+      examples: { [`policy update ${ID} < change.json`]: 'Replace the fields that the file contains' },
+      notes: ['The JSON has one or more of the fields name, enabled, applies_to and config. Each replaces the whole field.'],
+      async run(context, { args: [id = ''] }) {
+        const body = await readObject(context.host, 'The change', `Pass the change: svc policy update ${clean(id)} < change.json`);
+        const data = await change(context, id, body);
+        context.out.result(data, () => context.out.success(`Changed ${data.name}.`));
+        return 0;
+      },
+    }),
+    enable: member('Enable a policy', {
+      needs: 'vault',
+      args: POLICY,
+      examples: { [`policy enable ${ID}`]: 'Enable a policy' },
+      async run(context, { args: [id = ''] }) {
+        const data = await change(context, id, { enabled: true });
+        context.out.result(data, () => context.out.success(`${data.name} is enabled.`));
+        return 0;
+      },
+    }),
+    disable: member('Disable a policy', {
+      needs: 'vault',
+      confirms: true,
+      args: POLICY,
+      examples: { [`policy disable ${ID}`]: 'Stop applying a policy' },
+      async run(context, { args: [id = ''] }) {
+        await context.confirmDestruction(`The policy ${clean(id)} stops applying immediately.`);
+        const data = await change(context, id, { enabled: false });
+        context.out.result(data, () => context.out.success(`${data.name} is disabled.`));
+        return 0;
+      },
+    }),
+    violations: member('List the secrets that violate a naming policy', {
+      needs: 'vault',
+      args: POLICY,
+      examples: { [`policy violations ${ID}`]: 'See which existing names a policy does not accept' },
+      async run(context, { args: [id = ''] }) {
+        const { vault, org_id } = await context.vault();
+        const rows = await everything(async (query) => {
+          const { data } = await vault.api.GET('/orgs/{org_id}/policies/{id}/violations', { params: { path: { org_id, id }, query } });
+          return data;
+        });
+        context.out.list(rows, { name: (row) => row.name, environment: (row) => row.environment }, 'All names are accepted.');
+        return 0;
+      },
+    }),
+    delete: member('Delete a policy', {
+      needs: 'vault',
+      confirms: true,
+      args: POLICY,
+      examples: { [`policy delete ${ID}`]: 'Delete a policy' },
+      async run(context, { args: [id = ''] }) {
+        await context.confirmDestruction(`This deletes the policy ${clean(id)}. It stops applying immediately.`);
+        const { vault, org_id } = await context.vault();
+        await vault.api.DELETE('/orgs/{org_id}/policies/{id}', { params: { path: { org_id, id } }, headers: context.approved() });
+        context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));
+        return 0;
+      },
+    }),
+  },
+};
+
+export default group;

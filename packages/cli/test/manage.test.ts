@@ -1,0 +1,121 @@
+// Environments, teams, grants, policies, devices and webhooks: each command once, against a real vault.
+import { generateKeyPairSync } from 'node:crypto';
+import { beforeAll, expect, it } from 'vitest';
+import { type Given, type Machine, signedIn } from './harness.ts';
+
+let machine: Machine;
+const ok = async (argv: string[], given?: Given) => {
+  const ran = await machine.svc(argv, given);
+  expect(ran.code, ran.stderr).toBe(0);
+  return ran;
+};
+const json = async (argv: string[], given?: Given) => (await ok([...argv, '--json'], given)).json;
+const rows = async (argv: string[]): Promise<Record<string, unknown>[]> => (await json(argv)).data;
+const invite = (email: string) => json(['member', 'invite', email, '--name', 'Bea', '--role', 'viewer']);
+/** What destroys something needs --yes in a script. */
+const confirmed = async (argv: string[]) => {
+  expect(await machine.svc(argv)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--yes') });
+  return json([...argv, '--yes']);
+};
+
+beforeAll(async () => {
+  ({ machine } = await signedIn());
+});
+
+it('environment: created, renamed, listed and deleted; one with secrets is not deleted', async () => {
+  expect(await json(['environment', 'create', 'QA'])).toMatchObject({ slug: 'qa' });
+  expect(await json(['environment', 'rename', 'qa', 'Quality'])).toMatchObject({ slug: 'qa', name: 'Quality' });
+  expect((await rows(['environment', 'list'])).map(({ slug }) => slug)).toContain('qa');
+  await ok(['set', 'KEPT', '-e', 'qa'], { stdin: 'v' });
+  expect((await machine.svc(['environment', 'delete', 'qa', '--yes'])).code).toBe(6);
+  await ok(['delete', 'KEPT', '-e', 'qa', '--permanent', '--yes']);
+  expect(await confirmed(['environment', 'delete', 'qa'])).toEqual({ id: 'qa', deleted: true });
+  expect((await machine.svc(['environment', 'rename', 'qa', 'x'])).code).toBe(5);
+});
+
+it('team, grant: a member gets the grants of a team, and loses them', async () => {
+  const { id } = await invite('bea@example.com');
+  const team = await json(['team', 'create', 'Payments']);
+  expect(await json(['team', 'rename', team.id, 'Billing'])).toMatchObject({ name: 'Billing' });
+  await ok(['team', 'add', team.id, id]);
+  expect((await rows(['team', 'members', team.id])).map(({ member_id }) => member_id)).toEqual([id]);
+  expect((await machine.svc(['grant', 'create', team.id])).stderr).toContain('--permission');
+  const options = ['--permission', 'write', '--environments', 'staging', '--secrets', 'billing/*', '--ttl', '1d'];
+  const grant = await json(['grant', 'create', team.id, ...options]);
+  expect(grant).toMatchObject({ grantee: { type: 'team', id: team.id }, permission: 'write', secrets: ['billing/*'] });
+  expect((await rows(['grant', 'list', '--to', team.id])).map((row) => row.id)).toEqual([grant.id]);
+  const access = () => json(['member', 'access', id, 'secrets:write', '--environment', 'staging', '--secret', 'billing/db']);
+  expect(await access()).toMatchObject({ allowed: true });
+  await confirmed(['team', 'remove', team.id, id]);
+  expect(await access()).toMatchObject({ allowed: false });
+  await confirmed(['grant', 'delete', grant.id]);
+  await confirmed(['team', 'delete', team.id]);
+  expect(await rows(['team', 'list'])).toEqual([]);
+  const own = await json(['grant', 'create', id, '--permission', 'read']);
+  expect(own.grantee).toEqual({ type: 'member', id });
+});
+
+it('policy: created from stdin, changed, disabled and deleted; an error does not repeat stdin', async () => {
+  const policy = { name: 'Upper case', kind: 'naming', config: { pattern: '^[A-Z_]+$' } };
+  await ok(['set', 'lower'], { stdin: 'v' });
+  const { id } = await json(['policy', 'create'], { stdin: JSON.stringify(policy) });
+  expect(JSON.parse((await ok(['policy', 'show', id])).stdout)).toMatchObject(policy);
+  expect((await rows(['policy', 'violations', id])).map(({ name }) => name)).toContain('lower');
+  expect((await machine.svc(['set', 'also-lower'], { stdin: 'v' })).code).not.toBe(0);
+  expect(await json(['policy', 'update', id], { stdin: '{"name":"Capitals"}' })).toMatchObject({ name: 'Capitals', enabled: true });
+  expect(await confirmed(['policy', 'disable', id])).toMatchObject({ enabled: false });
+  await ok(['set', 'also-lower'], { stdin: 'v' });
+  expect(await json(['policy', 'enable', id])).toMatchObject({ enabled: true });
+  expect((await rows(['policy', 'list'])).map(({ name }) => name)).toEqual(['Capitals']);
+  await confirmed(['policy', 'delete', id]);
+  const refused = await machine.svc(['policy', 'create'], { stdin: 'sw0rdfish' });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.not.stringContaining('sw0rdfish') });
+});
+
+it('device: registered with a public key, assigned, blocked and removed', async () => {
+  const { id: owner } = await invite('dan@example.com');
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const register = ['device', 'register', 'Laptop', '--platform', 'Linux', '--serial', 'C02', '--key-stdin'];
+  const made = await json(register, { stdin: JSON.stringify(publicKey.export({ format: 'jwk' })) });
+  expect(made).toMatchObject({ name: 'Laptop', status: 'active', serial: 'C02' });
+  expect(await json(['device', 'assign', made.id, owner])).toMatchObject({ member_id: owner });
+  expect((await rows(['device', 'list', '--member', owner])).map(({ id }) => id)).toEqual([made.id]);
+  expect(await json(['device', 'unassign', made.id])).toMatchObject({ member_id: null });
+  expect(await confirmed(['device', 'block', made.id])).toMatchObject({ status: 'blocked' });
+  expect(await rows(['device', 'list', '--status', 'active'])).toEqual([]);
+  await confirmed(['device', 'remove', made.id]);
+  expect(await rows(['device', 'list'])).toEqual([]);
+
+  const jwk = privateKey.export({ format: 'jwk' });
+  let sent = 0;
+  const fetch: typeof globalThis.fetch = async () => {
+    sent++;
+    return new Response();
+  };
+  const refused = await machine.svc(register, { stdin: JSON.stringify(jwk), host: { fetch } });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('private key') });
+  expect(refused.stderr).not.toContain(jwk.d);
+  expect(sent).toBe(0);
+});
+
+it('webhook: only the signing secret is on stdout; tested, rotated, disabled and deleted', async () => {
+  const { stdout, stderr } = await ok(['webhook', 'create', '-', '--events', 'SECRET_ROTATED,SECRET_DELETED', '--description', 'Deploys'], {
+    stdin: 'https://hooks.example.com/vault\n',
+  });
+  expect(stdout).toMatch(/^whsec_\S+\n$/);
+  const [id = ''] = /whk_\w+/.exec(stderr) ?? [];
+  const [row] = await rows(['webhook', 'list']);
+  expect(row).toMatchObject({ id, url: 'https://hooks.example.com/vault', events: ['SECRET_ROTATED', 'SECRET_DELETED'], enabled: true });
+  const tested = await machine.svc(['webhook', 'test', id, '--json']);
+  expect(tested.json).toMatchObject({ webhook_id: id, event_type: 'WEBHOOK_TEST', status: 'failed' });
+  expect(tested.code).toBe(1);
+  expect((await rows(['webhook', 'deliveries', id, '-n', '1']))[0]).toMatchObject({ id: tested.json.id, status: 'failed' });
+  expect((await machine.svc(['webhook', 'redeliver', id])).code).toBe(2);
+  expect(await json(['webhook', 'redeliver', id, '--delivery', tested.json.id])).toMatchObject({ status: 'pending' });
+  expect(await json(['webhook', 'redeliver', id, '--since', '1h'])).toMatchObject({ redelivered: expect.any(Number) });
+  expect((await confirmed(['webhook', 'rotate', id, '--overlap', '1h'])).secret).toMatch(/^whsec_/);
+  expect(await json(['webhook', 'disable', id])).toMatchObject({ enabled: false });
+  expect(await json(['webhook', 'enable', id])).toMatchObject({ enabled: true });
+  await confirmed(['webhook', 'delete', id]);
+  expect((await machine.svc(['webhook', 'create', 'https://hooks.example.com/x'])).stderr).toContain('--events');
+});

@@ -1,0 +1,22 @@
+// Messages about events: the page that each links to.
+import { expect, it } from 'vitest';
+import { messageAbout } from '../../../src/domains/integrations/events';
+import type { Sent } from '../../../src/gate/delivery-jobs';
+
+const sent = (type: string, data: Record<string, unknown>): Sent => ({ id: 'evt_1', type, at: 0, data });
+const linkOf = (...events: Sent[]) => messageAbout(events, 'org_1', 'https://vault.example.com').link;
+
+it.each([
+  ['SECRET_ROTATED', { secret_id: 'sec_1' }, 'secrets/sec_1', 'secrets'],
+  ['APPROVAL_REQUESTED', { approval_id: 'apr_1', secret_id: 'sec_1' }, 'approvals/apr_1', 'approvals'],
+  ['DEVICE_BLOCKED', { device_id: 'dev_1' }, 'devices?id=dev_1', 'devices'],
+  ['MEMBER_ENROLLED', { member_id: 'mem_1' }, 'members/mem_1', 'members'],
+  ['WEBHOOK_DISABLED', { webhook_id: 'whk_1', host: 'example.com' }, 'webhooks/whk_1', 'webhooks'],
+  ['BREAK_GLASS_USED', { credential_id: 'bgt_1' }, 'credentials/bgt_1', 'credentials'],
+  ['SYNC_FAILED', { sync_id: 'syn_1' }, 'syncs/syn_1', 'syncs'],
+  ['AUDIT_CHECKPOINT', { seq: 7 }, 'audit', 'audit'],
+])('notify: a message about %s links to its page in the console', (type, data, one, all) => {
+  expect(linkOf(sent(type, data))).toBe(`https://vault.example.com/console/${one}`);
+  expect(linkOf(sent(type, data), sent(type, data))).toBe(`https://vault.example.com/console/${all}`);
+  expect(messageAbout([sent(type, data)], 'org_1', null).link).toBeNull();
+});
