@@ -93,7 +93,7 @@ export const mutants = [
     name: 'a batch lands under any epoch',
     tag: 'batch-epoch-guard',
     change: { from: '(select epoch from fences where org_id = ?) = ?', to: '(? <> ?)' },
-    notice: 'faults/sweep: to create a key',
+    notice: 'faults/changes: and arrives after it was settled as undone takes no effect',
   },
   {
     name: 'a batch lands on any row',
@@ -159,7 +159,7 @@ export const mutants = [
     name: 'an absent marker is believed without raising the epoch',
     tag: ['epoch-raised', 'epoch-raise-confirmed'],
     change: 'remove',
-    notice: 'faults/sweep: to create a key',
+    notice: 'faults/changes: and arrives after it was settled as undone takes no effect',
   },
   {
     name: 'an absent marker is believed though the epoch could not be raised',

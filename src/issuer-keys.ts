@@ -46,7 +46,7 @@ async function readJson(egress: Egress, of: string, url: string, most: number): 
 }
 
 /** Fetches the keys of an issuer through its discovery document (OpenID Connect Discovery). Unusable keys are left out. */
-export async function fetchKeys(egress: Egress, issuer: string): Promise<IssuerKey[] | string> {
+async function fetchKeys(egress: Egress, issuer: string): Promise<IssuerKey[] | string> {
   const discovery = 'discovery document';
   const document = await readJson(egress, discovery, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, MOST_DISCOVERY);
   if (typeof document === 'string') return document;

@@ -2,7 +2,8 @@
 // owners create owners; no one changes a member whose role holds more than they do, and an owner ranks above everyone who is not one.
 import type { Role } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
-import { type Caller, nobody, standsAlone, type Wanted, withinPermissions } from './authorize';
+import { type Caller, nobody } from './authorize';
+import { standsAlone, type Wanted, withinPermissions } from './delegation';
 import { roleScopes } from './scopes';
 
 /** The permissions of a role: no limits and no expiry. */

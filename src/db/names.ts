@@ -8,7 +8,7 @@ const isId =
     prefixes.some((prefix) => idBytes(prefix, text) !== null);
 
 /** A slug of an environment: 1 to 63 of a-z, 0-9 and -, not starting or ending with -. */
-export const isSlug = (text: string): boolean => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
+const isSlug = (text: string): boolean => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
 
 /** A secret's name: 1 to 255 characters; segments between slashes must not be empty, `.` or `..`. */
 export const isSecretName = (text: string): boolean =>

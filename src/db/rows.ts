@@ -66,6 +66,8 @@ export const places: {
   share: { table: schema.shares, space: (row) => row.secret_id, key: (row) => (row.revoked_at === null ? row.id : null) },
   sync: { table: schema.syncs, space: (row) => (row.finished_at === null ? 'open' : 'ended'), key: (row) => row.id },
 };
+/** All kinds of rows that decide. */
+export const rowKinds = Object.keys(places) as RowKind[];
 const tables = {
   org: schema.orgs,
   environment: schema.environments,

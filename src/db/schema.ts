@@ -628,7 +628,6 @@ export type WebhookRow = typeof webhooks.$inferSelect;
 export type IntegrationRow = typeof integrations.$inferSelect;
 export type SyncRow = typeof syncs.$inferSelect;
 export type ShareRow = typeof shares.$inferSelect;
-export type EventSegmentRow = typeof eventSegments.$inferSelect;
 export type CheckpointRow = typeof auditCheckpoints.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;
 

@@ -6,7 +6,7 @@ import { CONNECTED_FOR } from './accountable';
 import type { Core } from './core';
 
 /** Whether a member is an approver of a policy. */
-export function isApprover({ rows }: Pick<Core, 'rows'>, { config }: Pick<PolicyRow, 'config'>, member: MemberRow): boolean {
+function isApprover({ rows }: Pick<Core, 'rows'>, { config }: Pick<PolicyRow, 'config'>, member: MemberRow): boolean {
   const { approvers } = config as ApprovalConfig;
   if (!decides(member.role)) return false;
   return 'role' in approvers ? member.role === approvers.role : rows.get('team_member', `${approvers.team_id}.${member.id}`) !== null;

@@ -2,7 +2,8 @@
 // do is what its first link holds, bounded in time and address by all of them, and in all else by the agents and trusts among them, which may
 // have been narrowed meanwhile.
 import QuickLRU from 'quick-lru';
-import { type Caller, nobody, overlap, type PermissionSet, standsAlone } from '../auth/authorize';
+import { type Caller, nobody, overlap, type PermissionSet } from '../auth/authorize';
+import { standsAlone } from '../auth/delegation';
 import { roleScopes } from '../auth/scopes';
 import { type CredentialRow, type GrantRow, isMadeByOwner, isTerminal, type MemberRow, parentIdOf } from '../db/schema';
 import type { Core } from './core';

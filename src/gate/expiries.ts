@@ -6,7 +6,7 @@ import type { CredentialRow, SecretRow } from '../db/schema';
 import type { Meta } from './meta';
 
 /** How long before an expiry an event is raised; 0 is the expiry itself, which raises no event for a credential. */
-export const LEADS = { secret: [7 * DAY, DAY, 0], credential: [7 * DAY, DAY] } as const;
+const LEADS = { secret: [7 * DAY, DAY, 0], credential: [7 * DAY, DAY] } as const;
 
 export interface Expiry {
   kind: keyof typeof LEADS;

@@ -3,7 +3,7 @@
 // a version number is never used twice; each page is written to D1, in one batch, before it counts here; an interrupted restore is repeated
 // as a whole, and no change is allowed before it is done.
 
-import { macOf, places, type RowKind, readable, tableName } from '../db/rows';
+import { macOf, places, readable, rowKinds, tableName } from '../db/rows';
 import { type SecretRow, secrets, type VersionRow } from '../db/schema';
 import { type Statement, upsertOf } from '../db/statements';
 import { ApiError, refuse } from '../errors';
@@ -29,25 +29,7 @@ const PAGE = 200;
 /** Rows of links per parameter: each may have 90 kB, and D1 allows 2 MB. */
 const FEW = 20;
 /** Kinds of rows for which the gate's state takes precedence. */
-const GOVERNING = [
-  ...([
-    'org',
-    'environment',
-    'member',
-    'passkey',
-    'team',
-    'team_member',
-    'grant',
-    'credential',
-    'policy',
-    'approval',
-    'device',
-    'webhook',
-    'integration',
-    'share',
-    'sync',
-  ] as const),
-] satisfies RowKind[];
+const GOVERNING = rowKinds.filter((kind) => kind !== 'secret');
 
 /**
  * Accepts the current state of D1. `by` is the creator of versions that restore values. Throws UNAVAILABLE if D1 does not respond; the

@@ -43,7 +43,7 @@ export function dueOf(core: Pick<Core, 'rows'>, row: SecretRow, now: number): { 
 }
 
 /** Why the service cannot replace the value of a secret, or null. */
-export function irreplaceable({ type, generated }: SecretRow): string | null {
+function irreplaceable({ type, generated }: SecretRow): string | null {
   if (!canGenerate(type)) return `Values of type ${type} cannot be generated.`;
   // safety: only-own-values-replaced
   return generated === 1 ? null : 'This service did not generate the current value.';

@@ -2,11 +2,11 @@
 // segments to D1, request checkpoints, purge ended rows, find secrets due for rotation, raise expiries. Invariant: each task can be
 // interrupted at any point and simply runs again.
 
-import type { RowKind } from '../db/rows';
 import { requestCheckpoint } from './checkpoint-task';
 import { settle } from './commit';
 import type { Core } from './core';
 import { deliver } from './delivery-task';
+import { endOrg } from './end-org';
 import { closeEvents } from './event-segments';
 import { tellExpiries } from './expiry';
 import { purgePast, purgeRows } from './purge';
@@ -65,63 +65,4 @@ export async function runTasks(core: Core, org: string, now = core.now()): Promi
     }
   }
   core.schedule.arm();
-}
-
-/**
- * Kinds of rows to delete from a deleted organisation. The rest is needed to refuse its tokens: hashes, and the fact that it was deleted.
- */
-const CLEARED: RowKind[] = [
-  ...([
-    'secret',
-    'environment',
-    'grant',
-    'team_member',
-    'team',
-    'passkey',
-    'member',
-    'policy',
-    'approval',
-    'device',
-    'webhook',
-    'integration',
-    'share',
-    'sync',
-  ] as const),
-];
-
-/** Deletes the remaining data of a deleted organisation, in batches. */
-async function endOrg(core: Core, org: string, now: number): Promise<number | null> {
-  const rest = [
-    ...['secret_versions', 'secrets', 'credentials', 'grants', 'team_members', 'teams', 'passkeys', 'members'],
-    ...[
-      'environments',
-      'policies',
-      'approvals',
-      'devices',
-      'webhooks',
-      'integrations',
-      'shares',
-      'syncs',
-      'event_segments',
-      'audit_segments',
-      'audit_checkpoints',
-      'commits',
-    ],
-  ];
-  for (const table of rest) {
-    const left = await core.database.all<{ one: number }>({ sql: `select 1 one from ${table} where org_id = ? limit 1`, params: [org] });
-    if (left.length === 0) continue;
-    await core.database.write([
-      { sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? limit 500)`, params: [org] },
-    ]);
-    return now + 1000;
-  }
-  const done = await core.database.write([{ sql: 'delete from orgs where id = ?', params: [org] }]);
-  if (done.end !== 'done') return now + 5000;
-  core.storage.transactionSync(() => core.rows.clear(CLEARED));
-  core.storage.transactionSync(() => core.ciphertexts.clear());
-  core.rotations.clear();
-  core.deliveries.clear();
-  core.syncs.clear();
-  return null;
 }

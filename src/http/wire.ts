@@ -61,7 +61,8 @@ export const FutureTime = Spelled.transform((value) => Date.parse(value))
   .refine((time) => time > Date.now() && time < 253402300800000, 'must be in the future')
   .openapi({ ...spelled, example: '2027-11-21T12:00:00.000Z' });
 
-const whole = (least: number, most: number) =>
+/** An integer in a query. */
+export const QueryInteger = (least: number, most: number) =>
   z
     .string()
     .regex(/^\d{1,9}$/, 'must be an integer')
@@ -69,11 +70,11 @@ const whole = (least: number, most: number) =>
     .refine((value) => value >= least && value <= most, `must be between ${least} and ${most}`)
     .openapi({ type: 'integer', minimum: least, maximum: most });
 
-/** An integer in a query. */
-export const QueryInteger = whole;
+/** How long, in seconds, what is replaced stays valid beside its successor. */
+export const Overlap = z.int().min(0).max(86_400).optional();
 
 export const pageQuery = {
-  limit: whole(1, 100).optional().openapi({ description: 'How many items to return, 50 by default.' }),
+  limit: QueryInteger(1, 100).optional().openapi({ description: 'How many items to return, 50 by default.' }),
   cursor: z.string().max(1000).optional().openapi({ description: 'next_cursor of the previous page.' }),
 };
 

@@ -77,6 +77,20 @@ describe('fault: a change whose D1 batch fails', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
+  it('and arrives after it was settled as undone takes no effect', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'late' : null);
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
+    expect(faults.orphans).toHaveLength(1);
+    for (const land of faults.orphans.splice(0)) await land().catch(() => {});
+    reset();
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value: 'one' });
+    expect(await problemOf(o)).toBe(null);
+    expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(2);
+  });
+
   it('is not reported as an integrity violation if D1 refuses it and then does not answer', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });

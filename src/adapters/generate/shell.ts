@@ -23,7 +23,7 @@ function steers(key: string): string | null {
 }
 
 /** Names that are allowed in shells. */
-export const shellNames: NameRule = without(environmentStyle, steers);
+const shellNames: NameRule = without(environmentStyle, steers);
 export const refusesShellName = steers;
 
 /** A text in single quotes: a quote inside ends them, is added with a backslash, and reopens them. */

@@ -6,7 +6,7 @@
 export type Escape = (character: string) => string;
 
 /** A zero-width character. It separates characters that would form a mention or a link. */
-export const APART = '\u200b';
+const APART = '\u200b';
 
 const ELLIPSIS = '…';
 

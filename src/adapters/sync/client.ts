@@ -22,7 +22,7 @@ export interface Clock {
   random(): number;
 }
 
-export const systemClock: Clock = {
+const systemClock: Clock = {
   now: Date.now,
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   random: Math.random,

@@ -4,7 +4,7 @@ import { catalogue, type FindingId } from './catalogue';
 import type { Evidence, Finding, Status } from './wire';
 
 /** The most pieces of evidence in a finding. */
-export const MOST_EVIDENCE = 100;
+const MOST_EVIDENCE = 100;
 
 /** Counts what is found and keeps the first pieces of evidence. */
 export interface Tally {

@@ -5,7 +5,7 @@ import { type ProviderScope, providerScopes } from '../../auth/scopes';
 import { exampleId } from '../../db/ids';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Use } from '../../gate/last-used';
-import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
+import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Overlap, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 
 /** Fields in which null counts as omitted on creation. */
 export const OMITTABLE = ['environments', 'secrets', 'allowed_addresses', 'rate_limit', 'ttlSeconds', 'expires_at', 'device_id'];
@@ -58,12 +58,7 @@ export const ApiKeyPatch = z
 
 export const ApiKeyRotate = z
   .strictObject({
-    overlap_seconds: z
-      .int()
-      .min(0)
-      .max(86_400)
-      .optional()
-      .openapi({ description: 'How long the old key stays valid, in seconds. 0 by default.' }),
+    overlap_seconds: Overlap.openapi({ description: 'How long the old key stays valid, in seconds. 0 by default.' }),
   })
   .openapi('ApiKeyRotate');
 

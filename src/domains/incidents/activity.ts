@@ -20,7 +20,7 @@ const MAKING = [
 ];
 /** Actions that expose one version. */
 const READING = ['secret.read', 'secret.share', 'secret.share_view'];
-export const CHANGING = [
+const CHANGING = [
   ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
   ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
 ];

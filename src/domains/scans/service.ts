@@ -87,7 +87,7 @@ export interface Located extends Shown {
 const SHOWN = 4;
 
 // safety: scan-preview-redacted
-export const previewOf = ({ prefix, length }: Pick<Found, 'prefix' | 'length'>): string => `${prefix.slice(0, SHOWN)}…(${length})`;
+const previewOf = ({ prefix, length }: Pick<Found, 'prefix' | 'length'>): string => `${prefix.slice(0, SHOWN)}…(${length})`;
 
 /** The most tokens that one request revokes. */
 const MOST_REVOKED = 100;

@@ -67,7 +67,7 @@ export async function attempt(egress: Egress, keys: OrgKeys, org: string, target
 }
 
 /** Seconds, or the time until a date; null for anything else. */
-export function retryAfterOf(header: string | null, now = Date.now()): number | null {
+function retryAfterOf(header: string | null, now = Date.now()): number | null {
   if (header === null) return null;
   const seconds = /^\d{1,9}$/.test(header.trim()) ? Number(header) : Math.ceil((Date.parse(header) - now) / 1000);
   return Number.isFinite(seconds) && seconds > 0 ? seconds : null;

@@ -5,7 +5,7 @@ import type { WebhookRow } from '../../db/schema';
 import type { Delivery as DeliveryRow } from '../../gate/deliveries';
 import { deliveryStatuses } from '../../gate/delivery-jobs';
 import { eventTypes } from '../../gate/outbox';
-import { Instant, iso, isoOrNull, pageOf, pageQuery, Time, text } from '../../http/wire';
+import { Instant, iso, isoOrNull, Overlap, pageOf, pageQuery, Time, text } from '../../http/wire';
 
 /** Kinds of events that can be subscribed to. */
 const kinds = [...eventTypes, 'SYNC_COMPLETED', 'SYNC_FAILED'] as const;
@@ -44,12 +44,10 @@ export const WebhookPatch = z
   .openapi('WebhookPatch');
 export const RotateSecretIn = z
   .strictObject({
-    overlap_seconds: z
-      .int()
-      .min(0)
-      .max(86_400)
-      .optional()
-      .openapi({ description: 'How many seconds the old secret still signs deliveries too, 86,400 by default.', example: 3600 }),
+    overlap_seconds: Overlap.openapi({
+      description: 'How many seconds the old secret still signs deliveries too, 86,400 by default.',
+      example: 3600,
+    }),
   })
   .openapi('WebhookRotateSecretIn');
 export const RedeliverIn = z

@@ -26,7 +26,7 @@ import { type Answer, type Caller, codeOf, db, newOrg, newSecret, send, useWorld
 
 useWorld();
 
-const ROUNDS = Number((env as unknown as { FLOOD?: string }).FLOOD || 2);
+const ROUNDS = Number((env as unknown as { FLOOD?: string }).FLOOD || 1);
 
 /** Every comparison of a name with a pattern, or of two patterns, counted. */
 const compared = { count: 0 };
@@ -405,7 +405,7 @@ describe('limits: a flood of the largest requests on every route', () => {
         expect(weighed.most['kept in gate']?.n, weighed.most['kept in gate']?.label).toBeLessThanOrEqual(MOST_KEPT.gate);
         expect(weighed.most['kept in d1']?.n, weighed.most['kept in d1']?.label).toBeLessThanOrEqual(MOST_KEPT.d1);
       }
-      const found = await flood(world, flooding.o, { rounds: isKey ? ROUNDS : Math.max(2, Math.floor(ROUNDS / 10)) });
+      const found = await flood(world, flooding.o, { rounds: isKey ? ROUNDS : Math.max(1, Math.floor(ROUNDS / 10)) });
       expectBounded(found);
       // Who may list has names compared with patterns, so that the count of steps is known to work.
       if (!isKey && !who.startsWith('a provider')) expect(found.most.steps?.n).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ const VALUE = 'the-value-of-a-secret-0123456789';
 const TEXT = 'a-line-that-nobody-may-see-0123456789';
 const AWS = ['AKIA', 'Y3M2XTF6BQ4LZWNE'].join('');
 
-describe('secrecy', () => {
+describe('scan: secrecy', () => {
   it('neither the text nor its path is in D1, in the gate, on the queue, in the log or in an error', async () => {
     const logged: string[] = [];
     for (const level of ['log', 'warn', 'error', 'info'] as const)
@@ -51,7 +51,7 @@ describe('secrecy', () => {
   });
 });
 
-describe('oracle', () => {
+describe('scan: oracle', () => {
   it('a guess gets the same response whether or not a secret out of reach has that value', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'prod/A', value: VALUE });
@@ -81,7 +81,7 @@ describe('oracle', () => {
   });
 });
 
-describe('cost', () => {
+describe('scan: cost', () => {
   const gateCalls = async (run: () => Promise<{ status: number }>) => {
     Object.assign(faults, { gate: 0, d1: 0 });
     const { status } = await run();

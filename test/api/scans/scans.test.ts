@@ -39,7 +39,7 @@ const scan = async (o: Caller, body: object | string, query = '') => {
 const leaks = (o: Caller) => inCore(o, ({ outbox }) => outbox.oldest(1000).filter(({ type }) => type === 'SECRET_LEAKED'));
 const entries = async (o: Caller) => (await o.get('/audit-log?action=scan.create')).json.data;
 
-describe('POST /scans', () => {
+describe('scan', () => {
   it('known format: is found in text and in files, with its place and a redacted preview', async () => {
     const o = await newOrg();
     const text = await scan(o, `first line\n  key = "${AWS}"\n`);
@@ -146,7 +146,7 @@ describe('POST /scans', () => {
   });
 });
 
-describe('tokens of this service', () => {
+describe('scan: tokens of this service', () => {
   it('own token: says whether it is live, and names the credential to callers who may read tokens', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['secrets:read'] });
@@ -245,7 +245,7 @@ describe('tokens of this service', () => {
   });
 });
 
-describe('tokens of terminals', () => {
+describe('scan: tokens of terminals', () => {
   const signedIn = async () => {
     const { o, browser } = await newSignedIn();
     return { o, browser, terminal: await signInTerminal(browser) };
@@ -299,7 +299,7 @@ describe('tokens of terminals', () => {
   });
 });
 
-describe('SECRET_LEAKED', () => {
+describe('scan: SECRET_LEAKED', () => {
   it('is raised once a day for each place, with the id of the secret and nothing of the text', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
@@ -321,7 +321,7 @@ describe('SECRET_LEAKED', () => {
   });
 });
 
-describe('a scan that is cut off', () => {
+describe('scan: interrupted', () => {
   it('reply lost: the repeat answers, and raises the leak once', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
@@ -346,7 +346,7 @@ describe('a scan that is cut off', () => {
   });
 });
 
-describe('audit log', () => {
+describe('scan: audit log', () => {
   it('holds one entry for each scan, with counts', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
@@ -362,7 +362,7 @@ const problemsOf = (log: object) =>
     .validate(log)
     .errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
 
-describe('SARIF', () => {
+describe('scan: SARIF', () => {
   it('format=sarif: the response is valid by the schema, for all kinds of findings and paths', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });

@@ -1,13 +1,18 @@
 // After a whole run not one byte of a value, a token or a key lies in D1, in a gate or in what was logged.
 import { env, exports } from 'cloudflare:workers';
-import { describe, expect, it, vi } from 'vitest';
-import { invite, newBrowser, ORIGIN } from '../../support/browser';
+import { decodeJwt } from 'jose';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { invite, newBrowser, newSignedIn, ORIGIN } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
+import { newDevice, proofOf, WHOAMI, whoamiBy } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
+import { exchange, newIssuer, newTrust } from '../../support/issuers';
 import { newPasskey } from '../../support/passkey';
 import { newLink, view } from '../../support/shares';
-import { BOOTSTRAP, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { decide, newTerminal, signInTerminal } from '../../support/terminal';
+import { newWebhook } from '../../support/webhooks';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -29,11 +34,45 @@ async function everythingIn(sql: (query: string) => Promise<unknown[]> | unknown
   return parts.join('\n');
 }
 
+/** Collects what is logged from now on. */
+function logging(): string[] {
+  const logged: string[] = [];
+  for (const level of ['log', 'warn', 'error', 'info'] as const)
+    vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.join(' ')));
+  return logged;
+}
+
+/** Everything that is kept or said about an organisation. */
+async function placesOf(o: Caller, logged: string[]): Promise<Record<string, string>> {
+  const [audit, events] = [(await o.get('/audit-log?limit=100')).text, (await o.get('/events?limit=100')).text];
+  await (exports.default as unknown as ExportedHandler).scheduled?.({} as never, undefined, undefined as never);
+  const queue = JSON.stringify(faults.queued);
+  vi.restoreAllMocks();
+  return {
+    'the gate': await inGate(o, (_gate, state) => everythingIn((query) => state.storage.sql.exec(query).toArray())),
+    D1: await everythingIn(async (query) => (await db.prepare(query).all()).results),
+    'the audit log': audit,
+    'the events': events,
+    'the queue': queue,
+    'the log': logged.join('\n'),
+  };
+}
+
+/** None of these texts, each with what it is, lies in one of the places. */
+function expectNowhere(places: Record<string, string>, needles: Record<string, string>): void {
+  for (const [what, text] of Object.entries(needles)) {
+    expect(text.length, what).toBeGreaterThanOrEqual(8);
+    // Of a short text, what base64 leaves of it would be found by chance.
+    for (const spelling of text.length < 16 ? [text] : spellings(text))
+      for (const [place, content] of Object.entries(places)) expect(content.includes(spelling), `${what} in ${place}`).toBe(false);
+  }
+}
+
 describe('secrecy: after use of every route', () => {
+  afterEach(() => vi.restoreAllMocks());
+
   it('D1, the gate, the queue, the audit log and the log hold no value, token or key', async () => {
-    const logged: string[] = [];
-    for (const level of ['log', 'warn', 'error', 'info'] as const)
-      vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.join(' ')));
+    const logged = logging();
     const o = await newOrg();
     const secret = await newSecret(o, { type: 'password', value: 'the-first-value-0123456789' });
     await o.patch(`/secrets/${secret.id}`, { value: 'the-second-value-0123456789' });
@@ -71,22 +110,15 @@ describe('secrecy: after use of every route', () => {
       await o.post(`/secrets/${shared.id}/share`, { kind: 'link', expires_in: 60, max_views: 9 }, { 'Idempotency-Key': 'share' })
     ).json.url as string;
     await view({ id: link.id, key: open.slice(open.indexOf('#') + 1) });
-    const audit = (await o.get('/audit-log?limit=100')).text;
-    await (exports.default as unknown as ExportedHandler).scheduled?.({} as never, undefined, undefined as never);
-    const queued = JSON.stringify(faults.queued);
-    vi.restoreAllMocks();
-
-    const stored = await inGate(o, (_gate, state) => everythingIn((query) => state.storage.sql.exec(query).toArray()));
-    const inDatabase = await everythingIn(async (query) => (await db.prepare(query).all()).results);
-    expect(stored).toContain(secret.id);
-    expect(inDatabase).toContain(secret.id);
-    expect(inDatabase).toContain(member);
-    expect(inDatabase).not.toContain('"d":');
-    expect(logged.join('\n')).toContain(o.id);
-    expect(queued).toContain('probe');
+    const places = await placesOf(o, logged);
+    for (const place of ['the gate', 'D1']) expect(places[place]).toContain(secret.id);
+    expect(places.D1).toContain(member);
+    expect(places.D1).toContain(link.id);
+    expect(places.D1).not.toContain('"d":');
+    expect(places['the log']).toContain(o.id);
+    expect(places['the queue']).toContain('probe');
     expect(seen.json.value).toBe('the-shared-value-0123456789');
-    expect(inDatabase).toContain(link.id);
-    const needles = {
+    expectNowhere(places, {
       'shared value': 'the-shared-value-0123456789',
       passphrase: 'the-passphrase-0123456789',
       'wrong passphrase': 'the-wrong-passphrase-0123456789',
@@ -111,16 +143,64 @@ describe('secrecy: after use of every route', () => {
       'MAC of the next cookie': browser.cookie.split('.')[3] as string,
       'bootstrap token': BOOTSTRAP,
       'master key': bindings.MASTER_KEYS.slice(3),
-    };
-    for (const [what, text] of Object.entries(needles))
-      for (const spelling of spellings(text))
-        for (const [where, content] of Object.entries({
-          'the gate': stored,
-          D1: inDatabase,
-          'the audit log': audit,
-          'the queue': queued,
-          'the log': logged.join('\n'),
-        }))
-          expect(content.includes(spelling), `${what} in ${where}`).toBe(false);
+    });
+  });
+
+  it('workload identity, terminals, devices, scans, imports and connections leave no token, code, text or credential', async () => {
+    const logged = logging();
+    const { o, browser } = await newSignedIn();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer);
+    const other = await newIssuer({ url: issuer.url, kid: issuer.kid });
+    const [accepted, expired, forged] = await Promise.all([issuer.sign(), issuer.sign({ exp: 1 }), other.sign()]);
+    const workload = (await exchange(o, trust, accepted)).json.token as string;
+    for (const token of [expired, forged, `${accepted}x`]) expect((await exchange(o, trust, token)).status).toBe(401);
+
+    const terminal = await signInTerminal(browser);
+    const [jwt, refreshToken] = [terminal.token, terminal.refreshToken];
+    await terminal.refresh();
+    const denied = newTerminal();
+    await denied.start();
+    await decide(browser, 'deny', denied.codes.user_code);
+    expect((await denied.poll()).json.error.code).toBe('ACCESS_DENIED');
+
+    const device = await newDevice(o);
+    const bound = await newSession((await newKey(o)).o, { device_id: device.id });
+    const proof = await proofOf(device.keys, bound.token, 'GET', WHOAMI);
+    expect((await whoamiBy(bound.token, proof)).status).toBe(200);
+
+    const aws = `AKIA${'QWERTYUIOPASDFGH'}`;
+    expect((await o.post('/scans', { text: `key = ${aws}` })).json.findings).toHaveLength(1);
+    const data = { NEW: 'the-imported-value-0123456789', 'bad name': 'the-refused-import-0123456789' };
+    await o.post('/integrations/import', { source: 'svc', onConflict: 'skip', data });
+    const config = { webhookUrl: 'https://hooks.slack.com/services/T00/B00/the-webhook-of-slack-0123' };
+    expect((await o.post('/integrations', { name: 'chat', kind: 'notify', platform: 'slack', config })).status).toBe(201);
+    const hook = await newWebhook(o, { url: 'https://hook.example.com/in?token=the-token-in-an-address-0123' });
+
+    const places = await placesOf(o, logged);
+    for (const id of [trust.id, device.id, hook.id]) expect(places.D1).toContain(id);
+    expect(places['the audit log']).toContain('auth.exchange');
+    expectNowhere(places, {
+      'token of an issuer': accepted.split('.')[2] as string,
+      'expired token of an issuer': expired.split('.')[2] as string,
+      'forged token of an issuer': forged.split('.')[2] as string,
+      'jti of a token of an issuer': decodeJwt(accepted).jti as string,
+      'session token of a workload': workload.slice('svcsess_'.length),
+      'device code': terminal.codes.device_code,
+      'user code': terminal.codes.user_code,
+      'user code as it is typed': denied.codes.user_code.replace('-', ''),
+      'device code that was denied': denied.codes.device_code,
+      'refresh token of a terminal': refreshToken.split('.')[3] as string,
+      'next refresh token': terminal.refreshToken.split('.')[3] as string,
+      'JWT of a terminal': jwt.split('.')[2] as string,
+      'token that is bound to a device': bound.token.slice('svcsess_'.length),
+      'proof of a device': proof.split('.')[2] as string,
+      'text that was scanned': aws,
+      'imported value': data.NEW,
+      'value whose import was refused': data['bad name'],
+      'address of a connection': 'the-webhook-of-slack-0123',
+      'query of a webhook': 'the-token-in-an-address-0123',
+      'signing secret of a webhook': hook.secret.slice('whsec_'.length),
+    });
   });
 });

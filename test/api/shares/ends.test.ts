@@ -218,7 +218,7 @@ it('attack: a forged key asks no gate', async () => {
   expect(faults.gate).toBe(0);
 });
 
-describe('passphrase', () => {
+describe('share link: passphrase', () => {
   it('a wrong one uses up no view, a missing one is not an attempt, and the correct one shows the value', async () => {
     const o = await newOrg();
     const secret = await newSecret(o, { value: 'behind it' });
@@ -279,7 +279,7 @@ it('limits: an organisation has 1,000 links at most', async () => {
   expect(codeOf(await o.post(`/secrets/${id}/share`, body))).toEqual([409, 'LIMIT_REACHED']);
 });
 
-describe('race', () => {
+describe('share link: race', () => {
   /** What ends a link while it is viewed; each leaves nothing of it, however they come to lie. */
   const enders: Record<string, (o: Caller & { keyId: string }, secret: string, link: string, key: string) => Promise<Answer>> = {
     'its revocation': (o, secret, link) => o.del(`/secrets/${secret}/shares/${link}`),

@@ -141,7 +141,7 @@ describe('share by grant, with an agent', () => {
   });
 });
 
-describe('list of shares', () => {
+describe('share by grant: list of shares', () => {
   it('shows live links and grants of the secret in pages, without an address', async () => {
     const o = await newOrg();
     const [secret, other] = [await newSecret(o), await newSecret(o)];
@@ -187,7 +187,7 @@ describe('list of shares', () => {
   });
 });
 
-describe('approval policy', () => {
+describe('share by grant: approval policy', () => {
   it.each(['secret.share', 'secret.read'])('%s holds links and grants of a secret until it is approved', async (operation) => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o, { name: 'held/a', value: 'held value' });
@@ -210,7 +210,7 @@ describe('approval policy', () => {
   });
 });
 
-describe('records', () => {
+describe('share by grant: audit log and reports', () => {
   it('audit log: creation, views, refusals and revocation say secret, version, link and address', async () => {
     const o = await newOrg();
     const secret = await newSecret(o, { name: 'app/db' });

@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-const EVENTS = 200;
+const EVENTS = 80;
 const HEALTHY = 12;
 
 const no = (status: number, headers: Record<string, string> = {}) => new Response('no', { status, headers });

@@ -5,7 +5,6 @@ import type { Action } from '../../../src/auth/actions';
 import {
   type Caller,
   ended,
-  isNarrower,
   mayAct,
   mayReach,
   namesHeld,
@@ -15,10 +14,8 @@ import {
   reaches,
   reachesAll,
   reachesEnvironment,
-  standsAlone,
-  type Wanted,
-  withinPermissions,
 } from '../../../src/auth/authorize';
+import { isNarrower, standsAlone, type Wanted, withinPermissions } from '../../../src/auth/delegation';
 import { allScopes } from '../../../src/auth/scopes';
 import { prefixes } from '../../../src/auth/token';
 import { actions } from '../../../src/domains';

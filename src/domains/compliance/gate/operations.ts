@@ -55,7 +55,7 @@ function tooMany({ rows }: Core, now: number): Refusal | null {
 }
 
 const DEFAULT_PERIOD = 90 * DAY;
-export const LONGEST_PERIOD = 400 * DAY;
+const LONGEST_PERIOD = 400 * DAY;
 
 /** The requested period, or why it is invalid. */
 function periodOf(from: number | null, to: number | null, now: number): Period | Refusal {

@@ -1,6 +1,7 @@
 // Creating credentials; session tokens are in `mint.ts`. Invariants: no one creates a credential with more permissions than their own; a
 // credential created by a session token or an agent is revoked together with it; only an owner creates an API key that acts as an owner.
-import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
+import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
+import { type Wanted, withinPermissions } from '../../../auth/delegation';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
 import { forms } from '../../../db/names';

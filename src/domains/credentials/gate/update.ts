@@ -1,7 +1,8 @@
 // Updating and revoking credentials. Invariants: an update adds only what the caller holds itself, and a caller that expires or depends on
 // another credential cannot extend one that outlives it; a revoked credential and all its descendants are refused from the turn in which
 // its row changes.
-import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
+import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
+import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
 import { fromD1, macOf } from '../../../db/rows';
 import {
   type CredentialKind,

@@ -1,6 +1,7 @@
 // The event feed in the gate: returns the events in its storage, and the sequence from which the Worker must read D1. A stream waits here
 // for new events. Invariant: a stream ends in the same turn as its caller. Every change that may end a caller wakes the stream, which
 // authorises the caller again before returning anything.
+import { rowKinds } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
 import type { EventType, StoredEvent } from '../../../gate/outbox';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
@@ -17,10 +18,7 @@ interface Asked {
 }
 
 /** Kinds of rows whose changes are counted for user interfaces, because not every change has an event. Secrets have events. */
-const counted = [
-  ...(['org', 'environment', 'member', 'passkey', 'team', 'team_member', 'grant', 'credential'] as const),
-  ...(['policy', 'approval', 'device', 'webhook', 'integration', 'share', 'sync'] as const),
-];
+const counted = rowKinds.filter((kind) => kind !== 'secret');
 
 /** How often rows of each kind were written since the gate started. */
 export type Counts = Record<string, number>;

@@ -1,7 +1,7 @@
 // Operations on grants in the gate. A grant adds to the role of a member, directly or through a team. Invariants: no one grants more than
 // they hold, or for longer; a grant created by a session token or an agent is revoked together with it.
 
-import type { Wanted } from '../../../auth/authorize';
+import type { Wanted } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
 import { type CredentialRow, type Grantee, type GrantRow, parentColumn } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';

@@ -1,7 +1,8 @@
 // Operations on passkeys in the gate. Invariants: an enrolled member always has at least one; a member can add only their own, and only a
 // caller who may change a member can change that member's passkeys; browser sessions started with a passkey are revoked together with it.
 
-import { type Caller, withinPermissions } from '../../../auth/authorize';
+import type { Caller } from '../../../auth/authorize';
+import { withinPermissions } from '../../../auth/delegation';
 import { roleScopes } from '../../../auth/scopes';
 import type { MemberRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';

@@ -4,7 +4,7 @@
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Base64 and base64url, padded or not, as text; null if it is neither, or not UTF-8. */
-export function decodedText(text: string): string | null {
+function decodedText(text: string): string | null {
   try {
     return decoder.decode(Buffer.from(text, 'base64'));
   } catch {
@@ -102,7 +102,7 @@ export const holdsJson = (token: string): boolean => parsed(decodedText(token.sl
 const counts = new Uint32Array(129);
 
 /** Bits of entropy per character. */
-export function entropyOf(text: string): number {
+function entropyOf(text: string): number {
   counts.fill(0);
   for (let at = 0; at < text.length; at++) {
     const code = Math.min(text.charCodeAt(at), 128);

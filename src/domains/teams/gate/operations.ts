@@ -1,7 +1,7 @@
 // Operations on teams in the gate. A team has grants, which apply to its members. Invariants: a caller cannot add a member to a team that
 // holds more than the caller; a team is deleted together with its memberships and grants.
 
-import { withinPermissions } from '../../../auth/authorize';
+import { withinPermissions } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';

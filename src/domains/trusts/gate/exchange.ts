@@ -10,7 +10,7 @@ import { callerOf } from '../../../gate/caller';
 import { endOf } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { fail } from '../../../gate/outcome';
-import type { Plan } from '../../../gate/plan';
+import type { Proposal } from '../../../gate/plan';
 import { insertion } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { iso } from '../../../http/wire';
@@ -65,7 +65,7 @@ export const exchange: Operation<ExchangeInput> = {
   change: {
     // Serialises changes of the trust and exchanges.
     locks: ({ input, caller }) => [caller.id, input.token.id],
-    plan(call, now): Plan | ReturnType<typeof refuse> | { more: unknown } {
+    plan(call, now): Proposal {
       const { core, ask, input, caller } = call;
       const row = trustOf(call);
       const problem = problemOf(call);

@@ -1,7 +1,7 @@
 // Operations on trusts in the gate. Invariants: a trust holds no more than its creator; a caller that makes it accept other tokens must
 // hold everything the trust gives, and becomes its creator; a trust that has ended looks non-existent.
 
-import { type Wanted, withinPermissions } from '../../../auth/authorize';
+import { type Wanted, withinPermissions } from '../../../auth/delegation';
 import { isNarrowerTrust } from '../../../auth/trusts';
 import { idStart } from '../../../db/ids';
 import type { CredentialRow } from '../../../db/schema';
