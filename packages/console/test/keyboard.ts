@@ -21,8 +21,8 @@ const EXEMPT = [
 ];
 
 /** Records the elements that respond to a click, and each that gets the focus, with whether that can be seen. */
-export const watchKeyboard = (page: Page): Promise<void> =>
-  page.addInitScript(() => {
+export async function watchKeyboard(page: Page): Promise<void> {
+  await page.addInitScript(() => {
     const kept: Kept = { clickable: new WeakSet(), reached: new Set(), wrong: [] };
     window.keyboard = kept;
     window.named = (element) => {
@@ -46,6 +46,7 @@ export const watchKeyboard = (page: Page): Promise<void> =>
         kept.wrong.push(`${window.named(target)} has the focus outside of the screen`);
     });
   });
+}
 
 /**
  * Walks with Tab from the start of an element to its end.
