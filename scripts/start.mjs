@@ -276,7 +276,7 @@ to addresses are refused. Set PUBLIC_URL to the origin that they use.
 `);
   process.stdout.write(`
 Secrets Vault Service is ready at ${worker.PUBLIC_URL}${worker.PUBLIC_URL === at ? '' : ` (here ${at})`}; Ctrl-C ends it.
-API reference: ${at}/docs · OpenAPI: ${at}/api/v1/openapi.json
+Console: ${worker.PUBLIC_URL}/console · API reference: ${at}/docs · OpenAPI: ${at}/api/v1/openapi.json
 
 ${
   isLocalHost(reachedAt(host))

@@ -2,7 +2,6 @@
 export type { components, paths } from './api.js';
 export type { Fetch } from './attempt.js';
 export type { Api, Call } from './client.js';
-export { covers, type EventType, eventTypes, secretTypes } from './constants.js';
 export {
   ApprovalRequiredError,
   AuthenticationError,
@@ -17,9 +16,12 @@ export {
   ServerError,
   VaultError,
 } from './errors.js';
+export { type EventType, eventTypes } from './event-types.js';
 export type { ListenOptions } from './listeners.js';
 export type * from './options.js';
+export { covers } from './scopes.js';
 export { Secret } from './secret.js';
+export { secretTypes } from './secret-types.js';
 export type { Credential, OidcCredential, TerminalSession, TerminalStore, TokenSource } from './sources.js';
 export type { Values } from './values.js';
 export { createVault, type Vault } from './vault.js';

@@ -3,8 +3,10 @@ import fs from 'node:fs';
 import { expect, inject, it } from 'vitest';
 import { client, PUBLIC_URL, spelled, typesOf } from '../../../scripts/openapi-types.mjs';
 import { allScopes, covers as rule } from '../../../src/auth/scopes.ts';
-import { covers, eventTypes, secretTypes } from '../src/constants.ts';
+import { eventTypes } from '../src/event-types.ts';
 import { takesKey } from '../src/retry.ts';
+import { covers } from '../src/scopes.ts';
+import { secretTypes } from '../src/secret-types.ts';
 
 it('OpenAPI: openapi.json and src/api.ts are current (npm run openapi generates them)', async () => {
   const url = inject('vaultUrl');

@@ -61,7 +61,7 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
   },
   {
     label: 'Type',
-    width: '8.5rem',
+    width: '11.5rem',
     wide: true,
     cell: ({ secret }) => <span class="dim truncate">{secret && nameOfType(secret.type)}</span>,
   },

@@ -1,30 +1,8 @@
-// The types of secrets and of events, and how scopes include each other. Invariant: a test compares the lists with openapi.json, and the rule with the
-// decisions of the service.
+// The types of events. Invariant: a test compares the list with openapi.json.
 import type { components } from './api.js';
 
-type SecretType = components['schemas']['Secret']['type'];
 /** A type of event. */
 export type EventType = Exclude<Extract<components['schemas']['WebhookIn']['events'], readonly unknown[]>[number], '*'>;
-
-/**
- * Every type that a secret can have. The default, `generic`, comes first.
- *
- * @example
- * if (!secretTypes.includes(type)) throw new TypeError(`type must be one of ${secretTypes.join(', ')}`);
- */
-export const secretTypes = [
-  'generic',
-  'api_key',
-  'password',
-  'database_url',
-  'certificate',
-  'private_key',
-  'ssh_key',
-  'oauth_token',
-  'webhook_secret',
-  'env_var',
-  'json',
-] as const satisfies SecretType[];
 
 /**
  * Every type of event that webhooks and notifications can subscribe to.
@@ -65,12 +43,3 @@ export const eventTypes = [
   'SYNC_FAILED',
   'WEBHOOK_DISABLED',
 ] as const satisfies EventType[];
-
-/**
- * Whether a list of scopes includes a scope: the scope itself, `resource:*` or `*`. Only the same wildcard or `*` includes a wildcard.
- *
- * @example
- * covers(['secrets:*'], 'secrets:read'); // true
- */
-export const covers = (held: readonly string[], wanted: string): boolean =>
-  held.includes('*') || held.includes(wanted) || (!wanted.endsWith(':*') && held.includes(`${wanted.split(':')[0]}:*`));
