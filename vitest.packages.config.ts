@@ -1,3 +1,4 @@
+import os from 'node:os';
 import { defineConfig } from 'vitest/config';
 import './scripts/scratch.mjs';
 
@@ -6,7 +7,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts'],
     globalSetup: './test/packages/service.mjs',
-    maxWorkers: '100%',
+    // More than the cores: these tests mostly wait for browsers, processes and timeouts.
+    maxWorkers: Math.ceil(os.availableParallelism() * 1.5),
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
