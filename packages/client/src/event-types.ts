@@ -1,7 +1,12 @@
 // The types of events. Invariant: a test compares the list with openapi.json.
 import type { components } from './api.js';
 
-/** A type of event. */
+/**
+ * A type of event.
+ *
+ * @example
+ * const watched: EventType[] = ['SECRET_ROTATED', 'SECRET_LEAKED'];
+ */
 export type EventType = Exclude<Extract<components['schemas']['WebhookIn']['events'], readonly unknown[]>[number], '*'>;
 
 /**
