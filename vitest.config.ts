@@ -34,7 +34,8 @@ export default defineConfig({
     fsModuleCache: false,
     // On a machine of two cores the default would be one.
     maxWorkers: '100%',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Other tests may use most of the processor at the same time.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });
