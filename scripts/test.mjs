@@ -28,8 +28,10 @@ const runtime = { name: 'tests in the runtime', command: 'npm run --silent test:
 /** @type {string[]} */
 const failed = [];
 await inPairs(checks);
-process.stdout.write(failed.length ? '' : '── tests are running, for about seven minutes on two cores\n');
-if (failed.length === 0) await Promise.all([inPairs(waiting), run(runtime, os.constants.priority.PRIORITY_BELOW_NORMAL)]);
+if (failed.length === 0) {
+  process.stdout.write('── tests are running, for about seven minutes on two cores\n');
+  await Promise.all([inPairs(waiting), run(runtime, os.constants.priority.PRIORITY_BELOW_NORMAL)]);
+}
 if (failed.length) {
   process.stderr.write(`npm test failed: ${failed.join(', ')}.\n`);
   process.exitCode = 1;
