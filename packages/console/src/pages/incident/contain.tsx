@@ -177,12 +177,12 @@ export default function Contain({ params: { id = '' } }: { params: Record<string
       {result && <Report result={result} again={graph && result.remaining ? <Act graph={graph} onDone={keep} /> : null} />}
       {graph && !result && (
         <div class="incident">
-          <div class="stack">
-            <About graph={graph} />
+          <About graph={graph} />
+          <Act graph={graph} onDone={keep} />
+          <section class="stack wide">
             <h2>Latest activity</h2>
             <Doings id={id} />
-          </div>
-          <Act graph={graph} onDone={keep} />
+          </section>
         </div>
       )}
     </>
