@@ -1,4 +1,3 @@
-import os from 'node:os';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 import './scripts/scratch.mjs'; // before the runtime makes its directories
@@ -33,10 +32,9 @@ export default defineConfig({
     silent: true,
     // A cached module would come to a worker without its source map.
     fsModuleCache: false,
-    // More than the cores: at the end, a long file does not keep one worker busy while the other has nothing to do.
-    maxWorkers: Math.ceil(os.availableParallelism() * 1.5),
-    // Other tests may use most of the processor at the same time.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // On a machine of two cores the default would be one.
+    maxWorkers: '100%',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });

@@ -1,6 +1,6 @@
-// `npm test`: every check and every test. Checks run two at a time, and so do tests that mostly wait for programs and browsers. Tests in the
-// runtime use whatever those leave of the processor, at a lower priority. Each part has its output in one piece. Invariants: the exit code
-// is 0 only if everything passed; the last line names the failures.
+// `npm test`: every check and every test. Checks run two at a time, and so do tests that mostly wait for programs and browsers, each with
+// its output in one piece. Tests in the runtime run on their own afterwards, because they use both cores. Invariants: the exit code is 0
+// only if everything passed; the last line names the failures.
 import { spawn } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
@@ -28,10 +28,8 @@ const runtime = { name: 'tests in the runtime', command: 'npm run --silent test:
 /** @type {string[]} */
 const failed = [];
 await inPairs(checks);
-if (failed.length === 0) {
-  process.stdout.write('── tests are running, for about seven minutes on two cores\n');
-  await Promise.all([inPairs(waiting), run(runtime, os.constants.priority.PRIORITY_BELOW_NORMAL)]);
-}
+if (failed.length === 0) await inPairs(waiting);
+if (failed.length === 0) await run(runtime, false);
 if (failed.length) {
   process.stderr.write(`npm test failed: ${failed.join(', ')}.\n`);
   process.exitCode = 1;
@@ -41,26 +39,25 @@ if (failed.length) {
 async function inPairs(steps) {
   const open = [...steps];
   const work = async () => {
-    for (let step = open.shift(); step; step = open.shift()) await run(step);
+    for (let step = open.shift(); step; step = open.shift()) await run(step, true);
   };
   await Promise.all(Array.from({ length: Math.min(2, os.availableParallelism()) }, work));
 }
 
 /**
- * Runs a step until it ends. @param {Step} step @param {number} [priority] of its processes @returns {Promise<void>}
+ * Runs a step until it ends. @param {Step} step @param {boolean} isKept Whether its output is buffered until then. @returns {Promise<void>}
  */
-function run({ name, command }, priority = os.constants.priority.PRIORITY_NORMAL) {
+function run({ name, command }, isKept) {
   const started = Date.now();
   const binaries = path.join(root, 'node_modules', '.bin');
   const child = spawn(command, {
     cwd: root,
     shell: true,
     env: { ...process.env, PATH: `${binaries}${path.delimiter}${process.env.PATH}` },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: isKept ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
   });
-  if (child.pid && priority !== os.constants.priority.PRIORITY_NORMAL) os.setPriority(child.pid, priority); // its children inherit it
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => (said += data));
   return new Promise((done) =>
     child.on('close', (code, signal) => {
       if (code !== 0) failed.push(name);

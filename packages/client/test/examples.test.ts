@@ -42,7 +42,8 @@ describe('example', () => {
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
     await until(() => said.includes('listening'));
-    const charge = async () => (await fetch(`http://127.0.0.1:${port}/charge`)).json() as Promise<{ version: number }>;
+    const limit = { signal: AbortSignal.timeout(20_000) };
+    const charge = async () => (await fetch(`http://127.0.0.1:${port}/charge`, limit)).json() as Promise<{ version: number }>;
     expect(await charge()).toEqual({ charged: true, version: 1 });
     await at.put('PAYMENT_KEY', 'pay-two');
     await until(async () => (await charge()).version === 2);
