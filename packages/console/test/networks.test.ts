@@ -142,9 +142,11 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
     await store.click();
     await page.waitForSelector('h1:text-is("AFTER_429")');
     // A page says so too.
-    proxy.fail({ ...limited, when: is('GET', '/teams?') });
+    // More than once: the event stream makes a page read again when it opens.
+    proxy.fail({ ...limited, when: is('GET', '/teams?'), times: 9 });
     await go('/teams', 'Teams');
     await page.getByText('Try again in 40 seconds.').waitFor();
+    proxy.reset();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No teams yet').waitFor();
   });
