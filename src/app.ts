@@ -10,11 +10,9 @@ import { health } from './health';
 import type { Trace } from './http/context';
 import { handle } from './http/handle';
 import { readHeaders } from './http/headers';
-import { responseOf } from './http/page';
 import { handlePublic } from './http/public';
-import { errorResponse, isRead, prefersHtml, readOnly } from './http/responses';
+import { errorResponse, isRead, readOnly } from './http/responses';
 import { API, type Route } from './http/route';
-import { notFoundPage } from './pages/not-found';
 import { pageRoutes } from './pages/routes';
 import { version } from './version';
 
@@ -128,14 +126,8 @@ for (const path of [...methods.keys()].sort(inOrder)) {
 }
 
 app.notFound((c) => {
-  const trace = c.get('trace');
-  const isPage = !c.req.path.startsWith(`${API}/`) && isRead(c.req.method) && prefersHtml(c);
-  if (!isPage) {
-    const message = 'This path is not part of the API. The API reference is at /docs.';
-    return errorResponse(refuse('NOT_FOUND', { message }), c.get('base'), trace);
-  }
-  trace.code = 'NOT_FOUND';
-  return responseOf(notFoundPage, 404);
+  const message = 'This path is not part of the API. The API reference is at /docs.';
+  return errorResponse(refuse('NOT_FOUND', { message }), c.get('base'), c.get('trace'));
 });
 
 app.onError((error, c) => {

@@ -35,7 +35,7 @@ export interface Rendered {
   headers: Record<string, string>;
 }
 
-export const responseOf = ({ body, headers }: Rendered, status = 200): Response => new Response(body, { status, headers });
+export const responseOf = ({ body, headers }: Rendered): Response => new Response(body, { headers });
 
 interface Options {
   /** For pages with scripts that people interact with: the page's name, and its origin. Such a page has no navigation. */

@@ -378,7 +378,7 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     const said = /** @type {string[]} */ ([]);
     page.on('console', (message) => said.push(message.text()));
     page.on('pageerror', (error) => said.push(String(error)));
-    for (const path of ['/', '/docs/errors', '/docs/errors/NOT_FOUND', '/nothing', '/sign-in', '/enrol', '/device', '/s/shr_x']) {
+    for (const path of ['/', '/docs/errors', '/docs/errors/NOT_FOUND', '/sign-in', '/enrol', '/device', '/s/shr_x']) {
       await page.goto(`${at}${path}`);
       await page.evaluate(axe.source);
       for (const width of [390, 1440]) {
