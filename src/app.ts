@@ -1,6 +1,6 @@
 // The HTTP application: routing, common response headers and one log line per request. Invariant: every response has Request-Id, no-store
 // and nosniff (and HSTS if PUBLIC_URL is https), and every error has the format of the error catalogue.
-import { OpenAPIHono } from '@hono/zod-openapi';
+import { Hono } from 'hono';
 import { newId } from './db/ids';
 import { docsRoutes } from './docs/pages';
 import { routes } from './domains';
@@ -26,7 +26,7 @@ type App = { Bindings: Env; Variables: Variables };
 /** Converts OpenAPI's `{id}` to the router's syntax; a secret's name may contain slashes. */
 const routed = (path: string) => path.replace('{name}', ':name{.+}').replace(/\{(\w+)\}/g, ':$1');
 
-export const app = new OpenAPIHono<App>({ strict: true });
+export const app = new Hono<App>({ strict: true });
 
 /** Where a request came from, according to Cloudflare; null outside Cloudflare. */
 function placeOf({ cf }: Request): string | null {

@@ -1,6 +1,6 @@
 // A terminal login (RFC 8628), from its start until it expires ten minutes later, before the organisation is known: one Durable Object per
-// user code, named by a keyed digest of the code. Invariants: it stores the digest of the device code and no token; a decision is final; it
-// deletes itself.
+// user code, named by a keyed digest of the code. Invariants: it stores the digest of the device code and no token; a decision is final; a
+// poll writes nothing; it deletes itself.
 import { DurableObject } from 'cloudflare:workers';
 import type { Asking, Decision, Polled, Started } from './auth/device-login';
 import { equal } from './crypto/digest';
@@ -17,12 +17,19 @@ const EARLY = 1000;
 
 interface Kept extends Started {
   created_at: number;
-  polled_at: number | null;
-  interval: number;
   decided: Decision | null;
+  /** The organisation that alone may still confirm it. Absent in logins that an earlier release started. */
+  claimed?: string;
 }
 
+const shownOf = ({ session, client_name, ip, place, created_at, decided }: Kept): Asking => ({
+  ...{ session, client_name, ip, place, created_at, ends_at: created_at + CODE_LIVES, decided },
+});
+
 export class DeviceLogin extends DurableObject<Env> {
+  /** When the terminal last polled, and its interval. In memory: the object stays in memory while a terminal polls. */
+  private polled: { at: number; interval: number } | null = null;
+
   /** The current time; tests override it. */
   protected now(): number {
     return Date.now();
@@ -38,7 +45,8 @@ export class DeviceLogin extends DurableObject<Env> {
   async start(started: Started): Promise<boolean> {
     if (await this.live()) return false;
     const now = this.now();
-    const kept: Kept = { ...started, created_at: now, polled_at: null, interval: INTERVAL, decided: null };
+    const kept: Kept = { ...started, created_at: now, decided: null };
+    this.polled = null;
     await this.ctx.storage.put('login', kept);
     await this.ctx.storage.setAlarm(now + CODE_LIVES);
     return true;
@@ -47,9 +55,19 @@ export class DeviceLogin extends DurableObject<Env> {
   /** The login, for someone who knows its user code. */
   async asking(): Promise<Asking | null> {
     const kept = await this.live();
-    if (!kept) return null;
-    const { session, client_name, ip, place, created_at, decided } = kept;
-    return { session, client_name, ip, place, created_at, ends_at: created_at + CODE_LIVES, decided };
+    return kept && shownOf(kept);
+  }
+
+  /**
+   * Reserves the login for one organisation, whose gate then begins the session: no other can confirm it any more, and no one can deny it.
+   * Null if another has it, or denied it.
+   */
+  async claim(org: string): Promise<Asking | null> {
+    const kept = await this.live();
+    // safety: device-login-claimed-once
+    if (!kept || (kept.decided ?? kept.claimed ?? org) !== org) return null;
+    if (kept.claimed === undefined) await this.ctx.storage.put('login', { ...kept, claimed: org } satisfies Kept);
+    return shownOf(kept);
   }
 
   /** Decides the login. Returns whether it now has this decision; an earlier decision stays. */
@@ -57,7 +75,8 @@ export class DeviceLogin extends DurableObject<Env> {
     const kept = await this.live();
     if (kept?.session !== session) return false;
     // safety: device-login-decided-once
-    if (kept.decided !== null) return kept.decided === decision;
+    if ((kept.decided ?? kept.claimed ?? decision) !== decision) return false;
+    if (kept.decided !== null) return true;
     await this.ctx.storage.put('login', { ...kept, decided: decision });
     return true;
   }
@@ -71,9 +90,10 @@ export class DeviceLogin extends DurableObject<Env> {
     if (kept.decided === false) return { state: 'denied' };
     const now = this.now();
     // safety: polls-slowed-down
-    const isEarly = kept.polled_at !== null && now < kept.polled_at + kept.interval * 1000 - EARLY;
-    const interval = isEarly ? Math.min(kept.interval + SLOWER, LONGEST) : kept.interval;
-    await this.ctx.storage.put('login', { ...kept, polled_at: now, interval });
+    const isEarly = this.polled !== null && now < this.polled.at + this.polled.interval * 1000 - EARLY;
+    const before = this.polled?.interval ?? INTERVAL;
+    const interval = isEarly ? Math.min(before + SLOWER, LONGEST) : before;
+    this.polled = { at: now, interval };
     return isEarly ? { state: 'early', interval } : { state: 'pending' };
   }
 

@@ -10,13 +10,15 @@ import type { GateCalls } from './gate/calls';
 
 /** The calls of a throttle: see `throttle.ts`. */
 export interface ThrottleCalls extends Rpc.DurableObjectBranded {
-  refused(now?: number): Promise<number>;
+  refused(most?: number): Promise<number>;
+  counted(most: number): Promise<number>;
 }
 
 /** The calls of a terminal login: see `device-login.ts`. */
 export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
   start(started: Started): Promise<boolean>;
   asking(): Promise<Asking | null>;
+  claim(org: string): Promise<Asking | null>;
   decide(session: string, decision: Decision): Promise<boolean>;
   poll(hash: string): Promise<Polled>;
 }
@@ -24,6 +26,7 @@ export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
 /** The calls of an issuer's keys: see `issuer-keys.ts`. */
 export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
   keys(issuer: string, kid: string | undefined, now?: number): Promise<IssuerKey[] | string>;
+  renewed(issuer: string, now?: number): Promise<IssuerKey[] | string>;
 }
 
 export interface Env {

@@ -290,6 +290,12 @@ export const catalogue = {
     cause: 'Someone changed the secret after you read it. This request changed nothing.',
     remedy: 'Read the secret again, and repeat the change with the new ETag if it still applies.',
   },
+  REVISION_CONFLICT: {
+    status: 412,
+    message: 'The resource has changed: its ETag does not match If-Match.',
+    cause: 'Someone changed the resource after you read it. This request changed nothing.',
+    remedy: 'Read the resource again, and repeat the change with the new ETag if it still applies.',
+  },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     message: 'The body is larger than 1 MiB.',

@@ -27,6 +27,7 @@ const why: Record<Unreachable, string> = {
   name_not_found: 'its name is not found',
   private_address: 'its address is private',
   connection_failed: 'no connection',
+  withheld: 'not asked',
   timeout: 'no response in time',
 };
 
@@ -71,6 +72,12 @@ export class IssuerKeys extends DurableObject<Env> {
     const known = await storage.get<Known>('known');
     const isFresh = known !== undefined && Math.abs(now - known.at) < FRESH;
     if (isFresh && (kid === undefined || known.keys.some((key) => key.kid === kid))) return known.keys;
+    return this.renewed(issuer, now);
+  }
+
+  /** The keys that the issuer publishes now, as far as it may be asked: a key that verifies no signature may have been replaced under its `kid`. */
+  async renewed(issuer: string, now = Date.now()): Promise<IssuerKey[] | string> {
+    const { storage } = this.ctx;
     const asked = (await storage.get<number>('asked')) ?? 0;
     // safety: issuer-asked-once-a-minute
     if (Math.abs(now - asked) >= ASKED_EVERY) this.fetching ??= this.renew(issuer, now);

@@ -17,6 +17,17 @@ export class Throttle extends DurableObject<Env> {
     return 0;
   }
 
+  /** The times of attempts that are counted in memory alone. */
+  private recent: number[] = [];
+
+  /** The same for attempts that happen often and cost little: it writes nothing, and forgets them if the object is evicted. */
+  async counted(most: number, now = Date.now()): Promise<number> {
+    this.recent = this.recent.filter((time) => time > now - WINDOW);
+    if (this.recent.length >= most) return Math.ceil(((this.recent[0] as number) + WINDOW - now) / 1000);
+    this.recent.push(now);
+    return 0;
+  }
+
   override async alarm(): Promise<void> {
     await this.ctx.storage.deleteAll();
   }

@@ -21,7 +21,10 @@ export interface Need {
   urgent?: true;
   /** An approval policy can hold it, by its effects: see auth/effects.ts. Only for the documentation. */
   held?: true;
-  /** A member must have confirmed the session with a passkey in the last five minutes. Other credentials need no confirmation. */
+  /**
+   * A member must have confirmed the session with a passkey in the last five minutes. No credential that a member can make without a
+   * confirmation does it either: of the others, only an API key that acts as an owner. See `mustBeConfirmed`.
+   */
   fresh?: true;
   /** A member must use a browser session, not a terminal session. Actions that need confirmation need a browser session anyway. */
   inBrowser?: true;
@@ -38,10 +41,10 @@ export interface ActionNames {}
 
 export type Action = ActionNames[keyof ActionNames];
 
-const usual = ['api_key', 'session', 'agent', 'member'] as const;
+export const usualKinds = ['api_key', 'session', 'agent', 'member'] as const;
 export const emergency = ['api_key', 'session', 'agent', 'member', 'break_glass'] as const;
 export const bootstrap = { scopes: [], kinds: ['system'], urgent: true } as const satisfies Need;
 /** Handled without a gate, or by the gate of a member who has just authenticated. */
 export const publicCall = { scopes: [], kinds: ['member'] } as const satisfies Need;
 
-export const fullNeed = (need: Need): FullNeed => ({ ...need, kinds: need.kinds ?? usual });
+export const fullNeed = (need: Need): FullNeed => ({ ...need, kinds: need.kinds ?? usualKinds });

@@ -103,10 +103,23 @@ const notInBrowser = refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
   message: 'This request needs a browser session. A terminal session cannot be confirmed with a passkey.',
 });
 
-/** 403 for a member whose session is not confirmed. Operations that need it only in some cases check it themselves. */
+const notConfirmed = refuse('INSUFFICIENT_SCOPE', {
+  message:
+    'This request needs a member who confirms it with a passkey, or an API key with the scope * and no limits that an owner created.',
+});
+
+/**
+ * 403 for a caller who has not confirmed it: a member whose session is not confirmed, and any credential that a member can make in such a
+ * session. An API key that acts as an owner is none of those: making or rotating one takes a confirmation. Operations that need this only
+ * in some cases check it themselves.
+ */
 export function mustBeConfirmed(caller: Caller): Refusal | null {
-  if (caller.kind !== 'member' || caller.confirmed) return null;
-  return caller.isTerminal ? notInBrowser : refuse('REAUTHENTICATION_REQUIRED');
+  if (caller.kind === 'member') {
+    if (caller.confirmed) return null;
+    return caller.isTerminal ? notInBrowser : refuse('REAUTHENTICATION_REQUIRED');
+  }
+  // safety: confirmation-not-delegated
+  return caller.isOwner || caller.kind === 'system' ? null : notConfirmed;
 }
 
 /** The name of each kind of caller. */

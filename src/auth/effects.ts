@@ -102,7 +102,7 @@ function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
 /** Deleting an organisation deletes its secrets and policies. */
 const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>
   before && after && after.deleted_at !== null && before.deleted_at === null
-    ? [{ operations: ['secret.delete', 'policy.change'], reach: 'all', targets: [], isGuarded: () => true }]
+    ? [{ operations: ['secret.delete', 'policy.change'], reach: 'all', targets: [before], isGuarded: () => true }]
     : [];
 
 const ofPolicy = (before: PolicyRow | null, after: PolicyRow | null): Effect => ({
@@ -125,6 +125,9 @@ export function weakens(before: PolicyRow, after: PolicyRow | null): boolean {
     now.required < old.required ||
     JSON.stringify(now.approvers) !== JSON.stringify(old.approvers) ||
     (now.allow_break_glass === true && old.allow_break_glass !== true) ||
+    // safety: repeating-weakens
+    (now.max_valid_seconds ?? 0) > (old.max_valid_seconds ?? 0) ||
+    (now.repeat_writes === true && old.repeat_writes !== true) ||
     narrows(before.environments, after.environments) ||
     narrows(before.types, after.types) ||
     narrows(before.names, after.names)

@@ -41,12 +41,17 @@ export function patternProblem(pattern: string): string | null {
 /** Cached compiled patterns of all organisations in an isolate. */
 const compiled = new QuickLRU<string, RE2Set>({ maxSize: 100 });
 
-/** Whether a pattern matches in a name. */
-export function isFound(pattern: string, name: string): boolean {
+function compiledOf(pattern: string): RE2Set {
   let set = compiled.get(pattern);
   if (!set) {
     set = compile(pattern);
     compiled.set(pattern, set);
   }
-  return set.match(name).length > 0;
+  return set;
 }
+
+/** The instructions of a pattern's program: what one character of a name costs at most. */
+export const instructionsOf = (pattern: string): number => compiledOf(pattern).prog.numInst();
+
+/** Whether a pattern matches in a name. */
+export const isFound = (pattern: string, name: string): boolean => compiledOf(pattern).match(name).length > 0;

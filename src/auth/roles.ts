@@ -46,3 +46,12 @@ export const mayChangeMember = (caller: Caller, role: Role): Refusal | null =>
   outranks(role, caller)
     ? refuse('SCOPE_EXCEEDS_PARENT', { message: 'The role of this member holds more than the calling credential.' })
     : null;
+
+/** The same for removing a member: a role has no limits to environments or names, and what a caller ends must not reach further than it. */
+export const mayRemoveMember = (caller: Caller, role: Role): Refusal | null =>
+  // safety: member-removed-without-limits
+  caller.permissions.some(({ environments, secrets }) => environments === null && secrets === null)
+    ? mayChangeMember(caller, role)
+    : refuse('SCOPE_EXCEEDS_PARENT', {
+        message: 'A credential that is limited to environments or names cannot remove members: their roles reach further.',
+      });

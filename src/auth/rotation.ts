@@ -53,6 +53,10 @@ export const nextTimes = (cron: string, now: number): number[] => timesAround(cr
 /** A rule by which a value becomes due. */
 export type RotationRule = Pick<RotationConfig, 'cron'> & { every?: number };
 
+/** When a value created at `since` first becomes due under a rule. */
+export const firstDue = ({ cron, every = Number.POSITIVE_INFINITY }: RotationRule, since: number): number =>
+  cron === undefined ? since + every : (nextTimes(cron, since)[0] ?? Number.POSITIVE_INFINITY);
+
 /** The length of a rule's period in milliseconds; for a cron expression, of the period around `now`. */
 function lengthOf({ cron, every = Number.POSITIVE_INFINITY }: RotationRule, now: number): number {
   if (cron === undefined) return every;

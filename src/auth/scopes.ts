@@ -1,5 +1,6 @@
-// Scopes: `resource:action`, `resource:*` and `*`. Pure: which exist, which include which, and which each role holds.
-import type { Role } from '../db/schema';
+// Scopes: `resource:action`, `resource:*` and `*`. Pure: which exist, and with its neighbours which include which and which each role holds.
+export { covers } from './covers';
+export { roleScopes } from './role-scopes';
 
 const actions = {
   org: ['read', 'write'],
@@ -34,29 +35,3 @@ export const allScopes: readonly string[] = [
   '*',
   ...Object.entries(actions).flatMap(([resource, verbs]) => [`${resource}:*`, ...verbs.map((verb) => `${resource}:${verb}`)]),
 ];
-
-/** Whether `held` includes `wanted`; a wildcard is included only in itself and in `*`. */
-export const covers = (held: readonly string[], wanted: string): boolean =>
-  held.includes('*') || held.includes(wanted) || (!wanted.endsWith(':*') && held.includes(`${wanted.split(':')[0]}:*`));
-
-/** The scopes of each role. */
-export const roleScopes = {
-  owner: ['*'],
-  admin: ['*'],
-  developer: [
-    ...[
-      'secrets:*',
-      'tokens:read',
-      'tokens:write',
-      'environments:read',
-      'org:read',
-      'events:read',
-      'webhooks:*',
-      'integrations:*',
-      'scans:*',
-    ],
-    ...['approvals:read', 'devices:read'],
-  ],
-  viewer: ['secrets:list', 'environments:read', 'org:read'],
-  auditor: ['audit:read', 'compliance:read', 'members:read', 'org:read'],
-} as const satisfies Record<Role, readonly string[]>;

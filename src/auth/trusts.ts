@@ -4,6 +4,7 @@
 import type { CredentialRow } from '../db/schema';
 import type { Trust, Workload } from '../db/trusts';
 import { contains, matches } from './globs';
+import { callerProblem, globsOf } from './issuers';
 
 /** The most characters of a claim's value and the most values of a list claim: anything longer does not match. */
 const MOST_CHARACTERS = 1024;
@@ -24,15 +25,15 @@ export function valuesOf(payload: object, claim: string): string[] {
   return Array.isArray(value) && value.length <= MOST_VALUES && value.every(isText) ? value : [];
 }
 
-/** The globs of a claim, which are one or a list. */
-export const globsOf = (globs: string | string[]): string[] => (typeof globs === 'string' ? [globs] : globs);
-
 /** The values of a claim that match one of its globs. */
 const matching = (globs: string | string[], values: readonly string[]): string[] =>
   values.filter((value) => globsOf(globs).some((glob) => matches(glob, value)));
 
 /** Why a trust does not accept a token; null if it does. The reason contains no data from the token. */
 export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: Workload): string | null {
+  // An earlier release may have stored it. It accepts nothing until it is changed.
+  // safety: stored-trust-names-caller
+  if (callerProblem(issuer, claims) !== null) return 'the trust does not name the caller: change its claims';
   // safety: trust-issuer
   if (workload.issuer !== issuer) return 'the issuer does not match';
   // safety: trust-audience

@@ -22,7 +22,8 @@ export type Purpose =
   | 'webhook URL'
   | 'webhook secret'
   | 'old webhook secret'
-  | 'connection';
+  | 'connection'
+  | 'approval';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
   const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);

@@ -28,6 +28,7 @@ export const idPrefixes = {
   sync: 'syn',
   share: 'shr',
   scan: 'scn',
+  incident: 'inc',
   audit_entry: 'aud',
   event: 'evt',
   request: 'req',

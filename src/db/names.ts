@@ -34,4 +34,5 @@ export const forms = {
   integration: isId('int'),
   share: isId('shr'),
   sync: isId('syn'),
+  incident: isId('inc'),
 } as const;

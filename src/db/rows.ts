@@ -10,6 +10,7 @@ import type {
   DeviceRow,
   EnvironmentRow,
   GrantRow,
+  IncidentRow,
   IntegrationRow,
   MemberRow,
   OrgRow,
@@ -41,8 +42,14 @@ export interface RowTypes {
   integration: IntegrationRow;
   share: ShareRow;
   sync: SyncRow;
+  incident: IncidentRow;
 }
 export type RowKind = keyof RowTypes;
+
+/** Finds rows by id. */
+export interface RowReader {
+  get<K extends RowKind>(kind: K, id: string): RowTypes[K] | null;
+}
 
 /** The D1 table of each kind, and the unique key that finds a row within a space. A deleted secret has no key. */
 export const places: {
@@ -65,6 +72,8 @@ export const places: {
   integration: { table: schema.integrations, space: (row) => row.kind, key: (row) => row.id },
   share: { table: schema.shares, space: (row) => row.secret_id, key: (row) => (row.revoked_at === null ? row.id : null) },
   sync: { table: schema.syncs, space: (row) => (row.finished_at === null ? 'open' : 'ended'), key: (row) => row.id },
+  // A credential has one incident, however often it is contained.
+  incident: { table: schema.incidents, space: (row) => row.credential?.id ?? '', key: (row) => row.id },
 };
 /** All kinds of rows that decide. */
 export const rowKinds = Object.keys(places) as RowKind[];
@@ -85,6 +94,7 @@ const tables = {
   integration: schema.integrations,
   share: schema.shares,
   sync: schema.syncs,
+  incident: schema.incidents,
 };
 
 /** Columns added after the first release, by kind. */
@@ -92,6 +102,7 @@ const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
   org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at', 'audit_retention_days']),
   member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at', 'connections']),
   team_member: new Set(['accountable']),
+  grant: new Set(['accountable']),
   credential: new Set([
     'below_owner',
     'created_in',
@@ -108,6 +119,7 @@ const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
   ]),
   secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through', 'generated', 'rotated_at', 'auto_rotate']),
   integration: new Set(['maker', 'reach']),
+  sync: new Set(['pins']),
   version: new Set(['generated']),
 };
 

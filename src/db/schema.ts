@@ -74,7 +74,7 @@ export const members = sqliteTable(
     enrolment_hash: text(),
     enrolment_made_at: integer(),
     enrolment_ends_at: integer(),
-    /** Members who recently invited, re-enrolled or promoted this one, and when: this member cannot approve their requests for a week. */
+    /** Members who recently brought in this one, and when: for a week neither can approve requests of the other. See gate/ties.ts. */
     connections: text({ mode: 'json' }).$type<Connection[]>(),
     ...decided(),
   },
@@ -85,8 +85,11 @@ export const members = sqliteTable(
   ],
 );
 
-/** Who invited, re-enrolled or promoted a member, and when. */
-export type Connection = [member: string, at: number];
+/**
+ * Who invited, re-enrolled or promoted a member, and when. With a third part it is about that member, who was removed: it is kept here
+ * because that member's row is gone.
+ */
+export type Connection = [member: string, at: number, other?: string];
 
 export const roles = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
@@ -143,6 +146,8 @@ export const grants = sqliteTable(
     environments: strings(),
     secrets: strings(),
     created_by: text().notNull(),
+    /** The members who are accountable for `created_by`. Null if a release before 0.5.0 created it. */
+    accountable: strings(),
     dies_with: text(),
     created_at: integer().notNull(),
     expires_at: integer(),
@@ -356,9 +361,14 @@ export type HeldOperation = (typeof heldOperations)[number];
 export interface ApprovalConfig {
   operations: HeldOperation[];
   required: number;
-  approvers: { team_id: string } | { role: Role };
+  /** `accountable`: the members accountable for the agent that asks. Such a policy holds agents alone. */
+  approvers: { team_id: string } | { role: Role } | { accountable: true };
   /** Whether a break-glass token bypasses it for secrets. */
   allow_break_glass?: boolean;
+  /** For how many seconds an approval to read may be repeated, at most; 0 if absent. */
+  max_valid_seconds?: number;
+  /** Whether calls that write may be repeated too, where a secret is used at another service. */
+  repeat_writes?: boolean;
 }
 export type PolicyConfig = NamingConfig | RotationConfig | ApprovalConfig;
 
@@ -371,7 +381,7 @@ export const approvals = sqliteTable(
     operation: text().$type<HeldOperation>().notNull(),
     action: text().notNull(),
     /** The requester: the actor of audit entries, the root of the caller, and the members who are accountable for it. */
-    requester: text({ mode: 'json' }).$type<Requester>().notNull(),
+    requester: text({ mode: 'json' }).$type<Asker>().notNull(),
     root: text().notNull(),
     accountable: strings().notNull(),
     /** Keyed digest of method, path, query and body. */
@@ -385,7 +395,7 @@ export const approvals = sqliteTable(
     /** The rows that it changes or reads, by id, with their revisions at that time: it becomes invalid when they change. */
     targets: text({ mode: 'json' }).$type<Record<string, number>>().notNull(),
     /** The policies that hold it, as of that time: it becomes invalid when they change. */
-    policies: text({ mode: 'json' }).$type<{ id: string; revision: number; name: string; required: number }[]>().notNull(),
+    policies: text({ mode: 'json' }).$type<HoldingPolicy[]>().notNull(),
     decisions: text({ mode: 'json' }).$type<Decision[]>().notNull(),
     reason: text(),
     request_id: text().notNull(),
@@ -402,12 +412,29 @@ export const approvals = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
+/** A policy that holds a request, as of the time of the request. */
+export interface HoldingPolicy {
+  id: string;
+  revision: number;
+  name: string;
+  required: number;
+  /** The members accountable for the agent decide, and nobody else. */
+  accountable?: true;
+  /** For how many seconds the request may be repeated: only one that reads, and only if the policy allows it. */
+  max_valid_seconds?: number;
+}
+
 /** The requester of an action that is performed later: the actor of audit entries. */
 export interface Requester {
   kind: string;
   id: string | null;
   parent_id: string | null;
   name: string | null;
+}
+
+/** The requester of an approval, with the credential of the request: for a member, the session. Absent before 0.5.0. */
+export interface Asker extends Requester {
+  credential?: string;
 }
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'cancelled', 'used'] as const;
@@ -418,6 +445,8 @@ export interface Decision {
   member: string;
   decision: 'approve' | 'reject';
   at: number;
+  /** For how many seconds the call may be repeated; absent for once. */
+  valid_for?: number;
 }
 
 /** Devices, their owners, and the public keys that sign requests. */
@@ -517,6 +546,8 @@ export const syncs = sqliteTable(
     credential: text(),
     /** The approval that it used. */
     approval: text(),
+    /** The rows that decide where it sends, by id, with their revisions when it was requested: it stops once one of them has changed. */
+    pins: text({ mode: 'json' }).$type<Record<string, number>>(),
     status: text().$type<Exclude<SyncStatus, 'running'>>().notNull(),
     retry_after: integer(),
     cancelled_at: integer(),
@@ -549,6 +580,38 @@ export const shares = sqliteTable(
     created_at: integer().notNull(),
     expires_at: integer().notNull(),
     revoked_at: integer(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+export const incidentKinds = ['contain', 'panic'] as const;
+export const incidentStatuses = ['open', 'closed'] as const;
+
+/** What is kept of a contained credential, whose row leaves earlier. */
+export type Contained = Pick<CredentialRow, 'id' | 'kind' | 'name' | 'created_at' | 'member_id'>;
+
+/** Containments and panics, and what people noted about them. Their reports follow from the audit log. */
+export const incidents = sqliteTable(
+  'incidents',
+  {
+    ...tenant(),
+    kind: text().$type<(typeof incidentKinds)[number]>().notNull(),
+    status: text().$type<(typeof incidentStatuses)[number]>().notNull(),
+    /** Null for a panic. */
+    credential: text({ mode: 'json' }).$type<Contained>(),
+    /** The start of the report; null for the creation of the credential. */
+    since: integer(),
+    /** The lineage of whoever contained it: the report does not follow what these created. */
+    spared: strings().notNull(),
+    reason: text(),
+    note: text(),
+    /** Who opened it, and the root of that caller. */
+    opened_by: text({ mode: 'json' }).$type<Requester>().notNull(),
+    root: text().notNull(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    closed_at: integer(),
     ...decided(),
   },
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
@@ -628,6 +691,7 @@ export type WebhookRow = typeof webhooks.$inferSelect;
 export type IntegrationRow = typeof integrations.$inferSelect;
 export type SyncRow = typeof syncs.$inferSelect;
 export type ShareRow = typeof shares.$inferSelect;
+export type IncidentRow = typeof incidents.$inferSelect;
 export type CheckpointRow = typeof auditCheckpoints.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;
 

@@ -99,12 +99,14 @@ export interface GuardedRequest {
   body?: string | Uint8Array<ArrayBuffer>;
   /** Bytes of the response to read. */
   read?: number;
+  /** Asked right before the request is sent: if not, nothing is sent. */
+  mayBegin?(): Promise<boolean>;
   /** Only for tests. */
   timeout?: number;
 }
 
-/** Why there was no response: not allowed, name not found, private address, no connection, or timeout. */
-export type Unreachable = 'target_refused' | 'name_not_found' | 'private_address' | 'connection_failed' | 'timeout';
+/** Why there was no response: not allowed, withheld by `mayBegin`, name not found, private address, no connection, or timeout. */
+export type Unreachable = 'target_refused' | 'withheld' | 'name_not_found' | 'private_address' | 'connection_failed' | 'timeout';
 
 export interface Answered {
   status: number;
@@ -129,6 +131,8 @@ export async function guardedFetch(
     const found = egress.allowPrivate ? null : await lookUp(new URL(url).hostname, signal);
     // safety: egress-name-looked-up
     if (found) return ended(found);
+    // safety: call-begins-under-permit
+    if (request.mayBegin && !(await request.mayBegin())) return ended('withheld');
     const response = await fetch(url, {
       method: request.method ?? 'POST',
       headers: { 'User-Agent': `secrets-vault-service/${version}`, ...request.headers },

@@ -1,5 +1,7 @@
 // The access that an operation needs, in words.
+import { type FullNeed, usualKinds } from '../auth/actions';
 import { kindNames } from '../auth/authorize';
+
 import type { Route } from '../http/route';
 
 /** The access that a route needs, in words. */
@@ -11,13 +13,20 @@ export function accessOf(route: Route): string {
   return callersOf(route) + confirmation;
 }
 
+/** The callers that most operations accept, in words. */
+export const usualCallers = listOf(usualKinds);
+
 function callersOf(route: Route): string {
   const { scopes, kinds, owner } = route.need;
-  const words = kinds.map((kind) => kindNames[kind]);
-  const who = `Accepts ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}`;
-  if (kinds.includes('system')) return `${who}.`;
+  if (kinds.includes('system')) return `Accepts ${listOf(kinds)}.`;
   if (owner) return 'Accepts a browser session of an owner, or an API key with the scope `*` and no limits.';
-  if (scopes.length === 0) return `${who}. No scope is needed.`;
   const names = scopes.map((scope) => `\`${scope}\``);
-  return names.length === 1 ? `${who} with the scope ${names[0]}.` : `${who} with one of the scopes ${names.join(', ')}.`;
+  const needed = names.length === 0 ? 'no scope' : names.length === 1 ? `the scope ${names[0]}` : `one of the scopes ${names.join(', ')}`;
+  const others = kinds === usualKinds ? '' : ` Accepts ${listOf(kinds)}.`;
+  return `Needs ${needed}.${others}`;
+}
+
+function listOf(kinds: FullNeed['kinds']): string {
+  const words = kinds.map((kind) => kindNames[kind]);
+  return [words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ');
 }

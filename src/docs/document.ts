@@ -1,4 +1,5 @@
 // Types for the parts of OpenAPI 3.1 that the document uses.
+import type { Method } from '../http/route';
 import type { Schema, Schemas } from './examples';
 
 export interface Ref {
@@ -15,7 +16,6 @@ export interface Parameter {
 export interface Media {
   schema: Schema;
   example?: unknown;
-  examples?: Record<string, Ref>;
 }
 export interface Answer {
   description: string;
@@ -29,10 +29,15 @@ export interface Operation {
   description: string;
   /** If the path is not below the document's server. */
   servers?: { url: string }[];
-  security: Record<string, string[]>[];
+  /** If it differs from the document's. */
+  security?: Record<string, string[]>[];
   parameters?: (Parameter | Ref)[];
-  requestBody?: { required: boolean; description: string; content: Record<string, Media> };
-  responses: Record<string, Answer>;
+  requestBody?: { required: boolean; content: Record<string, Media> };
+  responses: Record<string, Answer | Ref>;
+}
+/** The operations of a path by method, and the parameters that all of them take. */
+export interface PathItem extends Partial<Record<Method, Operation>> {
+  parameters?: (Parameter | Ref)[];
 }
 export interface Header {
   description: string;
@@ -41,16 +46,17 @@ export interface Header {
 }
 export interface Components {
   schemas: Schemas;
+  responses: Record<string, Answer>;
   parameters: Record<string, Parameter>;
   headers: Record<string, Header>;
-  examples: Record<string, { summary: string; value: unknown }>;
   securitySchemes: Record<string, { type: 'http'; scheme: 'bearer' | 'dpop'; description: string }>;
 }
 export interface Document {
   openapi: string;
   info: { title: string; version: string; summary: string; description: string; license: { name: string; identifier: string } };
   servers: { url: string; description: string }[];
+  security: Record<string, string[]>[];
   tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, Operation>>;
+  paths: Record<string, PathItem>;
   components: Components;
 }

@@ -25,6 +25,9 @@ export interface Schema {
   required?: string[];
   additionalProperties?: boolean | Schema;
   items?: Schema;
+  /** What a string contains. */
+  contentMediaType?: string;
+  contentSchema?: Schema;
   allOf?: Schema[];
   anyOf?: Schema[];
   oneOf?: Schema[];
@@ -150,7 +153,8 @@ function objectOf(whole: Schema, schemas: Schemas, options: Options, owners: str
  */
 function wordFor(name: string, schema: Schema, schemas: Schemas, owner: string | undefined): { known: boolean; word?: unknown } {
   const exact = `${owner}.${name}`;
-  if (exact in words) return { known: true, word: words[exact] };
+  const own = words[exact];
+  if (exact in words && (own == null || typeof own === 'object' || fits(own, resolved(schema, schemas)))) return { known: true, word: own };
   if (!(name in words)) return { known: false };
   const word = words[name];
   const whole = resolved(schema, schemas);
@@ -163,6 +167,31 @@ function fits(word: unknown, schema: Schema): boolean {
   if (schema.enum) return schema.enum.includes(word);
   const type = Array.isArray(word) ? 'array' : typeof word === 'number' ? 'integer' : typeof word;
   return typesOf(schema).includes(type);
+}
+
+/** The schemas, with the example values of fields in them: tools compose the example of a response from these. */
+export function withExamples(schemas: Schemas): Schemas {
+  const visit = (schema: Schema, owner: string): Schema => {
+    const { properties, items, allOf, anyOf, oneOf } = schema;
+    const all = (parts: Schema[]) => parts.map((part) => visit(part, owner));
+    return {
+      ...schema,
+      ...(items && { items: visit(items, owner) }),
+      ...(allOf && { allOf: all(allOf) }),
+      ...(anyOf && { anyOf: all(anyOf) }),
+      ...(oneOf && { oneOf: all(oneOf) }),
+      ...(properties && {
+        properties: Object.fromEntries(
+          Object.entries(properties).map(([name, field]) => {
+            const { known, word } = wordFor(name, field, schemas, owner);
+            const isPlain = known && word !== undefined && word !== null && !field.$ref && field.example === undefined;
+            return [name, { ...visit(field, owner), ...(isPlain && { example: word }) }];
+          }),
+        ),
+      }),
+    };
+  };
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, visit(schema, name)]));
 }
 
 /** The example of a query or path parameter. */

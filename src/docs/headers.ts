@@ -37,7 +37,6 @@ const headers: Record<string, Header> = {
     description: 'The authentication scheme. DPoP if the proof of a device is missing or invalid.',
     schema: { type: 'string', enum: ['Bearer', 'DPoP algs="ES256 EdDSA"'] },
   },
-  Allow: { description: 'The methods that the path supports.', schema: { type: 'string' }, example: 'GET, POST' },
 };
 
 /** References to headers, which become components. */

@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document, generated from the route declarations. Invariant: every operation documents its access, its responses with an
-// example each, and every refusal it can return; nothing here is specific to a route.
+// The OpenAPI 3.1 document, generated from the route declarations by `npm run openapi`; the Worker serves what that wrote. Invariant: every
+// operation documents its access, its responses with an example each, and every refusal it can return; nothing here is specific to a route.
 
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { tags } from '../domains';
@@ -7,11 +7,13 @@ import { API, type Route } from '../http/route';
 import { version } from '../version';
 import { accessOf } from './access';
 import type { Document, Media, Operation } from './document';
-import { exampleOf, type Schemas } from './examples';
+import { exampleOf, type Schemas, withExamples } from './examples';
 import { named } from './named';
+import { operationIds } from './operation-ids';
 import { parametersOf } from './parameters';
-import { errorSchema, refusedOf } from './refusals';
+import { errorExample, errorSchema, refusedOf } from './refusals';
 import { answersOf } from './responses';
+import { shareRepeated } from './shared';
 import { introduction, securitySchemes } from './texts';
 
 /** The document of a deployment at `base`. */
@@ -36,7 +38,9 @@ export function openapiDocument(routes: Route[], base: string): Document {
   }
   // The generator's types cover the whole standard; this document uses only the part in Document.
   const made = hono.getOpenAPI31Document({ openapi: '3.1.0', info: { title: '', version } }) as unknown as Document;
-  const schemas: Schemas = named({ ...made.components?.schemas, Error: errorSchema });
+  const schemas: Schemas = withExamples(
+    named({ ...made.components?.schemas, Error: { ...errorSchema, example: errorExample('NOT_FOUND', base) } }),
+  );
   const names = [...new Set(routes.map((route) => route.tag))];
   const document: Document = {
     openapi: '3.1.0',
@@ -48,47 +52,42 @@ export function openapiDocument(routes: Route[], base: string): Document {
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: `${base}${API}`, description: 'This deployment.' }],
+    security: [{ bearer: [] }, { dpop: [] }],
     tags: names.map((name) => ({ name, description: tags[name] ?? `${name}.` })),
     paths: {},
     components: {
       schemas,
+      responses: {},
       parameters: {},
       headers: {},
-      examples: {},
       securitySchemes: { ...securitySchemes },
     },
   };
-  const ids = new Set<string>();
-  for (const route of routes) {
+  for (const [route, id] of operationIds(routes)) {
     const generated = made.paths[route.path]?.[route.method] as Operation;
-    const operation = operationOf(route, generated, document, base);
-    if (ids.has(operation.operationId))
-      operation.operationId = route.path.endsWith('}') ? `${operation.operationId}_one` : idOf(`${route.method} ${route.path}`);
-    ids.add(operation.operationId);
-    document.paths[route.path] = { ...document.paths[route.path], [route.method]: operation };
+    document.paths[route.path] = { ...document.paths[route.path], [route.method]: operationOf(route, id, generated, document, base) };
   }
   keepUsed(document);
+  shareRepeated(document);
   return document;
 }
 
-const idOf = (words: string) => words.replace(/[^A-Za-z0-9]+/g, '_').replace(/^_|_$/g, '');
-
-function operationOf(route: Route, generated: Operation, document: Document, base: string): Operation {
+function operationOf(route: Route, id: string, generated: Operation, document: Document, base: string): Operation {
   const { components } = document;
   const { schemas } = components;
   const byBootstrap = route.need.kinds.includes('system');
   const isUnlimited = byBootstrap || route.public !== undefined;
   const requestBody = generated.requestBody && route.body && bodyOf(generated.requestBody.content, !route.body.optional, schemas);
   return {
-    operationId: idOf(route.operation ?? route.action),
+    operationId: id,
     ...(route.isPage && { servers: [{ url: base }] }),
     tags: [route.tag],
     summary: route.summary,
     description: [route.description, accessOf(route)].filter(Boolean).join('\n\n'),
-    security: route.public ? [] : byBootstrap ? [{ bootstrap: [] }] : [{ bearer: [] }, { dpop: [] }],
+    ...((route.public || byBootstrap) && { security: route.public ? [] : [{ bootstrap: [] }] }),
     parameters: parametersOf(route, generated, components),
     ...(requestBody && { requestBody }),
-    responses: { ...answersOf(route, generated, components, isUnlimited), ...refusedOf(route, components, base, isUnlimited) },
+    responses: { ...answersOf(route, generated, components), ...refusedOf(route, components, isUnlimited) },
   };
 }
 
@@ -96,7 +95,6 @@ const bodyOf = (content: Record<string, Media>, required: boolean, schemas: Sche
   const schema = content['application/json']?.schema ?? {};
   return {
     required,
-    description: required ? 'A JSON object of at most 1 MiB.' : 'A JSON object of at most 1 MiB, or no body.',
     content: { 'application/json': { schema, example: exampleOf(schema, schemas, { leanest: true }) } },
   };
 };
@@ -114,7 +112,7 @@ function keepUsed(document: Document) {
   };
   visit(document.paths);
   for (const name of Object.keys(schemas)) if (!used.has(name)) delete schemas[name];
-  const spelled = JSON.stringify(document.paths);
+  const spelled = JSON.stringify([document.security, document.paths]);
   for (const name of Object.keys(document.components.securitySchemes)) {
     if (!spelled.includes(`{"${name}":[]}`)) delete document.components.securitySchemes[name];
   }

@@ -1,16 +1,18 @@
-// The documentation pages of a deployment: the OpenAPI document, the reference rendered from it, and a page for every error code.
-// Invariants: no page needs a credential or shows data of an organisation; each page is rendered once per isolate and base URL.
-import type { OpenAPIHono } from '@hono/zod-openapi';
+// The documentation of a deployment: the OpenAPI document, the reference rendered from it, and a page for every error code. Invariants: no
+// page needs a credential or shows data of an organisation; each is rendered once per isolate and base URL.
+import { createHash } from 'node:crypto';
+import type { Hono } from 'hono';
 import { html } from 'hono/html';
+import QuickLRU from 'quick-lru';
 import type { Env } from '../env';
 import { type Code, catalogue } from '../errors';
+import { matchesETag } from '../etag';
 import type { Trace } from '../http/context';
 import { json, page, type Rendered, responseOf } from '../http/page';
 import { remember } from '../http/remember';
 import { isRead, readOnly } from '../http/responses';
 import { API, type Route } from '../http/route';
-import type { Document } from './document';
-import { openapiDocument } from './openapi';
+import { operationIds } from './operation-ids';
 import { errorExample, refusalsOf } from './refusals';
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
@@ -22,18 +24,14 @@ interface Served {
   render(base: string, code: string): Rendered;
 }
 
-type DocumentOf = (base: string) => Document;
-
-const served = (routes: Route[], documentOf: DocumentOf): Served[] => [
-  { path: `${API}/openapi.json`, most: 2, render: (base) => asJson(documentOf(base)) },
+const served = (routes: Route[], ids: Map<Route, string>): Served[] => [
   { path: '/docs', most: 1, render: reference },
   { path: '/docs/errors', most: 1, render: errorList },
-  { path: '/docs/errors/:code', most: 2 * codes.length, render: (base, code) => errorPage(code as Code, base, routes, documentOf) },
+  { path: '/docs/errors/:code', most: 2 * codes.length, render: (base, code) => errorPage(code as Code, base, routes, ids) },
 ];
 
-export function docsRoutes(app: OpenAPIHono<App>, routes: Route[]): void {
-  const documentOf = remember(2, (base: string) => openapiDocument(routes, base));
-  for (const { path, most, render } of served(routes, documentOf)) {
+export function docsRoutes(app: Hono<App>, routes: Route[]): void {
+  for (const { path, most, render } of served(routes, operationIds(routes))) {
     const rendered = remember(most, render);
     app.all(path, (c) => {
       const trace = c.get('trace');
@@ -44,11 +42,41 @@ export function docsRoutes(app: OpenAPIHono<App>, routes: Route[]): void {
       return isRead(c.req.method) ? responseOf(rendered(base, code)) : readOnly(base, trace);
     });
   }
+  app.all(DOCUMENT, async (c) => {
+    const trace = c.get('trace');
+    trace.route = DOCUMENT;
+    if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
+    const { body, headers } = await documentFor(c.env, c.get('base'));
+    const known = c.req.header('If-None-Match');
+    const isCurrent = known !== undefined && matchesETag(known, headers.ETag, true);
+    return isCurrent ? new Response(null, { status: 304, headers }) : new Response(body, { headers });
+  });
+}
+
+const DOCUMENT = `${API}/openapi.json`;
+/** Stands for the deployment in the document that `npm run openapi` writes. */
+const PLACEHOLDER = 'https://vault.example.com';
+
+interface Bytes {
+  body: Uint8Array;
+  headers: Record<string, string> & { ETag: string };
+}
+const documents = new QuickLRU<string, Bytes>({ maxSize: 2 });
+
+/** The OpenAPI document with the address of this deployment. */
+async function documentFor({ ASSETS }: Env, base: string): Promise<Bytes> {
+  const known = documents.get(base);
+  if (known) return known;
+  const found = await ASSETS.fetch('http://assets/openapi.json');
+  if (!found.ok) throw new Error(`the OpenAPI document is missing: status ${found.status}`);
+  const body = new TextEncoder().encode((await found.text()).replaceAll(PLACEHOLDER, base));
+  const ETag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  const made = { body, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache', ETag } };
+  documents.set(base, made);
+  return made;
 }
 
 const codes = Object.keys(catalogue) as Code[];
-
-const asJson = (value: unknown): Rendered => ({ body: JSON.stringify(value), headers: { 'Content-Type': 'application/json' } });
 
 /** The page that Swagger UI fills; without JavaScript it links to the document. */
 const reference = (): Rendered =>
@@ -75,10 +103,9 @@ const errorList = (): Rendered =>
 </main>`,
   );
 
-function errorPage(code: Code, base: string, routes: Route[], documentOf: DocumentOf): Rendered {
+function errorPage(code: Code, base: string, routes: Route[], ids: Map<Route, string>): Rendered {
   const { status, message, cause, remedy } = catalogue[code];
   const given = routes.filter((route) => refusalsOf(route).includes(code));
-  const { paths } = documentOf(base);
   return page(
     `${code}: error`,
     html`<main class="text">
@@ -97,7 +124,7 @@ ${
 ${
   given.length === routes.length
     ? html`<p>All routes of the <a href="/docs">API</a>.</p>`
-    : html`<ul>${given.map((route) => html`<li><a href="${anchorOf(route, paths[route.path]?.[route.method]?.operationId)}">${route.summary}</a></li>`)}</ul>`
+    : html`<ul>${given.map((route) => html`<li><a href="${anchorOf(route, ids.get(route))}">${route.summary}</a></li>`)}</ul>`
 }`
 }
 </main>`,

@@ -119,6 +119,7 @@ export function parametersOf(route: Route, generated: Operation, components: Com
     });
   const shared = [
     ...(route.conditional ?? []).map((name) => (name === 'if-match' ? 'IfMatch' : 'IfNoneMatch')),
+    ...(route.revises ? ['IfMatch'] : []),
     ...(route.streams ? ['LastEventId'] : []),
     ...(isKept(route) ? ['IdempotencyKey'] : []),
     ...(refusalsOf(route).includes('APPROVAL_MISMATCH') ? ['ApprovalId'] : []),
@@ -155,6 +156,7 @@ const kinds: Record<string, IdKind> = {
   s: 'share',
   grants: 'grant',
   trusts: 'trust',
+  incidents: 'incident',
 };
 const singular: Record<string, string> = {
   'api-keys': 'API key',

@@ -1,4 +1,4 @@
-// The error responses of operations, by status, with an example each.
+// The error responses of operations, by status. Each names its codes: their pages (`/docs/errors/CODE`) have examples.
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import type { Route } from '../http/route';
 import type { Answer, Components } from './document';
@@ -63,7 +63,6 @@ const everywhere: Code[] = [
   'CREDENTIAL_KIND_NOT_ALLOWED',
   'ADDRESS_NOT_ALLOWED',
   'NOT_FOUND',
-  'METHOD_NOT_ALLOWED',
   'RATE_LIMITED',
   'INTERNAL',
   'UNAVAILABLE',
@@ -71,6 +70,8 @@ const everywhere: Code[] = [
   'MISCONFIGURED',
 ];
 const sending: Code[] = ['MALFORMED_JSON', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+/** Refusals that say the same of every route. */
+const shared = new Set([...everywhere, ...sending]);
 const waiting: Code[] = ['APPROVAL_REQUIRED', 'APPROVAL_MISMATCH'];
 const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 
@@ -88,6 +89,7 @@ export function refusalsOf(route: Route): Code[] {
   if (held) for (const code of waiting) codes.add(code);
   if (reveals && kinds.includes('agent')) codes.add('SECRET_ACCESS_DENIED');
   if (route.method !== 'get') for (const code of sending) codes.add(code);
+  if (route.revises) codes.add('REVISION_CONFLICT');
   if (isKept(route)) for (const code of creating) codes.add(code);
   return (Object.keys(catalogue) as Code[]).filter((code) => codes.has(code));
 }
@@ -99,30 +101,29 @@ export function errorExample(code: Code, base: string) {
   return errorBody(refuse(code, waits.includes(code) ? { retry_after: code === 'RATE_LIMITED' ? 12 : 1 } : {}), base);
 }
 
-export function refusedOf(route: Route, components: Components, base: string, isUnlimited: boolean): Record<string, Answer> {
-  const byStatus = new Map<number, Code[]>();
-  for (const code of refusalsOf(route)) {
-    const status = route.statuses?.[code] ?? catalogue[code].status;
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  const found: Record<string, Answer> = {};
-  for (const [status, codes] of byStatus) {
-    for (const code of codes) components.examples[code] ??= { summary: catalogue[code].message, value: errorExample(code, base) };
-    const names = ['Request-Id'];
-    if (!isUnlimited && ![401, 405].includes(status)) names.push('RateLimit', 'RateLimit-Policy');
-    if (status === 401) names.push('WWW-Authenticate');
-    if (status === 405) names.push('Allow');
-    if ([429, 503].includes(status) || codes.includes('IDEMPOTENCY_IN_PROGRESS')) names.push('Retry-After');
-    found[status] = {
-      description: codes.map((code) => `[\`${code}\`](${base}/docs/errors/${code}): ${catalogue[code].message}`).join('\n\n'),
-      headers: headersOf(names, components),
-      content: {
-        'application/json': {
-          schema: { $ref: '#/components/schemas/Error' },
-          examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
-        },
-      },
-    };
-  }
-  return found;
+/**
+ * The error responses of a route: one for each status with a refusal of its own, and `default` for the statuses with only refusals that
+ * every route shares.
+ */
+export function refusedOf(route: Route, components: Components, isUnlimited: boolean): Record<string, Answer> {
+  const statusFor = (code: Code) => route.statuses?.[code] ?? catalogue[code].status;
+  const codes = refusalsOf(route);
+  const own = new Set(codes.filter((code) => !shared.has(code)).map(statusFor));
+  const byResponse = Map.groupBy(codes, (code) => (own.has(statusFor(code)) ? String(statusFor(code)) : 'default'));
+  return Object.fromEntries([...byResponse].map(([key, some]) => [key, responseOf(some, components, isUnlimited)]));
+}
+
+function responseOf(codes: Code[], components: Components, isUnlimited: boolean): Answer {
+  const own = new Set(codes.filter((code) => !shared.has(code)));
+  const has = (...some: Code[]) => some.some((code) => codes.includes(code));
+  const names = ['Request-Id'];
+  if (!isUnlimited) names.push('RateLimit', 'RateLimit-Policy');
+  if (has('UNAUTHENTICATED')) names.push('WWW-Authenticate');
+  if (has('RATE_LIMITED', 'UNAVAILABLE', 'IDEMPOTENCY_IN_PROGRESS')) names.push('Retry-After');
+  return {
+    // Links where they help most: `default` is the same almost everywhere.
+    description: codes.map((code) => (own.has(code) ? `[\`${code}\`](/docs/errors/${code})` : `\`${code}\``)).join(', '),
+    headers: headersOf(names, components),
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  };
 }

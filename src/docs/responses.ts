@@ -1,5 +1,5 @@
 // The success responses of operations.
-import type { Route } from '../http/route';
+import { hasRevision, type Route } from '../http/route';
 import type { Answer, Components, Media, Operation } from './document';
 import { exampleOf, nameOf, resolved, type Schema, type Schemas } from './examples';
 import { headersOf } from './headers';
@@ -17,21 +17,23 @@ const statusWords: Record<number, string> = {
 
 const tagged = new Set(['Secret', 'SecretWithValue', 'RotatedSecret']);
 
-export function answersOf(route: Route, generated: Operation, components: Components, isUnlimited: boolean): Record<string, Answer> {
+export function answersOf(route: Route, generated: Operation, components: Components): Record<string, Answer> {
   const { schemas } = components;
   const found: Record<string, Answer> = {};
   for (const status of Object.keys(route.answers)) {
-    const schema = generated.responses[status]?.content?.['application/json']?.schema;
-    const hasTag = status === '304' || (schema && (route.conditional?.length || tagged.has(nameOf(schema.$ref ?? ''))));
-    const names = ['Request-Id', ...(isUnlimited ? [] : ['RateLimit', 'RateLimit-Policy'])];
-    if (hasTag) names.push('ETag');
-    if (isKept(route)) names.push('Idempotency-Replayed');
+    const schema = (generated.responses[status] as Answer | undefined)?.content?.['application/json']?.schema;
+    const hasTag =
+      status === '304' ||
+      hasRevision(route.answers[Number(status)]) ||
+      (schema && (route.conditional?.length || tagged.has(nameOf(schema.$ref ?? ''))));
+    // The introduction describes those of every response.
+    const names = [...(hasTag ? ['ETag'] : []), ...(isKept(route) ? ['Idempotency-Replayed'] : [])];
     found[status] = {
       description: statusWords[Number(status)] ?? 'Success.',
-      headers: headersOf(names, components),
+      ...(names.length > 0 && { headers: headersOf(names, components) }),
       ...(schema && {
         content: {
-          'application/json': { schema, example: exampleOf(schema, schemas) },
+          'application/json': { schema },
           ...(status === Object.keys(route.answers)[0] && furtherForms(route, schema, schemas)),
         },
       }),
@@ -40,13 +42,28 @@ export function answersOf(route: Route, generated: Operation, components: Compon
   return found;
 }
 
-/** Alternative forms of a response: a list as one item per line, or JSON of another standard. */
+/** Alternative forms of a response: a list as one item per line, a stream of events, or JSON of another standard. */
 function furtherForms(route: Route, schema: Schema, schemas: Schemas): Record<string, Media> {
   const item = resolved(schema, schemas).properties?.data?.items;
-  const form: Media = {
+  const lines: Media = {
     schema: { type: 'string', description: item?.$ref ? `One ${nameOf(item.$ref)} per line, as JSON.` : 'Text.' },
     example: item ? `${JSON.stringify(exampleOf(item, schemas))}\n` : 'text',
   };
-  const standard: Media = { schema: { type: 'object', description: 'JSON of the standard that the media type names.' }, example: {} };
-  return Object.fromEntries((route.alsoAs ?? []).map((type) => [type, type.endsWith('+json') ? standard : form]));
+  const formOf = (type: string): Media =>
+    type === 'text/event-stream' ? { schema: eventOf(schema) } : type.endsWith('+json') ? { schema: standard } : lines;
+  return Object.fromEntries((route.alsoAs ?? []).map((type) => [type, formOf(type)]));
 }
+
+const standard: Schema = { type: 'object', description: 'JSON of the standard that the media type names.', example: {} };
+
+/** One event of a stream of Server-Sent Events, by its fields. */
+const eventOf = (data: Schema): Schema => ({
+  type: 'object',
+  description: 'One event of the stream.',
+  required: ['event', 'data'],
+  properties: {
+    id: { type: 'string', description: 'The sequence of the event. Absent in CHANGED.', example: '42' },
+    event: { type: 'string', description: 'The type of the event.', example: 'SECRET_ROTATED' },
+    data: { type: 'string', description: 'The event as JSON.', contentMediaType: 'application/json', contentSchema: data },
+  },
+});

@@ -1,10 +1,13 @@
 // Texts about the whole service in the OpenAPI document: its introduction and its kinds of credentials.
+import { usualCallers } from './access';
 import type { Components } from './document';
 
 export const introduction = `Stores the secrets of organisations in encrypted form and controls who can read them.
 
-Send a credential with each request: \`Authorization: Bearer TOKEN\`. Bodies are JSON objects. Unknown fields are refused.
+Send a credential with each request: \`Authorization: Bearer TOKEN\`. Bodies are JSON objects of at most 1 MiB. Unknown fields are refused.
+Unless an operation says otherwise, it accepts ${usualCallers}.
 Lists are paginated: pass \`next_cursor\` as \`cursor\` while \`has_more\` is true. A POST with an \`Idempotency-Key\` is safe to repeat.
+Every response has the header \`Request-Id\`; \`RateLimit\` and \`RateLimit-Policy\` say how many requests the credential has left.
 All error responses have the same form. The [pages about errors](/docs/errors) explain each code and what to do about it.`;
 
 export const securitySchemes: Components['securitySchemes'] = {

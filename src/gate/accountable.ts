@@ -1,12 +1,9 @@
 // The members accountable for a credential: those behind it, through everything that created it. Invariant: they are written into a
 // credential when it is created, so they outlast the rows of its creators.
 import type { Caller } from '../auth/authorize';
-import { DAY } from '../db/rows';
-import type { Connection, CredentialRow } from '../db/schema';
+import type { CredentialRow } from '../db/schema';
 import type { Core } from './core';
-
-/** How long a member who was invited, re-enrolled, promoted or added to a team cannot approve requests of the member who did it. */
-export const CONNECTED_FOR = 7 * DAY;
+import { lineageOf } from './lineage';
 
 /** The members accountable for what a caller does. */
 export function accountableFor(core: Pick<Core, 'rows'>, { kind, id, credential }: Caller): string[] {
@@ -28,8 +25,11 @@ export function accountableOf(core: Pick<Core, 'rows'>, row: CredentialRow): str
   return [];
 }
 
-/** A member's connections with one more, without expired ones. */
-export const connected = (before: readonly Connection[] | null, by: readonly string[], now: number): Connection[] => [
-  ...(before ?? []).filter(([member, at]) => at + CONNECTED_FOR > now && !by.includes(member)),
-  ...by.map((member): Connection => [member, now]),
-];
+/** Whether a caller is an agent, or a credential that an agent created, directly or not. */
+export function isOfAgent(core: Pick<Core, 'rows'>, { kind, credential }: Pick<Caller, 'kind' | 'credential'>): boolean {
+  if (kind === 'agent') return true;
+  const row = core.rows.get('credential', credential);
+  if (!row) return false;
+  for (let at: CredentialRow | null = row; at; at = core.rows.get('credential', at.created_by)) if (at.kind === 'agent') return true;
+  return lineageOf(core, row).some((one) => one.kind === 'agent');
+}

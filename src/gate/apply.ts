@@ -1,10 +1,12 @@
 // Applies a commit to the gate: its rows, audit entry, events and stored response, and what follows from each kind of row. Invariant: all of it
 // happens in one transaction, together with the deletion of the intent.
 
-import { type RowKind, sweepAt } from '../db/rows';
+import { isBrief, type RowKind, sweepAt } from '../db/rows';
+import type { ApprovalRow } from '../db/schema';
 import type { Core } from './core';
 import { followEndpoint, followWebhook } from './delivery-task';
 import type { Intent } from './intents';
+import { leave } from './purge';
 import { followEnvironment, followSync } from './sync-task';
 
 /** Applies the commit of an intent, or records that it never took effect. Runs inside one transaction. */
@@ -16,7 +18,10 @@ export function apply(core: Core, intent: Intent, isDone: boolean): void {
 
 function takeEffect(core: Core, intent: Intent): void {
   const now = core.now();
-  for (const put of intent.puts) write(core, put, intent.at, now);
+  for (const put of intent.puts) {
+    endAsked(core, put, intent.draft.action);
+    write(core, put, intent, now);
+  }
   for (const { kind, id } of intent.gone) remove(core, kind, id, now);
   for (const id of intent.destroyed) {
     // safety: purge-drops-ciphertexts
@@ -32,18 +37,21 @@ function takeEffect(core: Core, intent: Intent): void {
     core.meta.set(revisionOf(id), String(entry.sequence));
     followEnvironment(core, id, now);
   }
+  if (intent.details) core.approvalDetails.save(intent.details);
   for (const event of intent.events ?? []) core.outbox.put(event, now);
   if (mayEnd(intent)) core.listeners.wake();
+  followApprovals(core, now);
+  core.permits.follow();
 }
 
-/** Writes a row, and notifies whatever follows rows of its kind. `at`: when the change was planned. */
-function write(core: Core, { kind, row }: Intent['puts'][number], at: number, now: number): void {
+/** Writes a row, and notifies whatever follows rows of its kind. */
+function write(core: Core, { kind, row }: Intent['puts'][number], { at, root }: Intent, now: number): void {
   if (kind === 'webhook') followWebhook(core, row.id, row, now);
   if (kind === 'integration') followEndpoint(core, now);
   const told = core.expiries.note(kind, core.rows.get(kind, row.id), row, at);
   if (told !== null) core.schedule.at('expiry', told);
-  core.rows.put(kind, row as never);
-  if (kind === 'approval') core.approvalWaiters.notify(row.id);
+  core.rows.put(kind, row as never, kind === 'secret' ? root : undefined);
+  if (kind === 'approval') followApproval(core, row);
   if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
   if (kind === 'sync') followSync(core, row, now);
   if (kind === 'policy' && row.kind === 'rotation') core.schedule.at('rotation', now);
@@ -51,11 +59,45 @@ function write(core: Core, { kind, row }: Intent['puts'][number], at: number, no
   if (sweep !== null) core.schedule.at('rows', sweep);
 }
 
+/** An approval that has ended leaves no details; one that was approved keeps them until it expires. */
+function followApproval(core: Core, { id, ended_at, expires_at }: ApprovalRow): void {
+  // safety: approval-details-end-with-it
+  if (ended_at !== null) core.approvalDetails.forget(id);
+  else core.approvalDetails.extend(id, expires_at);
+}
+
+/**
+ * What a session asked for ends with it if it was revoked. Its member or API key stays, so this is not seen from the rows. After signing
+ * out, a member can still use what they asked for.
+ */
+function endAsked(core: Core, { kind, row }: Intent['puts'][number], action: string): void {
+  if (kind !== 'credential' || !isBrief(row.kind) || row.revoked_at === null || action.startsWith('auth.')) return;
+  // safety: revoked-session-ends-approvals
+  core.approvalDetails.voidOf(row.id);
+}
+
+/** How long changes wait for others before the approvals that they make void are looked for. */
+const GATHERED = 5000;
+
+/** Any change may make approvals void: whoever waits for one is told, and what deciders were shown is erased soon. */
+function followApprovals(core: Core, now: number): void {
+  core.approvalWaiters.check();
+  if (core.approvalDetails.isAny()) core.schedule.at('approvals', now + GATHERED);
+}
+
 /** Removes a row, and what the gate holds about it elsewhere. */
 function remove(core: Core, kind: RowKind, id: string, now: number): void {
+  if (kind === 'credential') {
+    leave(core, [id], now);
+    core.schedule.at('rows', now);
+  }
   if (kind === 'webhook') followWebhook(core, id, null, now);
   if (kind === 'integration') followEndpoint(core, now);
   core.rows.bury(kind, id, now);
+  if (kind === 'credential') core.storedResponses.forget(id);
+  if (kind === 'approval') core.approvalDetails.forget(id);
+  if (kind === 'sync') core.syncs.forget(id);
+  if (kind === 'integration') core.syncs.forgetIntegration(id);
   if (kind === 'secret' || kind === 'environment') core.readers.forget(id);
   if (kind !== 'environment') return;
   core.syncs.forgetEnvironment(id);

@@ -1,12 +1,14 @@
 // The row of a request that waits for approval: what was requested, by whom, and the state of its targets and policies. Invariants: the
 // summary for deciders contains no value; an approval can be used only while targets and policies are unchanged.
 import { kindNames } from '../auth/authorize';
-import { type Effect, holds } from '../auth/effects';
+import { type Change, type Effect, holds } from '../auth/effects';
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
-import type { ApprovalRow, HeldOperation } from '../db/schema';
+import type { ApprovalRow, HeldOperation, HoldingPolicy } from '../db/schema';
 import { accountableFor } from './accountable';
+import { targetsOf } from './approval-targets';
 import { slugOf } from './named';
+import type { Fact } from './plan';
 import type { CompiledPolicy } from './policies';
 import type { Call } from './types';
 
@@ -17,11 +19,20 @@ export const APPROVAL_LASTS = DAY;
 const MOST_PATH = 2048;
 
 /** Which request it is, and what it requests. */
-export type Asked = NonNullable<Call['ask']['approval']> & { describes: string | undefined };
+export type Asked = NonNullable<Call['ask']['approval']>;
+
+/** What a request does and reads, and what its operation says of it. */
+export interface Asking {
+  effects: Effect[];
+  changes: Change[];
+  describes?: string | undefined;
+  shows?: Fact[] | undefined;
+}
 
 /** The row of a new request. */
-export function newRow(call: Call<unknown>, asked: Asked, effects: Effect[], policies: Policy[], now: number) {
+export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, policies: Policy[], now: number) {
   const { core, ask, caller } = call;
+  const { effects, changes, describes } = asking;
   const effect = effects.find((one) => policies.some((policy) => holds(policy, one))) as Effect;
   const secret = typeof effect.reach === 'object' && 'secrets' in effect.reach ? effect.reach.secrets[0] : undefined;
   const { request } = ask;
@@ -31,18 +42,21 @@ export function newRow(call: Call<unknown>, asked: Asked, effects: Effect[], pol
     status: 'pending' as const,
     operation: operationOf(effect, policies),
     action: ask.action,
-    requester: { kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
+    requester: {
+      ...{ kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
+      credential: caller.credential,
+    },
     root: caller.root,
     accountable: accountableFor(core, caller),
     digest: asked.digest,
     method: asked.method,
     path: asked.path.slice(0, MOST_PATH),
-    summary: summaryOf(call, effect, secret?.name ?? null, asked.describes),
+    summary: summaryOf(call, effect, secret?.name ?? null, describes),
     resource: secret?.id ?? effect.targets[0]?.id ?? null,
     resource_name: secret?.name ?? null,
     environment: secret ? slugOf(core, secret.environment_id) : null,
-    targets: targetsOf(effects),
-    policies: policiesThen(policies),
+    targets: targetsOf(core, effects, changes),
+    policies: policiesThen(policies, effects),
     decisions: [],
     reason: request.reason,
     request_id: request.id,
@@ -87,18 +101,32 @@ function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, des
   return `${who} asks to ${what}.`;
 }
 
-const targetsOf = (effects: readonly Effect[]): Record<string, number> =>
-  Object.fromEntries(effects.flatMap(({ targets }) => targets.map(({ id, revision }) => [id, revision])).sort());
-
-const policiesThen = (policies: readonly Policy[]): ApprovalRow['policies'] =>
-  policies
-    .map(({ row: { id, revision, name }, config: { required } }) => ({ id, revision, name, required }))
+function policiesThen(policies: readonly Policy[], effects: readonly Effect[]): HoldingPolicy[] {
+  // safety: only-reads-repeated
+  const isRead = effects.every(({ operations }) => operations.every((operation) => operation === 'secret.read'));
+  return policies
+    .map(({ row: { id, revision, name }, config: { required, max_valid_seconds, approvers } }) => ({
+      ...{ id, revision, name, required },
+      ...('accountable' in approvers && { accountable: true as const }),
+      ...(isRead && max_valid_seconds && { max_valid_seconds }),
+    }))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** For how many seconds a request may be repeated, at most: what all policies that hold it allow. */
+export const mostValid = ({ policies }: ApprovalRow): number =>
+  Math.min(...policies.map(({ max_valid_seconds }) => max_valid_seconds ?? 0));
+
+/** For how many seconds a request may be repeated: what everyone who approved it allows; 0 for once. */
+export function validFor({ decisions }: Pick<ApprovalRow, 'decisions'>): number {
+  const given = decisions.filter(({ decision }) => decision === 'approve');
+  return given.length ? Math.min(...given.map(({ valid_for }) => valid_for ?? 0)) : 0;
+}
 
 /** Whether the targets and policies of a request are unchanged since it was made. */
-export const isAsThen = (row: ApprovalRow, effects: readonly Effect[], policies: readonly Policy[]): boolean =>
-  JSON.stringify(row.targets) === JSON.stringify(targetsOf(effects)) &&
-  JSON.stringify(row.policies) === JSON.stringify(policiesThen(policies));
+export const isAsThen = (core: Call['core'], row: ApprovalRow, { effects, changes }: Asking, policies: readonly Policy[]): boolean =>
+  JSON.stringify(row.targets) === JSON.stringify(targetsOf(core, effects, changes)) &&
+  JSON.stringify(row.policies) === JSON.stringify(policiesThen(policies, effects));
 
 /** What a caller sees of the approval that a request waits for. */
 export const approvalShown = ({ id, status, operation, policies, decisions, expires_at }: ApprovalRow) => ({

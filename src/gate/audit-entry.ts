@@ -12,6 +12,9 @@ export interface Actor {
   name: string | null;
 }
 
+/** The service itself. */
+export const SYSTEM_ACTOR: Actor = { kind: 'system', id: 'system', parent_id: null, name: null };
+
 /** A lost range. `restore`: the restored backup does not contain it. `gate_lost`: it was in a gate whose storage was lost. */
 export interface Missing {
   from: number;
@@ -41,6 +44,8 @@ export interface Draft {
   environment: string | null;
   version: number | null;
   prefix?: string;
+  /** Of a bulk read with several prefixes: all of them, in their order. `prefix` is what they begin with. */
+  prefixes?: readonly string[];
   /** Of a bulk read by a caller who is limited to some names: the patterns. */
   patterns?: readonly string[];
   /** Of such a read: the digest of these patterns, which an earlier entry of the last twelve hours contains in full. */
@@ -61,6 +66,8 @@ export interface Draft {
   share?: string;
   /** The approval that the request used, or that it waits for. */
   approval?: string;
+  /** The incident that a containment, a panic or a change of it belongs to, and its status then. */
+  incident?: { id: string; status: string };
   /** The approval policies that a break-glass token bypassed. */
   bypassed_policies?: readonly string[];
   /** Of a scan: the number of findings known only by their format, of tokens of this organisation, and of values of secrets. */
@@ -92,6 +99,7 @@ export type Subject = Pick<
   | 'environment'
   | 'version'
   | 'prefix'
+  | 'prefixes'
   | 'patterns'
   | 'patterns_digest'
   | 'withheld'
@@ -100,6 +108,7 @@ export type Subject = Pick<
   | 'successor'
   | 'share'
   | 'approval'
+  | 'incident'
   | 'bypassed_policies'
   | 'findings'
   | 'file'
@@ -179,6 +188,7 @@ export function entryOf(
     former_name: draft.former_name,
     id: newId('aud', at),
     imported: draft.imported && sorted({ ...draft.imported, versions: sorted(draft.imported.versions) }),
+    incident: draft.incident && { id: draft.incident.id, status: draft.incident.status },
     ip: draft.ip,
     missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
     names: draft.names,
@@ -186,6 +196,7 @@ export function entryOf(
     patterns: draft.patterns,
     patterns_digest: draft.patterns_digest,
     prefix: draft.prefix,
+    prefixes: draft.prefixes,
     // safety: audit-hash-chain
     prev_hash: hash,
     reason: draft.reason,

@@ -1,18 +1,8 @@
 // The audit log: one entry a request, chained by hash. The newest entries lie here; closed segments move to D1 (`segments.ts`).
 // Invariants: an entry is appended once, when its outcome is known, and never changed; sequence and time only grow.
 import { type Draft, type Entry, entryOf } from './audit-entry';
+import { conditionsOf, type Filter } from './audit-filter';
 import type { Meta } from './meta';
-
-export interface Filter {
-  actor?: string;
-  action?: string;
-  /** Any of these. */
-  actions?: readonly string[];
-  resource?: string;
-  outcome?: string;
-  from?: number;
-  to?: number;
-}
 
 /** A page of entries. `next` is where to continue; null if there are no more here. */
 export interface EntryPage {
@@ -89,9 +79,11 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
     },
     head: () => ({ sequence, hash }),
     newest(filter, before, limit, shows = () => true, lookedAt = LOOKED_AT) {
-      const { where, params } = conditionsOf(filter, before, oldest);
+      const { where, params } = conditionsOf(filter);
       const rows = sql.exec<{ sequence: number; body: string }>(
-        `select sequence, body from audit where ${where} order by sequence desc limit ?`,
+        `select sequence, body from audit where ${['sequence < ?', 'sequence >= ?', ...where].join(' and ')} order by sequence desc limit ?`,
+        before,
+        oldest,
         ...params,
         lookedAt,
       );
@@ -138,21 +130,6 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
       meta.set('oldest', String(oldest));
     },
   };
-}
-
-function conditionsOf(filter: Filter, before: number, oldest: number) {
-  const where = ['sequence < ?', 'sequence >= ?'];
-  const params: (string | number)[] = [before, oldest];
-  for (const column of ['actor', 'action', 'resource', 'outcome'] as const) {
-    const wanted = filter[column];
-    if (wanted === undefined) continue;
-    where.push(`${column} = ?`);
-    params.push(wanted);
-  }
-  if (filter.actions !== undefined) where.push('action in (select value from json_each(?))') && params.push(JSON.stringify(filter.actions));
-  if (filter.from !== undefined) where.push('at >= ?') && params.push(filter.from);
-  if (filter.to !== undefined) where.push('at < ?') && params.push(filter.to);
-  return { where: where.join(' and '), params };
 }
 
 /** Reads rows until a page is full. If the rows end at their own limit, the page says where to continue. */

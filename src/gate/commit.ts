@@ -3,20 +3,24 @@
 // and only if it has its rows; a batch carries the gate's epoch and fails once another epoch has begun; each row is changed from exactly
 // the revision that the plan saw.
 
-import { type Refusal, refuse } from '../errors';
+import { type Refusal, refuse, statusOf } from '../errors';
+import { matchesETag, revisionTag } from '../etag';
 import { apply } from './apply';
 import type { Draft, DraftOf } from './audit-entry';
 import { batchOf } from './batch';
 import type { Core } from './core';
 import { isTooLarge } from './database';
 import { caughtUp, epochOf, settled } from './fence';
-import { responseToStore } from './idempotency';
+import { noRoom, responseToStore } from './idempotency';
 import { reportViolation } from './integrity';
 import type { Intent } from './intents';
 import { fail, type Outcome, ok } from './outcome';
 import type { Plan, Proposal } from './plan';
 import { namingViolation } from './policies';
+import { payerOf, quotaRootOf } from './quota-root';
+import { withinQuotas } from './quotas';
 import { raisedBy } from './raised';
+import { inTurns } from './turns';
 import { type Call, isRefusal, type OperationOutcome } from './types';
 
 /** A change, as a commit carries it out. */
@@ -26,6 +30,8 @@ export interface Change {
   /** Fetches data while the names are locked. */
   fetch?(): Promise<unknown> | undefined;
   plan(now: number, fetched: unknown): Proposal;
+  /** The row whose revision If-Match names. */
+  revises?(): { revision: number } | null;
   /** Applies the approval policies to a plan: see hold.ts. */
   govern?(made: Plan, now: number): Proposal;
 }
@@ -41,12 +47,18 @@ export async function commit(call: Call<unknown>, draft: DraftOf, change: Change
   const policies = { name: 'policies in force', isShared: !need.governs };
   const underLocks = async (): Promise<OperationOutcome | null> => {
     // safety: caller-rechecked-after-fetch
-    const fetched = await change.fetch?.();
+    const fetched = await inTurns(core, payerOf(call), () => change.fetch?.());
     // safety: names-resolved-under-lock
     if (!change.locks().every((name) => held.has(name))) return null;
-    const now = core.now();
-    const made = planned(call, change, fetched, now);
-    return 'kind' in made ? made : carryOut(call, made, draft(made.about), now);
+    return inTurns(
+      core,
+      payerOf(call),
+      () => {
+        const now = core.now();
+        return { now, made: planned(call, change, fetched, now) };
+      },
+      ({ now, made }) => ('kind' in made ? made : carryOut(call, made, draft(made.about), now)),
+    );
   };
   return (await core.locks.hold(names, underLocks, policies)) ?? commit(call, draft, change);
 }
@@ -60,15 +72,28 @@ function planned(call: Call<unknown>, change: Change, fetched: unknown, now: num
   // Nothing changes while another change is in doubt: a repeat of that change under its Idempotency-Key could not be recognised yet.
   // safety: no-change-in-doubt, no-change-during-adoption
   if (intents.held || intents.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
-  const proposed = change.plan(now, fetched);
+  const asked = change.plan(now, fetched);
+  const proposed = revisionConflict(call, change, asked) ?? asked;
   if (!isPlan(proposed)) return notPlanned(proposed);
   // safety: naming-policies-enforced
   const violation = namingViolation(call, proposed);
   if (violation) return violation;
-  const made = change.govern?.(proposed, now) ?? proposed;
-  if (!isPlan(made)) return notPlanned(made);
-  assertDeclared(call, made);
-  return made;
+  const governed = change.govern?.(proposed, now) ?? proposed;
+  if (!isPlan(governed)) return notPlanned(governed);
+  assertDeclared(call, governed);
+  const { core, ask, caller } = call;
+  // safety: responses-being-stored-count
+  if (ask.idempotency && !core.storedResponses.hasRoom(quotaRootOf(core, caller), intents.storing())) return fail(noRoom);
+  const made = withinQuotas(call, governed, now);
+  return isPlan(made) ? made : notPlanned(made);
+}
+
+/** 412 if the resource has another revision than If-Match names. Refusals that come first in the contract's order stand. */
+function revisionConflict({ ask }: Call<unknown>, change: Change, proposed: Proposal): Refusal | null {
+  const row = ask.if_match == null ? null : change.revises?.();
+  // safety: revision-if-match
+  if (!row || matchesETag(ask.if_match as string, revisionTag(row.revision))) return null;
+  return 'code' in proposed && statusOf(proposed) < 409 ? null : refuse('REVISION_CONFLICT');
 }
 
 const isPlan = (proposed: Proposal): proposed is Plan => !('more' in proposed) && !isRefusal(proposed);
@@ -120,17 +145,20 @@ async function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: numb
 function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draft, now: number): Intent {
   const { core, ask, caller } = call;
   const events = raisedBy(core, made, ask.action);
+  const payer = quotaRootOf(core, caller);
   return {
     id: ask.request.id,
     at: now,
     puts: (made.puts ?? []).map(({ kind, row }) => ({ kind, row }) as Intent['puts'][number]),
     gone: made.gone ?? [],
+    root: payer,
     environments: made.environments ?? [],
     draft,
     status: made.status,
     // safety: events-follow-from-rows
     ...(events.length && { events }),
-    keep: made.refusal || made.isRead ? null : responseToStore(ask, caller.root, outcome, made.resource ?? null, now),
+    keep: made.refusal || made.isRead ? null : responseToStore(ask, { root: caller.root, payer }, outcome, made.resource ?? null, now),
+    ...(made.details && { details: made.details }),
     destroyed: made.destroyed ?? [],
     trimmed: made.trimmed ?? [],
   };

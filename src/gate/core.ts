@@ -3,6 +3,7 @@
 
 import QuickLRU from 'quick-lru';
 import type { JobName, QueueMessage } from '../delivery/messages';
+import { type ApprovalDetailsTable, createApprovalDetails } from './approval-details';
 import { type AuditLog, createAuditLog } from './audit-log';
 import { type Bound, createBound } from './bound';
 import { type Checkpoints, createCheckpoints } from './checkpoints';
@@ -13,6 +14,7 @@ import { createDescendants, type Descendants } from './descendants';
 import { createDeviceProofs, type DeviceProofs } from './device-proofs';
 import { createExchanged, type Exchanged } from './exchanged';
 import { createExpiries, type Expiries } from './expiries';
+import { createFormerMakers, type FormerMakers } from './former-makers';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
 import { createLeaks, type Leaks } from './leaks';
@@ -22,6 +24,7 @@ import { createLocks, type Locks } from './locks';
 import { createMeta, type Meta } from './meta';
 import { createNotedLists } from './noted-lists';
 import { createOutbox, type Outbox } from './outbox';
+import { createPermits, type Permits } from './permits';
 import { createRateLimit, type RateLimit } from './rate-limit';
 import { createReaders, type Readers } from './readers';
 import { recording } from './recording';
@@ -31,6 +34,7 @@ import { createSchedule, type Schedule } from './schedule';
 import { upgrade } from './storage-version';
 import { createStoredResponses, type StoredResponses } from './stored-responses';
 import { createSyncs, type Syncs } from './syncs';
+import { createTold, type Told } from './told';
 import { createWaiters, type Waiters } from './waiters';
 import { wake } from './wake';
 
@@ -40,6 +44,7 @@ export interface Core {
   database: Database;
   rows: Rows;
   descendants: Descendants;
+  formerMakers: FormerMakers;
   bound: Bound;
   ciphertexts: CiphertextCache;
   auditLog: AuditLog;
@@ -52,7 +57,9 @@ export interface Core {
   outbox: Outbox;
   deliveries: Deliveries;
   leaks: Leaks;
+  told: Told;
   syncs: Syncs;
+  permits: Permits;
   storedResponses: StoredResponses;
   intents: Intents;
   rotations: Rotations;
@@ -60,6 +67,7 @@ export interface Core {
   schedule: Schedule;
   locks: Locks;
   approvalWaiters: Waiters;
+  approvalDetails: ApprovalDetailsTable;
   listeners: Listeners;
   strangers: Strangers;
   overlaps: Overlaps;
@@ -68,20 +76,27 @@ export interface Core {
   now(): number;
 }
 
+/** Notes since when reads are recorded: always in the gate of a new organisation, from now on if a release before 0.5.0 did not record them. */
+function beginReads(meta: Meta): void {
+  if (meta.get('reads_since') === null) meta.set('reads_since', meta.get('org') === null ? '0' : String(Date.now()));
+}
+
+/** The credentials whose requests an actor's count for: the actor, and everything that it ends with. */
+const linksIn = (rows: Rows) => (actor: string, parent: string | null) => {
+  const row = rows.get('credential', actor);
+  if (row) return lineageOf({ rows }, row).map(({ id }) => id);
+  return parent === null ? [actor] : [actor, parent];
+};
+
 /** Opens the parts of a gate over its storage; creates the tables on first use. */
 export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D1Database; QUEUE: Queue<QueueMessage> }): Core {
   const { sql } = storage;
   const meta = createMeta(sql);
   upgrade(storage, meta);
-  // Since when reads are recorded: always in the gate of a new organisation, from now on if a release before 0.5.0 did not record them.
-  if (meta.get('reads_since') === null) meta.set('reads_since', meta.get('org') === null ? '0' : String(Date.now()));
+  beginReads(meta);
   const entries = createAuditLog(sql, meta);
   const rows = createRows(sql);
-  const linksOf = (actor: string, parent: string | null) => {
-    const row = rows.get('credential', actor);
-    if (row) return lineageOf({ rows }, row).map(({ id }) => id);
-    return parent === null ? [actor] : [actor, parent];
-  };
+  const linksOf = linksIn(rows);
   const lastUsed = createLastUsed(sql, meta, {
     head: () => entries.head().sequence,
     linksOf,
@@ -92,6 +107,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     isKnown: (target) => rows.get('secret', target) !== null || rows.get('environment', target) !== null,
   });
   const schedule = createSchedule(storage);
+  const syncs = createSyncs(sql);
   const listeners = createListeners();
   const outbox = createOutbox(sql, meta, (now) => {
     listeners.wake();
@@ -104,6 +120,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     database: createDatabase(DB),
     rows,
     descendants: createDescendants(sql, rows.edits),
+    formerMakers: createFormerMakers(sql, rows),
     bound: createBound(sql),
     ciphertexts: createCiphertextCache(sql),
     auditLog,
@@ -116,7 +133,9 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     outbox,
     deliveries: createDeliveries(sql, meta),
     leaks: createLeaks(sql),
-    syncs: createSyncs(sql),
+    told: createTold(sql),
+    syncs,
+    permits: createPermits(syncs.isAnyLeased()),
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
     rotations: createRotations(sql),
@@ -124,6 +143,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     schedule,
     locks: createLocks(),
     approvalWaiters: createWaiters(),
+    approvalDetails: createApprovalDetails(sql),
     listeners,
     strangers: new QuickLRU({ maxSize: 2500 }),
     overlaps: new QuickLRU({ maxSize: 1000 }),

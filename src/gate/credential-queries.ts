@@ -1,4 +1,4 @@
-// Queries about credentials on the gate's rows: how many are live by their own rows, and which ended ones are to be purged. Invariant: live
+// Queries about credentials on the gate's rows: how many are live by their own rows, and which a panic has revoked. Invariant: live
 // credentials are counted from indexes; whether their ancestors are live is for the caller to judge.
 import type { OrgRow } from '../db/schema';
 
@@ -10,8 +10,6 @@ export interface CredentialQueries {
   liveBelow(now: number, org: OrgRow): { parent: string | null; n: number }[];
   /** How many session tokens and browser sessions are live by their own rows. */
   liveSessions(now: number): { sessions: number; browsers: number };
-  /** Up to `limit` of the credentials that ended longest ago, if more than `most` have an expiry. */
-  endedBefore(most: number, limit: number): string[];
   /** Up to `limit` credentials, except short-lived ones, that a panic has revoked. */
   past(org: OrgRow, limit: number): string[];
 }
@@ -47,15 +45,6 @@ export function createCredentialQueries(sql: SqlStorage): CredentialQueries {
           .one().n;
       return { sessions: live('rows_sessions', 'session'), browsers: live('rows_browser', 'browser') };
     },
-    endedBefore: (most, limit) =>
-      sql
-        .exec<{ id: string }>(
-          "select id from rows where sweep_at is not null and kind = 'credential' and body is not null and space not in ('session', 'browser') order by sweep_at desc limit ? offset ?",
-          limit,
-          most,
-        )
-        .toArray()
-        .map(({ id }) => id),
     past: ({ generation, keys_generation, spared }, limit) =>
       sql
         .exec<{ id: string }>(

@@ -1,6 +1,6 @@
 // Where retention has cut the audit log: the chain is checked from there on. Invariant: a cut is at the end of a segment that this gate
 // moved itself, or took over once from a release that recorded none; D1 cannot move it.
-import { genesis } from './audit-entry';
+import { genesis, SYSTEM_ACTOR } from './audit-entry';
 import type { Core } from './core';
 import { missingEntries } from './missing-entries';
 
@@ -42,7 +42,7 @@ function tellMissing(core: Core, org: string): void {
   if (missing.length === 0) return;
   core.auditLog.append(
     {
-      actor: { kind: 'system', id: null, parent_id: null, name: null },
+      actor: SYSTEM_ACTOR,
       action: 'audit.missing',
       ...{ resource: org, environment: null, version: null, missing },
       ...{ reason: null, request_id: '', ip: '', user_agent: null },

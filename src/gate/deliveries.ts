@@ -57,8 +57,8 @@ export const COLLECTED_FOR = 250;
 const KEPT = 30 * DAY;
 /** The maximum number of pending deliveries of an endpoint. */
 export const MOST_PENDING = 20_000;
-/** The maximum number of deliveries of an organisation. */
-const MOST_KEPT = 500_000;
+/** The maximum number of deliveries of an organisation and of an endpoint. As many more may stand before the oldest ended ones leave. */
+export const deliveryQuotas = { org: 500_000, endpoint: 50_000, slack: 500 };
 const PER_SWEEP = 5000;
 
 const COLUMNS = 'id, webhook, event, type, status, attempts, created_at, next_at, tried_at, ms, response_status, error, response';
@@ -76,7 +76,7 @@ function createTables(sql: SqlStorage): void {
 }
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the statements and the counts.
-export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST_PENDING, mostKept = MOST_KEPT): Deliveries {
+export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST_PENDING): Deliveries {
   createTables(sql);
   const known = createDeliveryEndpoints(sql);
   const all = <T>(query: string, ...params: SqlStorageValue[]) => sql.exec<Found<T>>(query, ...params).toArray();
@@ -93,6 +93,7 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
     }
     return counted.most++ < mostPending;
   };
+  const kept = createKept(all);
   const keep = ({ id, type, at, data }: Sent) =>
     void sql.exec('insert or ignore into delivery_events values (?, ?, ?, ?)', id, type, at, JSON.stringify(data));
   /** Inserts deliveries of one event, each as id, endpoint, status, due time and error. One statement, because it is part of every change. */
@@ -103,6 +104,8 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
         select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, ?, ?, ? from json_each(?)`,
       ...[event.id, event.type, now, JSON.stringify(deliveries)],
     );
+    // safety: deliveries-kept-bounded
+    for (const [, webhook] of deliveries) kept.add(webhook);
   };
   const get = (id: string) => one<Delivery>(`select ${COLUMNS} from deliveries where id = ?`, id) ?? null;
   const again = (id: string, now: number) => {
@@ -150,6 +153,7 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
         webhook,
         limit,
       );
+      kept.reset();
       if (length === limit) return true;
       known.forget(webhook);
       waiting.delete(webhook);
@@ -182,19 +186,56 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
         now - KEPT,
         PER_SWEEP,
       );
-      const surplus = (one<{ n: number }>('select count(*) n from deliveries')?.n ?? 0) - mostKept;
+      kept.reset();
+      const surplus = (one<{ n: number }>('select count(*) n from deliveries')?.n ?? 0) - deliveryQuotas.org;
       if (surplus > 0)
         sql.exec(
           "delete from deliveries where id in (select id from deliveries where status <> 'pending' order by status, id limit ?)",
           Math.min(surplus, PER_SWEEP),
         );
-      sql.exec('delete from delivery_events where at < ? and id not in (select event from deliveries)', now - KEPT);
+      sql.exec('delete from delivery_events where id not in (select event from deliveries)');
       return gone.length === PER_SWEEP || surplus > PER_SWEEP;
     },
     clear() {
       known.clear();
       waiting.clear();
+      kept.reset();
       for (const table of ['deliveries', 'delivery_events']) sql.exec(`delete from ${table}`);
     },
+  };
+}
+
+type All = <T>(query: string, ...params: SqlStorageValue[]) => T[];
+
+/** Keeps the deliveries of an endpoint and of the organisation within their quotas. They are counted on first use, then as they are added. */
+function createKept(all: All) {
+  const counts = new Map<string | null, number>();
+  const where = (webhook: string | null) => (webhook === null ? '?1 is null' : 'webhook = ?1');
+  const count = (webhook: string | null) =>
+    all<{ n: number }>(`select count(*) n from deliveries where ${where(webhook)}`, webhook)[0]?.n ?? 0;
+  const trim = (webhook: string | null, most: number) => {
+    const before = counts.get(webhook);
+    const now = before === undefined ? count(webhook) : before + 1;
+    counts.set(webhook, now);
+    const { slack } = deliveryQuotas;
+    if (now <= most + slack) return;
+    const { length } = all(
+      `delete from deliveries where id in (select id from deliveries where ${where(webhook)} and status <> 'pending' order by id limit ?2) returning 1`,
+      webhook,
+      slack,
+    );
+    // Which endpoints those of the organisation are of is not known.
+    if (webhook === null) counts.clear();
+    else if (counts.has(null)) counts.set(null, (counts.get(null) ?? 0) - length);
+    counts.set(webhook, now - length);
+  };
+  return {
+    /** A delivery of an endpoint was added. */
+    add(webhook: string) {
+      trim(webhook, deliveryQuotas.endpoint);
+      trim(null, deliveryQuotas.org);
+    },
+    /** Deliveries were deleted elsewhere: they are counted again. */
+    reset: () => counts.clear(),
   };
 }

@@ -36,8 +36,11 @@ export interface DeliveryJobs {
   dueAt(webhook: string, now: number): number | null;
   /** Leases due deliveries. */
   take(webhook: string, now: number): Taken[];
-  /** Leases due deliveries of one kind, to be sent as one message; none while others of the endpoint are in progress. */
-  takeTogether(webhook: string, now: number): Taken[];
+  /**
+   * Leases due deliveries of one kind, to be sent as one message; none while others of the endpoint are in progress. With `subjectOf` they
+   * are about one subject.
+   */
+  takeTogether(webhook: string, subjectOf: ((event: Sent) => string) | null, now: number): Taken[];
   /** Records their result. They stay together: repeated deliveries are due at the same time. `isFinal`: nothing is repeated. */
   reportTogether(together: Pick<Taken, 'id' | 'lease'>[], attempt: Attempt, isFinal: boolean, now: number): void;
   /** Records the result of a leased delivery. */
@@ -68,6 +71,19 @@ export const noteAttempt = (sql: SqlStorage, id: string, { status, error, respon
     'update deliveries set attempts = attempts + 1, tried_at = ?, ms = ?, response_status = ?, error = ?, response = ? where id = ?',
     ...[now, ms, status, error, response, id],
   );
+
+/** The due deliveries of a kind that are about the same subject as the first. */
+function sameSubject(sql: SqlStorage, webhook: string, type: string, subjectOf: (event: Sent) => string, now: number): string[] {
+  const due = sql
+    .exec<Found<{ id: string; event: string; at: number; data: string }>>(
+      `select deliveries.id, event, at, data from deliveries join delivery_events on delivery_events.id = event
+        where webhook = ? and status = 'pending' and next_at <= ? and deliveries.type = ? order by next_at limit ?`,
+      ...[webhook, now, type, MOST_TOGETHER],
+    )
+    .toArray()
+    .map(({ id, event, at, data }) => ({ id, subject: subjectOf({ id: event, type, at, data: JSON.parse(data) }) }));
+  return due.filter(({ subject }) => subject === due[0]?.subject).map(({ id }) => id);
+}
 
 /** `sql` has the tables of deliveries.ts. */
 export function createDeliveryJobs(sql: SqlStorage, endpoints: DeliveryEndpoints): DeliveryJobs {
@@ -112,14 +128,17 @@ export function createDeliveryJobs(sql: SqlStorage, endpoints: DeliveryEndpoints
     take(webhook, now) {
       return lease(webhook, now, '', [], endpoints.room(webhook, now));
     },
-    takeTogether(webhook, now) {
+    takeTogether(webhook, subjectOf, now) {
       if (endpoints.isBusy(webhook, now)) return [];
       const first = one<{ type: string }>(
         "select type from deliveries where webhook = ? and status = 'pending' and next_at <= ? order by next_at limit 1",
         webhook,
         now,
       );
-      return first ? lease(webhook, now, 'and deliveries.type = ?', [first.type], MOST_TOGETHER) : [];
+      if (!first) return [];
+      const ids = subjectOf && JSON.stringify(sameSubject(sql, webhook, first.type, subjectOf, now));
+      const about = ids === null ? '' : ' and deliveries.id in (select value from json_each(?))';
+      return lease(webhook, now, `and deliveries.type = ?${about}`, [first.type, ...(ids === null ? [] : [ids])], MOST_TOGETHER);
     },
     reportTogether(together, attempt, isFinal, now) {
       const random = Math.random();

@@ -1,5 +1,6 @@
 // Which credentials descend from which: who created them, in which browser session, and which they are revoked together with. Answered from
-// indexes on the gate's rows, so it never scans an organisation's credentials.
+// indexes on the gate's rows, so it never scans an organisation's credentials. Invariant: a credential whose row leaves the gate still leads to
+// what it created, as long as that is here (`former-makers.ts`).
 import QuickLRU from 'quick-lru';
 
 /** A credential that another created. `live`: neither revoked nor expired by its own row. */
@@ -9,11 +10,18 @@ export interface Made {
   live: number;
 }
 
+/** A credential below another. */
+export interface Below {
+  id: string;
+  via: string;
+  live: number;
+}
+
 export interface Descendants {
   /** Credentials, except session tokens, that any of these created, also as a browser session. */
   madeBy(makers: string[], now: number): Made[];
-  /** Up to `limit` ids, after one, of credentials that any of these created or that are revoked together with any of these. */
-  children(parents: string[], after: string, limit: number): string[];
+  /** Credentials that any of these created or that are revoked together with any of these, and which one led to each. */
+  below(parents: string[], now: number): Iterable<Below>;
   /** Whether an API key or trust has at least this many session tokens that are live by their own rows, and were made within `lives`. */
   hasSessions(key: string, atLeast: number, now: number, lives?: number): boolean;
   /** The ids of a member's browser sessions that have not been revoked. */
@@ -25,8 +33,7 @@ export interface Descendants {
 /** Keys whose session tokens were counted recently. */
 const MOST_COUNTED = 1000;
 
-/** `edits`: how often a row was written; see `Rows`. */
-export function createDescendants(sql: SqlStorage, edits: () => number): Descendants {
+function createIndexes(sql: SqlStorage): void {
   const index = (name: string, columns: string, where: string) =>
     sql.exec(`create index if not exists ${name} on rows (${columns}) where kind = 'credential' and ${where}`);
   index('rows_dies_with', "body ->> 'dies_with', id", "body ->> 'dies_with' is not null");
@@ -34,16 +41,22 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
   index('rows_created_in', "body ->> 'created_in', id", "body ->> 'created_in' is not null");
   index('rows_sessions', "body ->> 'dies_with', body ->> 'expires_at'", "space = 'session' and body ->> 'revoked_at' is null");
   index('rows_browser', "body ->> 'member_id'", "space = 'browser' and body ->> 'revoked_at' is null");
+}
 
+/** `edits`: how often a row was written; see `Rows`. */
+export function createDescendants(sql: SqlStorage, edits: () => number): Descendants {
+  createIndexes(sql);
   // The planner would scan the primary key: it cannot know how few rows an id has.
   const from = (name: string, where: string) =>
     `from json_each(?1) f cross join rows r indexed by ${name} on r.kind = 'credential' and ${where} = f.value`;
   const byMaker = from('rows_created_by', "r.space <> 'session' and r.body ->> 'created_by'");
   const bySession = from('rows_created_in', "r.body ->> 'created_in'");
   const byParent = from('rows_dies_with', "r.body ->> 'dies_with'");
-  const made =
-    "select r.id, r.body ->> 'dies_with' parent_id, r.body ->> 'revoked_at' is null and coalesce(r.body ->> 'expires_at', 9e15) > ?2 live";
-  const child = `select r.id ${byParent} and r.id > ?2 union select r.id ${byMaker} and r.id > ?2 union select r.id ${bySession} and r.id > ?2`;
+  const live = "r.body ->> 'revoked_at' is null and coalesce(r.body ->> 'expires_at', 9e15) > ?2 live";
+  const made = `select r.id, r.body ->> 'dies_with' parent_id, ${live}`;
+  const child = `select r.id, f.value via, ${live}`;
+  const former = 'from json_each(?1) f cross join former_makers m on m.maker = f.value';
+  const formerMade = `union select m.id, null, 0 ${former}`;
 
   const liveSessions = (key: string, now: number, lives: number | undefined) =>
     sql
@@ -59,13 +72,18 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
     madeBy: (makers, now) =>
       sql
         // safety: containment-of-browser-session
-        .exec<Made & Record<string, SqlStorageValue>>(`${made} ${byMaker} union ${made} ${bySession}`, JSON.stringify(makers), now)
+        .exec<Made & Record<string, SqlStorageValue>>(
+          `${made} ${byMaker} union ${made} ${bySession} ${formerMade}`,
+          JSON.stringify(makers),
+          now,
+        )
         .toArray(),
-    children: (parents, after, limit) =>
-      sql
-        .exec<{ id: string }>(`select id from (${child}) order by id limit ?3`, JSON.stringify(parents), after, limit)
-        .toArray()
-        .map(({ id }) => id),
+    below: (parents, now) =>
+      sql.exec<Below & Record<string, SqlStorageValue>>(
+        `${child} ${byParent} union all ${child} ${byMaker} union all ${child} ${bySession} union all select m.id, f.value via, 0 ${former}`,
+        JSON.stringify(parents),
+        now,
+      ),
     hasSessions(key, atLeast, now, lives) {
       const counting = lives === undefined ? key : `${key} ${lives}`;
       const before = counted.get(counting);

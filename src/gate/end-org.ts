@@ -30,5 +30,7 @@ export async function endOrg(core: Core, org: string, now: number): Promise<numb
   core.rotations.clear();
   core.deliveries.clear();
   core.syncs.clear();
+  core.approvalDetails.clear();
+  core.formerMakers.clear();
   return null;
 }

@@ -1,8 +1,10 @@
 // Expiry: raises that a secret or a credential will expire, 7 days and 1 day ahead, and that a secret has expired. Invariants: an event,
 // its audit entry and the note that it was raised are one turn, so an interrupted run neither loses nor repeats an event; after an outage,
 // events that are still true are raised late, but no warning comes after the expiry.
+
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
+import { SYSTEM_ACTOR } from './audit-entry';
 import type { Core } from './core';
 import type { Expiry } from './expiries';
 import { isAlive } from './lifetime';
@@ -83,7 +85,7 @@ function tell(core: Core, id: string, { event, action, environment, version }: T
   const { name } = event.data as { name: string };
   core.auditLog.append(
     {
-      actor: { kind: 'system', id: 'system', parent_id: null, name: null },
+      actor: SYSTEM_ACTOR,
       action,
       resource: id,
       ...(version !== null && { resource_name: name }),

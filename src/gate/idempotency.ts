@@ -21,8 +21,20 @@ export const storedUnder = (ask: Ask, root: string): string =>
   // safety: retry-known-by-request-id, idempotency-key-per-root
   ask.idempotency ? `key:${root}:${ask.idempotency.key}` : `request:${ask.request.id}`;
 
-/** Encrypts a response for storage. The details of a validation error are left out: they quote the request and are recalculated. */
-export function responseToStore(ask: Ask, root: string, outcome: Outcome, resource: string | null, now: number): StoredResponse {
+/** 409 for a request with an Idempotency-Key whose response there is no room for. */
+export const noRoom = refuse('LIMIT_REACHED', {
+  message:
+    'The stored responses of this member or API key, and of what it created, have reached 64 MiB. Send requests without an Idempotency-Key, or wait until older responses expire after 24 hours.',
+});
+
+/** Encrypts a response for storage, which counts for `payer`. The details of a validation error are left out: they quote the request and are recalculated. */
+export function responseToStore(
+  ask: Ask,
+  { root, payer }: { root: string; payer: string },
+  outcome: Outcome,
+  resource: string | null,
+  now: number,
+): StoredResponse {
   if (!ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
   const key = storedUnder(ask, root);
   const kept =
@@ -31,7 +43,7 @@ export function responseToStore(ask: Ask, root: string, outcome: Outcome, resour
       : outcome;
   return {
     key,
-    root,
+    root: payer,
     request: ask.request.id,
     digest: ask.idempotency?.digest ?? '',
     answer: encrypt(ask.keys.answer, 'kept answer', [ask.org, key], utf8(JSON.stringify(writeOutcome(kept)))),

@@ -2,7 +2,7 @@
 // the system as actor, the event as reason and the id of the request that detected it. Invariant: one request causes at most one such
 // entry, in addition to its own, never instead of it.
 import type { IntegrityViolation } from '../errors';
-import type { Draft } from './audit-entry';
+import { type Draft, SYSTEM_ACTOR } from './audit-entry';
 import type { Core } from './core';
 
 /** The request that detected it, as in audit entries. */
@@ -23,7 +23,7 @@ export function reportViolation(
   core.storage.transactionSync(() =>
     core.auditLog.append(
       {
-        actor: { kind: 'system', id: null, parent_id: null, name: null },
+        actor: SYSTEM_ACTOR,
         action,
         resource,
         environment: null,

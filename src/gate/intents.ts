@@ -4,6 +4,7 @@
 // rows is written and deleted as a whole. The table keeps its original name, `marks`.
 
 import type { RowKind, RowTypes } from '../db/rows';
+import type { ApprovalDetails } from './approval-details';
 import type { Draft } from './audit-entry';
 import type { Raised } from './outbox';
 import type { StoredResponse } from './stored-responses';
@@ -14,6 +15,8 @@ export interface Intent {
   at: number;
   puts: { [K in RowKind]: { kind: K; row: RowTypes[K] } }[RowKind][];
   gone: { kind: RowKind; id: string }[];
+  /** The root of whoever makes its new rows; absent before 0.5.0. */
+  root?: string;
   /** Environments whose secrets change. */
   environments: string[];
   draft: Draft;
@@ -21,6 +24,8 @@ export interface Intent {
   /** What it raises. */
   events?: Raised[];
   keep: StoredResponse | null;
+  /** What deciders are shown of the request that waits. */
+  details?: ApprovalDetails;
   /** Secrets whose ciphertexts and stored one-time values must be destroyed. */
   destroyed: string[];
   /** Versions of a secret destroyed because newer ones were added, up to and including this one. */
@@ -34,6 +39,13 @@ export interface Intents {
   unsettled(): Intent[];
   /** Whether a running commit adds a secret to an environment, or deletes the environment. */
   concerns(environment: string): { filling: boolean; leaving: boolean };
+  /** The rows of a kind that commits are writing, each with the root of whoever does, and the new ones among them; and the ids of all rows that
+   * commits are changing or removing. */
+  writing<K extends RowKind>(kind: K): { row: RowTypes[K]; root: string | undefined }[];
+  adding<K extends RowKind>(kind: K): RowTypes[K][];
+  touched(): Set<string>;
+  /** The responses that commits are about to store. */
+  storing(): StoredResponse[];
   /** True while the row belongs to a commit in doubt. */
   isOpen(id: string): boolean;
   /** Commits that are currently running. */
@@ -75,6 +87,10 @@ export function createIntents(sql: SqlStorage): Intents {
     if (rest.length) parted.add(id);
   }
   const running = new Set<string>();
+  const writing = <K extends RowKind>(kind: K) =>
+    [...all.values()].flatMap(({ puts, root }) =>
+      puts.flatMap((put) => (put.kind === kind ? [{ row: put.row as RowTypes[K], root }] : [])),
+    );
   const unsettled = () => [...all.values()].filter((intent) => !running.has(intent.id));
   return {
     put(intent) {
@@ -96,6 +112,13 @@ export function createIntents(sql: SqlStorage): Intents {
       filling: [...all.values()].some(({ puts }) => puts.some(({ kind, row }) => kind === 'secret' && row.environment_id === environment)),
       leaving: [...all.values()].some(({ gone }) => gone.some(({ id }) => id === environment)),
     }),
+    storing: () => [...all.values()].flatMap(({ keep }) => (keep ? [keep] : [])),
+    writing,
+    adding: (kind) =>
+      writing(kind)
+        .map(({ row }) => row)
+        .filter(({ revision }) => revision === 1),
+    touched: () => new Set([...all.values()].flatMap(({ puts, gone }) => [...puts.map(({ row }) => row.id), ...gone.map(({ id }) => id)])),
     isOpen: (id) =>
       all.size > running.size &&
       unsettled().some((intent) => intent.puts.some(({ row }) => row.id === id) || intent.gone.some((row) => row.id === id)),

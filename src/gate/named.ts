@@ -48,6 +48,7 @@ export function namedSubject({ core, ask }: Call<unknown>): Subject {
     integration,
     share,
     sync,
+    incident,
   } = ask.named;
   const subject: Subject = { ...noSubject };
   if (secret !== undefined) {
@@ -59,7 +60,20 @@ export function namedSubject({ core, ask }: Call<unknown>): Subject {
     return subject;
   }
   subject.resource =
-    passkey ?? grant ?? team ?? member ?? credential ?? policy ?? approval ?? device ?? share ?? webhook ?? sync ?? integration ?? null;
+    passkey ??
+    grant ??
+    team ??
+    member ??
+    credential ??
+    policy ??
+    approval ??
+    device ??
+    share ??
+    webhook ??
+    sync ??
+    integration ??
+    incident ??
+    null;
   if (name) subject.resource_name = name;
   if (environment !== undefined && environment !== '' && name !== '')
     subject.environment = environmentOf(core, ask.org, environment)?.slug ?? null;

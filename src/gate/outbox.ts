@@ -13,6 +13,15 @@ export const eventTypes = [
   'BREAK_GLASS_ISSUED',
   'BREAK_GLASS_USED',
   'MEMBER_ENROLLED',
+  'MEMBER_ADDED',
+  'MEMBER_CHANGED',
+  'MEMBER_REMOVED',
+  'GRANT_CREATED',
+  'GRANT_REMOVED',
+  'POLICY_CREATED',
+  'POLICY_CHANGED',
+  'POLICY_REMOVED',
+  'TRUST_CHANGED',
   'ENROLMENT_CREATED',
   'ORG_RECOVERED',
   'SECRET_ROTATION_DUE',
@@ -39,6 +48,7 @@ export const eventTypes = [
   'WEBHOOK_DISABLED',
   'SYNC_COMPLETED',
   'SYNC_FAILED',
+  'INCIDENT_OPENED',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

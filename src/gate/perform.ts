@@ -9,20 +9,23 @@ import { type DraftOf, noSubject, type Subject } from './audit-entry';
 import { commit } from './commit';
 import type { Core } from './core';
 import { governed, governedRead, mayRevealAll, unidentified } from './hold';
-import { findStored, storedUnder } from './idempotency';
+import { findStored, noRoom, storedUnder } from './idempotency';
 import { identifyAgain } from './identity';
 import { mayReachNamed, namedSubject } from './named';
 import { fail } from './outcome';
 import type { Plan } from './plan';
+import { payerOf, quotaRootOf } from './quota-root';
+import { inTurns } from './turns';
 import { type Ask, type Call, isRefusal, type Operation, type OperationOutcome, type Reply, refusalIn } from './types';
 
-/** A request while the gate handles it. `isFull`: the audit log accepts only entries of urgent actions. */
+/** A request while the gate handles it. `isFull`: the audit log accepts only entries of urgent actions; `isReserveFull`: not even those. */
 export interface Request {
   core: Core;
   ask: Ask;
   operation: Operation;
   need: FullNeed;
   isFull: boolean;
+  isReserveFull: boolean;
 }
 
 /** The result of an operation, or the stored response with its encrypted one-time values. */
@@ -78,7 +81,9 @@ export async function perform(call: Call<unknown>, operation: Operation, draft: 
     if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });
     const exceeds = finding ?? refusalIn(operation.authorize?.(call, core.now()));
     if (exceeds) return { outcome: fail(exceeds) };
-    const outcome = await (operation.change ? change(call, operation, draft) : read(call, operation, draft));
+    const outcome = await (operation.change
+      ? change(call, operation, draft)
+      : inTurns(core, payerOf(call), () => read(call, operation, draft)));
     isAwaited = outcome?.kind === 'more';
     return { outcome: outcome ?? fail(refuse('INTERNAL')) };
   } catch (error) {
@@ -99,17 +104,12 @@ function replay(call: Call<unknown>, operation: Operation): Performed | null {
     const exceeds = ask.input === null ? null : refusalIn(operation.authorize?.(call, core.now()));
     return exceeds ? { outcome: fail(exceeds) } : { outcome: kept.outcome, replay: { one_time: kept.one_time } };
   }
-  return ask.idempotency && operation.change && !core.storedResponses.hasRoom(caller.root) ? { outcome: fail(noRoom) } : null;
+  return ask.idempotency && operation.change && !core.storedResponses.hasRoom(quotaRootOf(core, caller)) ? { outcome: fail(noRoom) } : null;
 }
-
-const noRoom = refuse('LIMIT_REACHED', {
-  message:
-    'The stored responses of this credential have reached 64 MiB. Send requests without an Idempotency-Key, or wait until older responses expire after 24 hours.',
-});
 
 async function change(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> {
   const change = operation.change as NonNullable<Operation['change']>;
-  const fetched = await change.before?.(call);
+  const fetched = await inTurns(call.core, payerOf(call), () => change.before?.(call));
   return commit(call, draft, {
     locks: () => [...change.locks(call), ...approvalLocks(call)],
     fetch: () => change.locked?.(call),
@@ -117,6 +117,7 @@ async function change(call: Call<unknown>, operation: Operation, draft: DraftOf)
       const judged = operation.authorize?.(call, now) ?? null;
       return refusalIn(judged) ?? change.plan(call, now, { fetched, locked, judged });
     },
+    revises: () => change.revises?.(call) ?? null,
     govern: (made, now) => governed(call, made, now),
   });
 }
@@ -157,8 +158,8 @@ const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Pr
 
 /** The locks for the approval that a request uses and for the one that it would wait for. */
 const approvalLocks = ({ ask: { approval }, caller }: Call<unknown>): string[] =>
-  // safety: approval-locked
-  approval ? [`approval:${caller.root}:${approval.digest}`, ...(approval.id === null ? [] : [approval.id])] : [];
+  // safety: approval-locked, approvals-asked-one-by-one
+  approval ? [`approval:${caller.root}:${approval.digest}`, approval.id ?? 'approvals'] : [];
 
 /** The refusal for whatever an operation threw. */
 export const refusalOfError = (error: unknown, ask: Ask): Refusal => (error instanceof ApiError ? error.refusal : unexpected(error, ask));

@@ -4,6 +4,7 @@ import type { RowKind } from '../db/rows';
 import type { SecretRow, VersionRow } from '../db/schema';
 import type { Statement } from '../db/statements';
 import type { Refusal } from '../errors';
+import type { ApprovalDetails } from './approval-details';
 import type { Subject } from './audit-entry';
 import type { Intent } from './intents';
 import type { Raised } from './outbox';
@@ -39,6 +40,16 @@ export interface Plan {
   isRead?: true;
   /** What it requests, without any value, worded to complete "X asks to …" for approvers. */
   describes?: string;
+  /** What else deciders are shown of it, without any value: see approval-shown.ts. */
+  shows?: Fact[];
+  /** What is kept of a request that waits for approval. */
+  details?: ApprovalDetails;
+}
+
+/** One thing that deciders are shown of a held request, in words. */
+export interface Fact {
+  name: string;
+  value: string;
 }
 
 /** What an operation answers when it is asked for a plan: the plan, a refusal, or what the Worker must produce first. */

@@ -29,19 +29,22 @@ async function purgeLocked(core: Core, org: string, now: number, locked: Readonl
   core.storage.transactionSync(() => {
     const credentials = brief.filter(({ kind, buried }) => kind === 'credential' && !buried).map(({ id }) => id);
     // Credentials revoked together with them are kept for just as long.
-    core.descendants.orphan(credentials, now + REMEMBERED);
-    for (const id of credentials) forgetUse(core, id);
+    leave(core, credentials, now + REMEMBERED);
     for (const { kind, id } of brief) core.rows.forget(kind, id);
   });
   const { next } = core.rows.sweepable(now, 0);
   return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
 }
 
-/** Deletes the data about a credential outside its row. */
-function forgetUse(core: Core, id: string): void {
-  core.lastUsed.forget(id);
-  core.outbox.forget(id);
-  core.meta.drop(`due:${id}:`);
+/** Deletes what the gate holds about credentials outside their rows, which are about to leave. `at`: until when those that ended with them stay. */
+export function leave(core: Core, ids: string[], at: number): void {
+  core.formerMakers.leave(ids, core.now());
+  core.descendants.orphan(ids, at);
+  for (const id of ids) {
+    core.lastUsed.forget(id);
+    core.outbox.forget(id);
+    core.told.forget(id);
+  }
 }
 
 /** Deletes rows, in D1 first, and leaves tombstones. Returns whether it is done. */
@@ -58,12 +61,12 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
     { sql: `delete from approvals where ${among}`, params: [org, ids('approval')] },
     { sql: `delete from shares where ${among}`, params: [org, ids('share')] },
     { sql: `delete from syncs where ${among}`, params: [org, ids('sync')] },
+    { sql: `delete from incidents where ${among}`, params: [org, ids('incident')] },
   ]);
   // safety: purged-in-database-first
   if (done.end !== 'done') return false;
   core.storage.transactionSync(() => {
-    core.descendants.orphan(idsOf('credential'), core.now());
-    for (const id of idsOf('credential')) forgetUse(core, id);
+    leave(core, idsOf('credential'), core.now());
     for (const { kind, id } of rows) {
       core.rows.bury(kind, id, core.now());
       core.ciphertexts.drop(id);

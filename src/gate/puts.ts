@@ -6,7 +6,7 @@ import { utf8 } from '../crypto/bytes';
 import { macOf, places, type RowKind, type RowTypes, tableName } from '../db/rows';
 import { ApiError, refuse } from '../errors';
 import type { Plan, Put } from './plan';
-import type { Call } from './types';
+import type { Call, LentKeys } from './types';
 
 /** The most rows that one part of a longer task changes, and their most total bytes: the gate does nothing else while it applies a plan. */
 const MOST_PUTS = 1000;
@@ -58,7 +58,12 @@ export function removal(org: string, gone: { kind: RowKind; id: string }[]): Req
 }
 
 /** The key for row MACs, which every change needs. */
-export function rowKeyOf(call: Call<unknown>): Uint8Array {
-  if (!call.ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-  return call.ask.keys.row;
+export const rowKeyOf = (call: Call<unknown>): Uint8Array => keysOf(call).row;
+
+/** The key for what the gate stores encrypted. */
+export const answerKeyOf = (call: Call<unknown>): Uint8Array => keysOf(call).answer;
+
+function keysOf({ ask }: Call<unknown>): LentKeys {
+  if (!ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+  return ask.keys;
 }

@@ -51,7 +51,7 @@ const isRead = ({ action, outcome, resource, version }: Entry): boolean =>
 /** Who counts as one reader: the session tokens of an API key are one, separate from the key itself. */
 export const readerOf = ({ kind, id, parent_id }: Actor): string => (kind === 'session' ? `${parent_id}:sessions` : String(id));
 
-function commonPrefix(a: string, b: string): string {
+export function commonPrefix(a: string, b: string): string {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
   return a.slice(0, at);

@@ -54,6 +54,7 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
       after = (page.at(-1) as { id: string }).id;
     }
   }
+  core.storage.transactionSync(() => core.rows.stored.recount());
   await takeUpLog(core, org);
   await takeUpEvents(core, org, MOST_EVENTS);
   core.expiries.begin(core.now());

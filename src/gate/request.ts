@@ -17,6 +17,7 @@ import type { Identity } from './lineage';
 import { fail, type Outcome, ok } from './outcome';
 import { callOf, type Performed, perform, type Request, refusalOfError } from './perform';
 import { spend, unproven } from './possession';
+import { quotaRootOf } from './quota-root';
 import { type RateLimitState, SLACK, WINDOW } from './rate-limit';
 import { SEGMENT } from './segments';
 import type { Ask, Call, Operation, Reply } from './types';
@@ -37,13 +38,29 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
   const operation = operations[ask.operation];
   const need = actions[ask.action];
   if (!operation || !need) throw new Error(`no operation ${ask.operation} of ${ask.action}`);
-  const request: Request = { core, ask, operation, need, isFull: core.auditLog.size() >= MOST_ENTRIES };
-  const answered = (await unable(request)) ?? (await identified(request));
+  const request: Request = { core, ask, operation, need, ...roomOf(core) };
+  underWay.set(core.rows, (underWay.get(core.rows) ?? 0) + 1);
+  const answered = await answerOf(request).finally(() => underWay.set(core.rows, (underWay.get(core.rows) ?? 1) - 1));
+  // A job must not wait for itself.
+  // safety: no-reply-before-permits-end
+  if (operation.change && ask.bearer !== 'system') await core.permits.settled();
   return { rate_limit: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
 }
 
+const answerOf = async (request: Request): Promise<Answer> => (await unable(request)) ?? (await identified(request));
+
+/** How many requests are under way, by the rows of a gate: each writes an entry in the end. */
+const underWay = new WeakMap<Core['rows'], number>();
+
+/** Whether the audit log can take one more entry, of an urgent action too. */
+function roomOf({ auditLog, rows }: Core): Pick<Request, 'isFull' | 'isReserveFull'> {
+  // safety: entries-under-way-count
+  const entries = auditLog.size() + (underWay.get(rows) ?? 0);
+  return { isFull: entries >= MOST_ENTRIES, isReserveFull: entries >= MOST_ENTRIES + RESERVE };
+}
+
 /** Answers that do not depend on the caller: while a change is in doubt, for a report of an integrity violation, or when no audit entry can be written. */
-async function unable({ core, ask, operation, need, isFull }: Request): Promise<Answer | null> {
+async function unable({ core, ask, operation, need, isFull, isReserveFull }: Request): Promise<Answer | null> {
   if (core.intents.unsettled().length) {
     const settling = settle(core, ask.org);
     if (!isApart(core, ask, operation)) await settling;
@@ -54,7 +71,7 @@ async function unable({ core, ask, operation, need, isFull }: Request): Promise<
     core.ciphertexts.drop(ask.violation.resource);
     return { outcome: ok(null, { status: 204 }) };
   }
-  if (isFull && (!need.urgent || core.auditLog.size() >= MOST_ENTRIES + RESERVE)) return { outcome: full };
+  if (isFull && (!need.urgent || isReserveFull)) return { outcome: full };
   if (ask.keys || !(await isWhole(core, ask.org))) return null;
   reportViolation(core, ask.org, { event: 'org_key_missing', resource: ask.org }, metBy(ask));
   return { outcome: fail(refuse('UNAVAILABLE', { retry_after: 60 })) };
@@ -143,8 +160,9 @@ function record({ core, ask, operation, isFull }: Request, caller: Caller, draft
     core.auditLog.append(draft(about), status, core.now());
     for (const event of events) core.outbox.put(event, core.now());
     const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
-    if (!replay && ask.idempotency && ask.keys && isStored && core.storedResponses.hasRoom(caller.root))
-      core.storedResponses.save(responseToStore(ask, caller.root, bare, null, core.now()));
+    const payer = quotaRootOf(core, caller);
+    if (!replay && ask.idempotency && ask.keys && isStored && core.storedResponses.hasRoom(payer))
+      core.storedResponses.save(responseToStore(ask, { root: caller.root, payer }, bare, null, core.now()));
   }
   if (ask.idempotency || operation.change) core.schedule.at('replays', core.now() + storedFor(ask));
   if (core.auditLog.size() >= SEGMENT) core.schedule.at('segments', core.now() + WINDOW + SLACK);

@@ -25,8 +25,6 @@ const HOUR = 3_600_000;
  */
 const MOST_SESSIONS = 20_000;
 const CROWDED = HOUR / 4;
-/** How many credentials with an expiry the gate keeps, including live ones; those that ended longest ago are deleted first. */
-const MOST_ENDED = 60_000;
 
 /** Deletes overdue data every hour, and continues immediately while there is more. */
 export async function retain(core: Core, org: string, now: number): Promise<number> {
@@ -35,17 +33,19 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
   const goneEvents = await forgetOldEvents(core, org, now - EVENTS_KEPT);
   if (core.expiries.next() !== null) core.schedule.at('expiry', now);
   core.leaks.sweep(now);
+  core.syncs.sweep(now);
+  core.formerMakers.sweep();
   await takeUpSegments(core, org, { tell: true });
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
   // From then on it reschedules itself.
   if (hasRules(core)) core.schedule.at('rotation', now + HOUR);
   rememberEnded(core, org, now);
-  const ended = core.rows.endedBefore(MOST_ENDED, BATCH).map((id) => ({ kind: 'credential', id }) as const);
-  const isMore = core.rows.forgetOldest(PER_RUN) || ended.length === BATCH;
+  const overdueRows = pastIncidents(core, org, now);
+  const isMore = core.rows.forgetOldest(PER_RUN) || overdueRows.length >= BATCH;
   if (
     !(await core.locks.hold(
-      ended.map(({ id }) => id),
-      () => purge(core, org, ended),
+      overdueRows.map(({ id }) => id),
+      () => purge(core, org, overdueRows),
     ))
   )
     return now + WINDOW;
@@ -71,6 +71,13 @@ function rememberEnded(core: Core, org: string, now: number): void {
   core.bound.orphan(devices, now + REMEMBERED);
   core.schedule.at('rows', now + REMEMBERED);
 }
+
+/** Incidents are kept as long as the audit log, from which their reports follow. */
+const pastIncidents = (core: Core, org: string, now: number) =>
+  core.rows
+    .after('incident', '', BATCH)
+    .filter(({ created_at }) => created_at < now - retentionDays(core, org) * DAY)
+    .map(({ id }) => ({ kind: 'incident', id }) as const);
 
 /** How many days an organisation keeps its audit log. */
 export const retentionDays = ({ rows }: Core, org: string): number => rows.get('org', org)?.audit_retention_days ?? RETENTION_DAYS;

@@ -2,16 +2,19 @@
 // each, or asks the Worker to replace the value, because only the Worker can encrypt one. Invariants: a run has pages, each in one turn
 // together with the start of the next, so an interrupted run neither skips nor repeats a secret; a value is replaced only if the policy and
 // the secret allow it and this service generated it.
-import { dueSince, type RotationRule } from '../auth/rotation';
+
+import { dueSince, firstDue, type RotationRule } from '../auth/rotation';
 import { canGenerate } from '../crypto/generate';
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
-import type { SecretRow } from '../db/schema';
+import type { RotationConfig, SecretRow } from '../db/schema';
+import { SYSTEM_ACTOR } from './audit-entry';
 import type { Core } from './core';
 import { slugOf } from './named';
 import { policiesOf } from './policies';
 import { secretData } from './raised';
 import { WINDOW } from './rate-limit';
+import { beginTurn, TurnSpent } from './turns';
 
 const HOUR = 3_600_000;
 /** The secrets examined per turn. */
@@ -27,19 +30,46 @@ const PLACE = 'rotation:after';
 export const madeAt = ({ rotated_at, amended, updated_at, created_at }: SecretRow): number =>
   rotated_at ?? (amended === 0 ? updated_at : created_at);
 
+const isActive = ({ deleted_at, revoked_at, expires_at }: SecretRow, now: number): boolean =>
+  deleted_at === null && revoked_at === null && (expires_at === null || expires_at > now);
+
+const ruleOf = ({ cron, max_age_days = 0 }: RotationConfig): RotationRule => (cron ? { cron } : { every: max_age_days * DAY });
+
 /** Since when a secret is due in the current period, or null; and whether a policy wants the service to rotate it. */
 export function dueOf(core: Pick<Core, 'rows'>, row: SecretRow, now: number): { since: number | null; isAutomatic: boolean } {
-  const isActive = row.deleted_at === null && row.revoked_at === null && (row.expires_at === null || row.expires_at > now);
   // safety: only-active-rotated
-  if (!isActive) return { since: null, isAutomatic: false };
+  if (!isActive(row, now)) return { since: null, isAutomatic: false };
   const policies = policiesOf(core, 'rotation').filter(({ applies }) => applies(row));
-  const rules: RotationRule[] = policies.map(({ config: { cron, max_age_days = 0 } }) => (cron ? { cron } : { every: max_age_days * DAY }));
+  const rules = policies.map(({ config }) => ruleOf(config));
   if (row.rotate_every_seconds !== null) rules.push({ every: row.rotate_every_seconds * 1000 });
   return {
     since: rules.length ? dueSince(rules, madeAt(row), now) : null,
     // safety: auto-rotation-opted-in
     isAutomatic: row.auto_rotate === 1 && policies.some(({ config }) => config.auto_rotate),
   };
+}
+
+/** The rule by which a secret is due first. `policy` is null for the secret's own `rotate_every_seconds`. */
+export interface RotationPlan {
+  policy: { id: string; name: string } | null;
+  cron: string | null;
+  every_seconds: number | null;
+  due_at: number;
+}
+
+/** What makes a secret due first, or null if no rule applies. Secrets that cannot be read are never due. */
+export function rotationOf(core: Pick<Core, 'rows'>, row: SecretRow, now: number): RotationPlan | null {
+  if (!isActive(row, now)) return null;
+  const since = madeAt(row);
+  const plan = (policy: RotationPlan['policy'], { cron, every }: RotationRule): RotationPlan => ({
+    ...{ policy, cron: cron ?? null, every_seconds: cron || !every ? null : every / 1000 },
+    due_at: firstDue({ cron, every }, since),
+  });
+  const plans = policiesOf(core, 'rotation')
+    .filter(({ applies }) => applies(row))
+    .map(({ row: { id, name }, config }) => plan({ id, name }, ruleOf(config)));
+  if (row.rotate_every_seconds !== null) plans.unshift(plan(null, { every: row.rotate_every_seconds * 1000 }));
+  return plans.length ? plans.reduce((first, one) => (one.due_at < first.due_at ? one : first)) : null;
 }
 
 /** Why the service cannot replace the value of a secret, or null. */
@@ -75,10 +105,10 @@ export async function findDue(core: Core, _org: string, now: number): Promise<nu
   const after = core.meta.get(PLACE) ?? '';
   // Without a policy, only secrets with their own rule are examined.
   const page = policiesOf(core, 'rotation').length ? core.rows.after('secret', after, PAGE) : core.rows.rotating(after, PAGE);
-  const last = page.length < PAGE ? null : (page.at(-1)?.id ?? null);
+  let last = page.length < PAGE ? null : (page.at(-1)?.id ?? null);
   core.storage.transactionSync(() => {
-    const request = newId('req', now);
-    for (const row of page) consider(core, row, request, now);
+    const seen = examine(core, page, now);
+    if (seen < page.length) last = page[seen - 1]?.id ?? after;
     // safety: rotation-place-kept
     core.meta.set(PLACE, last ?? '');
     if (last === null) core.rotations.sweep();
@@ -86,6 +116,21 @@ export async function findDue(core: Core, _org: string, now: number): Promise<nu
   if (last !== null) return now;
   if (core.rotations.waiting(1).length) await core.enqueue('rotate');
   return now + HOUR;
+}
+
+/** Examines secrets for one turn, and returns how many. */
+function examine(core: Core, page: readonly SecretRow[], now: number): number {
+  const request = newId('req', now);
+  beginTurn(core);
+  for (const [index, row] of page.entries()) {
+    try {
+      consider(core, row, request, now);
+    } catch (error) {
+      if (error instanceof TurnSpent) return index;
+      throw error;
+    }
+  }
+  return page.length;
 }
 
 function consider(core: Core, row: SecretRow, request: string, now: number): void {
@@ -106,7 +151,7 @@ function consider(core: Core, row: SecretRow, request: string, now: number): voi
   raiseDue(core, row, since, failed, now);
   core.auditLog.append(
     {
-      actor: { kind: 'system', id: 'system', parent_id: null, name: null },
+      actor: SYSTEM_ACTOR,
       action: 'secret.rotation_due',
       resource: row.id,
       resource_name: row.name,

@@ -3,9 +3,12 @@
 // here; a deleted row leaves a tombstone with its revision, so an old copy restored to D1, with a correct MAC, has no effect.
 import QuickLRU from 'quick-lru';
 import { DAY, places, type RowKind, type RowTypes, rowOf, sweepAt } from '../db/rows';
-import type { SecretRow } from '../db/schema';
+import type { CredentialRow } from '../db/schema';
 import { type CredentialQueries, createCredentialQueries } from './credential-queries';
 import { createSecretQueries, type SecretQueries } from './secret-queries';
+import { createSessionCounts, type SessionCounts } from './session-counts';
+import { createStoredRows, type StoredRows } from './stored-rows';
+import { createTombstones, tombstoneQuota } from './tombstones';
 
 /** A row that may be swept, or a tombstone. */
 export interface Sweepable {
@@ -23,8 +26,9 @@ export interface Rows extends SecretQueries, CredentialQueries {
   /** Up to `limit` rows of a kind whose ids have this prefix, newest first; only those before an id, if given. */
   newest<K extends RowKind>(kind: K, prefix: string, limit: number, before?: string | null): RowTypes[K][];
   /** All rows of a kind in a space: the grants of a grantee, the teams of a member. */
-  within<K extends RowKind>(kind: K, space: string): RowTypes[K][];
-  put<K extends RowKind>(kind: K, row: RowTypes[K]): void;
+  within<K extends RowKind>(kind: K, space: string): readonly RowTypes[K][];
+  /** `root`: of whoever makes it, if it is new. */
+  put<K extends RowKind>(kind: K, row: RowTypes[K], root?: string): void;
   /** Leaves a tombstone, for at most 400 days. */
   bury(kind: RowKind, id: string, now: number): void;
   /** Deletes up to `limit` of the oldest tombstones beyond the limit. Returns whether more are left. */
@@ -45,11 +49,16 @@ export interface Rows extends SecretQueries, CredentialQueries {
   isBuried(kind: RowKind, id: string): boolean;
   /** The ciphertext size of all secrets, in bytes. */
   sealedBytes(): number;
+  /** What each root stores of each kind that it can create. */
+  stored: Pick<StoredRows, 'of' | 'usage' | 'open' | 'finished' | 'recount'>;
+  /** The root that a row counts for. */
+  rootOf: StoredRows['rootOf'];
+  /** The session tokens of each root. */
+  sessions: Pick<SessionCounts, 'of' | 'all'>;
 }
 
-/** How long a tombstone is kept, longer than any useful backup; and how many are kept, the newest. */
+/** How long a tombstone is kept, longer than any useful backup. */
 const BURIED = 400 * DAY;
-const MOST_BURIED = 1_000_000;
 
 interface Parsed {
   kind: RowKind;
@@ -59,26 +68,28 @@ interface Parsed {
 /** How many rows stay parsed in memory, most of 1 to 3 kB, and the longest of them in characters: a gate shares 128 MB with others. */
 const RECENT = 2000;
 const LONGEST_KEPT = 8192;
+/** How many lists of a space stay parsed in memory, each at most as long as the longest row. */
+const LISTED = 500;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the rows in memory, the counts, and the statements.
-export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
+export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
     primary key (kind, id)) without rowid`);
   sql.exec('create index if not exists rows_sweep on rows (sweep_at) where sweep_at is not null');
   sql.exec('create unique index if not exists rows_key on rows (kind, space, key) where key is not null');
-  sql.exec('create index if not exists rows_buried on rows (sweep_at) where body is null');
+  const tombstones = createTombstones(sql, quota);
   const counts = new Map<string, number>();
   for (const { kind, n } of sql.exec<{ kind: string; n: number }>('select kind, count(*) n from rows where body is not null group by kind'))
     counts.set(kind, n);
-  let buried = sql.exec<{ n: number }>('select count(*) n from rows where body is null').one().n;
-  let sealed = sql
-    .exec<{ n: number }>("select coalesce(sum(body ->> 'sealed_size'), 0) n from rows where kind = 'secret' and body is not null")
-    .one().n;
 
   // Recently read rows, parsed, and the ids behind keys. A failed transaction resets the gate, so cached rows always equal stored rows. Row
   // objects are never modified.
   const parsed = new QuickLRU<string, Parsed>({ maxSize: RECENT });
   const ids = new QuickLRU<string, string>({ maxSize: RECENT });
+  // Each change looks for its own new id, and a slug is looked for as an id first: what was not found is remembered until it is written.
+  const absent = new QuickLRU<string, true>({ maxSize: RECENT });
+  // The short lists of spaces, each valid until a row of its kind is written.
+  const listed = new QuickLRU<string, { edits: number; rows: readonly object[] }>({ maxSize: LISTED });
   const forget = (kind: RowKind, id: string, row: object | null) => {
     parsed.delete(id);
     const { space, key } = places[kind] as { space(row: object): string; key(row: object): string | null };
@@ -104,7 +115,11 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   const get = <K extends RowKind>(kind: K, id: string) => {
     const known = parsed.get(id);
     if (known?.kind === kind) return known.row as RowTypes[K];
-    return parse<RowTypes[K]>(kind, one('select body from rows where kind = ? and id = ?', kind, id));
+    const place = `${kind} ${id}`;
+    if (absent.has(place)) return null;
+    const row = parse<RowTypes[K]>(kind, one('select body from rows where kind = ? and id = ?', kind, id));
+    if (!row) absent.set(place, true);
+    return row;
   };
   const find = <K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null => {
     const place = `${kind} ${space} ${key}`;
@@ -125,14 +140,36 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   const tally = (kind: RowKind, id: string, after: object | null) => {
     const before = get(kind, id);
     forget(kind, id, before);
+    // safety: absence-ends-with-a-write
+    absent.delete(`${kind} ${id}`);
     counts.set(kind, (counts.get(kind) ?? 0) + (after ? 1 : 0) - (before ? 1 : 0));
     edited(kind);
-    if (kind === 'secret') sealed += ((after as SecretRow | null)?.sealed_size ?? 0) - ((before as SecretRow | null)?.sealed_size ?? 0);
+    if (kind === 'credential') sessions.note(before as CredentialRow | null, after as CredentialRow | null);
   };
-  const drop = (kind: RowKind, id: string) => tally(kind, id, null);
+  const within = <K extends RowKind>(kind: K, space: string): readonly RowTypes[K][] => {
+    const place = `${kind} ${space}`;
+    const now = editsOf.get(kind) ?? 0;
+    const known = listed.get(place);
+    // safety: list-ends-with-a-write
+    if (known?.edits === now) return known.rows as readonly RowTypes[K][];
+    const bodies = sql
+      .exec<{ body: string }>('select body from rows where kind = ? and space = ? and key is not null', kind, space)
+      .toArray();
+    const rows = bodies.map(({ body }) => rowOf(kind, body));
+    const isShort = bodies.reduce((sum, { body }) => sum + body.length, 0) <= LONGEST_KEPT;
+    if (isShort) listed.set(place, { edits: now, rows });
+    else listed.delete(place);
+    return rows;
+  };
+  const stored = createStoredRows(sql, { get, all: (kind) => list(kind, 'body is not null') });
+  const sessions = createSessionCounts(sql, { get, rootOf: stored.rootOf });
+  const drop = (kind: RowKind, id: string) => {
+    tally(kind, id, null);
+    stored.forget(kind, id);
+  };
 
   return {
-    ...createSecretQueries(sql),
+    ...createSecretQueries(sql, () => editsOf.get('secret') ?? 0),
     ...createCredentialQueries(sql),
     get,
     find,
@@ -146,8 +183,8 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
         before ?? `${prefix}\u0060`,
         limit,
       ),
-    within: (kind, space) => list(kind, 'space = ? and key is not null', space),
-    put(kind, row) {
+    within,
+    put(kind, row, root) {
       tally(kind, row.id, row);
       const { space, key } = places[kind];
       const body = JSON.stringify(row);
@@ -162,42 +199,42 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
         sweepAt(kind, row),
       );
       keep(kind, row, body);
+      stored.note(kind, row, root);
+      // safety: ended-with-parent-has-finished
+      if (kind === 'credential' && (row as CredentialRow).revoked_at !== null)
+        stored.endBelow(row.id, (row as CredentialRow).revoked_at as number);
     },
     bury(kind, id, now) {
+      const root = stored.rootOf(kind, id);
       drop(kind, id);
       const { rowsWritten } = sql.exec(
         // safety: deletion-leaves-tombstone
-        'update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = ? where kind = ? and id = ? and body is not null',
+        'update rows set revision = revision + 1, space = ?, key = null, body = null, sweep_at = ? where kind = ? and id = ? and body is not null',
+        root,
         now + BURIED,
         kind,
         id,
       );
-      if (rowsWritten) buried++;
+      if (rowsWritten) tombstones.note(root, 1);
     },
     forget(kind, id) {
       drop(kind, id);
-      const [gone] = sql.exec<{ body: string | null }>('delete from rows where kind = ? and id = ? returning body', kind, id).toArray();
-      if (gone?.body === null) buried--;
+      const [gone] = sql
+        .exec<{ body: string | null; space: string | null }>('delete from rows where kind = ? and id = ? returning body, space', kind, id)
+        .toArray();
+      if (gone?.body === null) tombstones.note(gone.space, -1);
     },
-    forgetOldest(limit) {
-      const surplus = Math.min(limit, buried - mostBuried);
-      if (surplus <= 0) return false;
-      buried -= sql
-        .exec<{ id: string }>(
-          'delete from rows where (kind, id) in (select kind, id from rows where body is null order by sweep_at limit ?) returning id',
-          surplus,
-        )
-        .toArray().length;
-      return buried > mostBuried;
-    },
+    forgetOldest: tombstones.forgetOldest,
     clear(kinds) {
       parsed.clear();
       ids.clear();
       for (const kind of kinds) {
         edited(kind);
         sql.exec('delete from rows where kind = ?', kind);
+        stored.clear(kind);
         counts.set(kind, 0);
-        if (kind === 'secret') sealed = 0;
+        if (kind === 'credential') sessions.clear();
+        tombstones.recount();
       }
     },
     sweepable: (now, limit) => ({
@@ -213,6 +250,9 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     count: (kind) => counts.get(kind) ?? 0,
     edits: (kind) => (kind === undefined ? edits : (editsOf.get(kind) ?? 0)),
     isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
-    sealedBytes: () => sealed,
+    sealedBytes: () => stored.usage('secret', null).bytes,
+    stored,
+    rootOf: stored.rootOf,
+    sessions,
   };
 }

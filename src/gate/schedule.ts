@@ -15,6 +15,7 @@ export type Task =
   | 'expiry'
   | 'events'
   | 'syncs'
+  | 'approvals'
   | 'end';
 
 export interface Schedule {

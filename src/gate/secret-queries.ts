@@ -1,11 +1,21 @@
 // Queries about secrets on the gate's rows: their names in order, for lists and folders; those with a rotation period; and those with a given
 // value. Invariant: each query is answered from an index, so its cost does not depend on the number of other secrets.
+import QuickLRU from 'quick-lru';
 import { rowOf } from '../db/rows';
 import type { SecretRow } from '../db/schema';
 
+export interface Named {
+  name: string;
+  id: string;
+}
+
+/** How many lists of names stay in memory, at most 1,000 names each. */
+const LISTS = 16;
+const MOST_NAMES = 1000;
+
 export interface SecretQueries {
   /** Names and ids of up to `limit` secrets of an environment whose names have this prefix and come after `after`, in name order. */
-  named(environment: string, prefix: string, after: string, limit: number): { name: string; id: string }[];
+  named(environment: string, prefix: string, after: string, limit: number): readonly Named[];
   /**
    * The first of the next `most` names, in the order of `named`, with a `/` after its first `length` characters. If there is none, `last`
    * is where to continue, or null at the end. `looked` is the number of examined names.
@@ -33,21 +43,30 @@ const rangeOf = (environment: string, prefix: string, after: string): [string, s
   `${prefix}\u007f`,
 ];
 
-export function createSecretQueries(sql: SqlStorage): SecretQueries {
+/** @param edits how often a secret's row was written */
+export function createSecretQueries(sql: SqlStorage, edits: () => number): SecretQueries {
   sql.exec(
     "create index if not exists rows_rotating on rows (id) where kind = 'secret' and key is not null and body ->> 'rotate_every_seconds' is not null",
   );
-  sql.exec("create index if not exists rows_fingerprint on rows (body ->> 'fingerprint') where kind = 'secret' and key is not null");
+  // Programs read the same environment again and again: the lists of names, each valid until a secret's row is written.
+  const lists = new QuickLRU<string, { edits: number; names: readonly Named[] }>({ maxSize: LISTS });
 
   return {
-    named: (environment, prefix, after, limit) =>
-      sql
-        .exec<{ name: string; id: string }>(
+    named(environment, prefix, after, limit) {
+      const place = JSON.stringify([environment, prefix, after, limit]);
+      const known = lists.get(place);
+      // safety: names-end-with-a-write
+      if (known?.edits === edits()) return known.names;
+      const names = sql
+        .exec<Named & Record<string, string>>(
           `select key name, id ${namesFrom(prefix, after)} limit ?`,
           ...rangeOf(environment, prefix, after),
           limit,
         )
-        .toArray(),
+        .toArray();
+      if (names.length <= MOST_NAMES) lists.set(place, { edits: edits(), names });
+      return names;
+    },
     nested({ environment, prefix, length }, after, most) {
       const range = rangeOf(environment, prefix, after);
       const names = sql.exec<{ name: string; id: string }>(
@@ -62,6 +81,8 @@ export function createSecretQueries(sql: SqlStorage): SecretQueries {
       return { found, last: last?.key ?? null, looked: names.rowsRead };
     },
     *withFingerprints(fingerprints) {
+      // Only an organisation that scans pays for this index, at each change of a secret.
+      sql.exec("create index if not exists rows_fingerprint on rows (body ->> 'fingerprint') where kind = 'secret' and key is not null");
       for (let at = 0; at < fingerprints.length; at += 1000)
         yield* sql.exec<{ id: string; environment: string; name: string; fingerprint: string }>(
           `select rows.id, space environment, rows.key name, value fingerprint from json_each(?) cross join rows indexed by rows_fingerprint

@@ -2,6 +2,7 @@
 // for an unfinished sync until it has ended; a change is recorded in its own turn, so no automatic sync is missed.
 import type { SyncRow } from '../db/schema';
 import type { Core } from './core';
+import { targetIn } from './syncs';
 
 /** How long changes of secrets wait for others, to be synced together. */
 export const GATHERED = 3000;
@@ -38,11 +39,11 @@ export async function runSyncs(core: Core, org: string, now: number): Promise<nu
     await core.enqueue('sync');
     next = now + PATIENCE;
   } else if (due !== null) next = due;
-  const places = new Set<string>();
-  for (const { id, place } of core.rows.within('sync', 'open').sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    // Syncs of one place wait for the first.
-    if (places.has(place)) continue;
-    places.add(place);
+  const targets = new Set<string>();
+  for (const { id, place } of core.rows.within('sync', 'open').toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    // Syncs to one target wait for the first.
+    if (targets.has(targetIn(place))) continue;
+    targets.add(targetIn(place));
     const at = core.syncs.askAt(id);
     if (at <= now) {
       core.syncs.asked(id, now + PATIENCE);

@@ -2,6 +2,7 @@
 // segments to D1, request checkpoints, purge ended rows, find secrets due for rotation, raise expiries. Invariant: each task can be
 // interrupted at any point and simply runs again.
 
+import { endApprovals } from './approval-state';
 import { requestCheckpoint } from './checkpoint-task';
 import { settle } from './commit';
 import type { Core } from './core';
@@ -42,6 +43,7 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
   expiry: tellExpiries,
   events: closeEvents,
   syncs: runSyncs,
+  approvals: (core, _org, now) => endApprovals(core, now),
   end: endOrg,
 };
 

@@ -10,7 +10,7 @@ import type { Subject } from './audit-entry';
 import type { Core } from './core';
 import type { Raised } from './outbox';
 import type { Outcome } from './outcome';
-import type { Proposal } from './plan';
+import type { Fact, Proposal } from './plan';
 import type { RateLimitState } from './rate-limit';
 
 /** Keys that the Worker shares for one call. They cannot decrypt a value, and the gate never stores them. */
@@ -44,6 +44,7 @@ export interface Named {
   integration?: string;
   share?: string;
   sync?: string;
+  incident?: string;
 }
 
 export interface RequestFacts {
@@ -77,6 +78,8 @@ export interface Ask {
   /** The operation's input; null if there is a finding. */
   input: unknown;
   idempotency: { key: string; digest: string } | null;
+  /** The If-Match header of a route that changes a resource with a revision. */
+  if_match?: string | null;
   /** The one-time values of the response: JSON of their places and of the values, encrypted with a key derived from the caller's token. */
   one_time: string | null;
   /**
@@ -86,6 +89,8 @@ export interface Ask {
   approval?: { id: string | null; method: string; path: string; digest: string };
   /** `again`: a further round of a request that the gate answered with `more`. */
   again: boolean;
+  /** The last round: what would need a further one is refused. */
+  is_last?: true;
   /** A response to this request was lost: it may already have been performed. */
   repeated: boolean;
   keys: LentKeys | null;
@@ -98,6 +103,7 @@ export interface Ask {
 export interface Together {
   all: readonly SecretRow[];
   describes: string;
+  shows?: Fact[];
 }
 
 /** The result of an operation within the gate. */
@@ -172,6 +178,8 @@ export interface Operation<I = unknown> {
     before?(call: Call<I>): Promise<unknown>;
     /** Fetches data while the rows are locked. The caller is checked again afterwards. */
     locked?(call: Call<I>): Promise<unknown>;
+    /** The row whose revision If-Match names; null if it does not exist. */
+    revises?(call: Call<I>): { revision: number } | null;
     plan(call: Call<I>, now: number, found: Found): Proposal;
   };
 }

@@ -4,7 +4,7 @@ import type { Action } from '../auth/actions';
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/keyring';
 import { toCursor } from '../db/page';
 import type { Env, Settings } from '../env';
-import type { Refusal } from '../errors';
+import type { IntegrityViolation, Refusal } from '../errors';
 import type { Outcome } from '../gate/outcome';
 import type { RateLimitState } from '../gate/rate-limit';
 import type { Ask, Named, Reply, RequestFacts } from '../gate/types';
@@ -53,6 +53,8 @@ export interface RenderContext extends Context {
   etag: string | null;
   /** Asks the gate for a further part of the operation, under the same request id. */
   further(input: unknown): Promise<Outcome>;
+  /** Reports an alteration that the response only names, so it is recorded although the request succeeds. */
+  report(violation: IntegrityViolation): Promise<void>;
   /** Calls the gate for another action of the same caller, under a separate request id. It does not count against a rate limit. */
   also(asked: Also): Promise<Outcome>;
 }
@@ -71,8 +73,8 @@ export interface Also {
 /** What a handler gets for a request without a credential. */
 export interface PublicContext extends BaseContext {
   headers: Headers;
-  /** Calls the gate of an organisation with the route's action, or another operation of that action. */
-  ask(org: string, keys: OrgKeys, bearer: Ask['bearer'], input: unknown, operation?: string): Promise<Reply>;
+  /** Calls the gate of an organisation with the route's action, or another operation of that action. `again`: for a further round. */
+  ask(org: string, keys: OrgKeys, bearer: Ask['bearer'], input: unknown, how?: { operation?: string; again?: boolean }): Promise<Reply>;
   /** Counts a refused attempt by this address. Returns the refusal unchanged, or 429 after too many. */
   count(refusal: Refusal): Promise<Refusal>;
 }

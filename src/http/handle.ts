@@ -8,7 +8,8 @@ import { keyringOf } from '../crypto/keyring';
 import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
-import { ApiError, type Refusal, refuse } from '../errors';
+import { ApiError, type IntegrityViolation, type Refusal, refuse } from '../errors';
+import { revisionTag } from '../etag';
 import { fail, refusalOf } from '../gate/outcome';
 import type { Ask, Named, Reply } from '../gate/types';
 import { type Authenticated, authenticate } from './authenticate';
@@ -18,7 +19,7 @@ import { callGate } from './gate-call';
 import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
 import { errorResponse, rendered } from './responses';
-import type { Input, Prepared, Route } from './route';
+import { hasRevision, type Input, type Prepared, type Route } from './route';
 import { findingOf, validate } from './validate';
 
 /** The contents of a request, as far as it could be read. */
@@ -157,6 +158,7 @@ function askOf(ready: Ready): Ask {
     finding,
     input: finding ? null : prepared.input,
     idempotency: idempotencyOf(ready),
+    if_match: route.revises ? asked.input.if_match : null,
     one_time: encryptOneTime(caller.bearer, ownerOf(ready), prepared.once),
     again: false,
     repeated: false,
@@ -193,8 +195,11 @@ function idempotencyOf({ incoming: { request }, caller, asked, context }: Ready)
   };
 }
 
-/** How often the gate may ask for more: a value that it cannot create, and the request's identity. */
-const MOST_ROUNDS = 3;
+/**
+ * How often the gate may ask for more: a value that it cannot create, the request's identity, and the value encrypted for another secret.
+ * Each of the last kind means that another request gave the name to another secret in the meantime, so a race takes a few.
+ */
+const MOST_ROUNDS = 8;
 
 /** Calls the gate as often as the operation needs, and renders the result. */
 async function askGate(ready: Ready): Promise<Response> {
@@ -209,15 +214,24 @@ async function askGate(ready: Ready): Promise<Response> {
   };
   const further = async (input: unknown) => (await gate({ ...ask, input, again: true })).outcome;
   const also = async ({ action, operation = action, named = {}, input }: Also) => {
-    const apart = { finding: null, idempotency: null, one_time: null, again: true, request: { ...facts, id: newId('req') } };
+    const apart = {
+      finding: null,
+      idempotency: null,
+      if_match: null,
+      one_time: null,
+      again: true,
+      request: { ...facts, id: newId('req') },
+    };
     const { outcome } = await gate({ ...ask, action, operation, named, input, ...apart, approval: undefined });
     return outcome.kind === 'more' && waitsForApproval(outcome.data) ? fail(refuse('APPROVAL_REQUIRED')) : outcome;
   };
+  const report = async (violation: IntegrityViolation) => void (await gate({ ...ask, input: null, violation, again: true }));
   try {
     const first = await gate(ask);
     let [reply, made, again] = [first, ready, ask];
     for (let rounds = 0; reply.outcome.kind === 'more' && rounds < MOST_ROUNDS; rounds++) {
       const { data } = reply.outcome;
+      if (rounds === MOST_ROUNDS - 1) again = { ...again, is_last: true };
       if (waitsForApproval(data)) again = { ...again, approval: identified(ready, null), again: true };
       else {
         const more = await route.more?.(data as never, asked.input, { ...context, further });
@@ -228,23 +242,28 @@ async function askGate(ready: Ready): Promise<Response> {
       // The rate limit of the first call: further calls do not count.
       reply = { ...(await gate(again)), rate_limit: first.rate_limit };
     }
-    return await respond(made, reply, { further, also });
+    return await respond(made, reply, { further, also, report });
   } catch (error) {
-    if (error instanceof ApiError && error.violation) await gate({ ...ask, input: null, violation: error.violation, again: true });
+    if (error instanceof ApiError && error.violation) await report(error.violation);
     throw error;
   }
 }
+
+/** The ETag of a resource with a revision. */
+const revisionOf = ({ answers }: Route, status: number, data: unknown): string | null =>
+  hasRevision(answers[status]) ? revisionTag((data as { revision: number }).revision) : null;
 
 /** Renders the gate's result. */
 async function respond(
   ready: Ready,
   { outcome, rate_limit, replay }: Reply,
-  calls: Pick<RenderContext, 'further' | 'also'>,
+  calls: Pick<RenderContext, 'further' | 'also' | 'report'>,
 ): Promise<Response> {
   const { route, incoming, caller, asked, context, prepared } = ready;
   const headers: Record<string, string> = replay ? { 'Idempotency-Replayed': 'true' } : {};
   if (outcome.kind !== 'ok') return errorResponse(refusalOf(outcome), incoming.base, incoming.trace, rate_limit, headers);
-  const { status, data, etag = null } = outcome;
+  const { status, data } = outcome;
+  const etag = outcome.etag ?? revisionOf(route, status, data);
   if (etag) headers.ETag = etag;
   if (route.render && (status === 200 || status === 201) && (!replay || route.resumes))
     return rendered(await route.render(data as never, asked.input, { ...context, ...calls, etag }), status, rate_limit, headers);

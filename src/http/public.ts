@@ -32,12 +32,12 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
     trace,
     defer: incoming.defer,
     headers: request.headers,
-    async ask(org, { row, answer }, bearer, asked, operation = route.action) {
+    async ask(org, { row, answer }, bearer, asked, { operation = route.action, again = false } = {}) {
       trace.org = org;
       const { action } = route;
       const ask: Ask = {
         ...{ org, action, operation, bearer, path_org: null, named: {}, finding: null, input: asked, idempotency: null },
-        ...{ one_time: null, again: false, repeated: false, keys: { row, answer }, request: facts },
+        ...{ one_time: null, again, repeated: false, keys: { row, answer }, request: facts },
       };
       last = ask;
       const reply = await gate(ask);

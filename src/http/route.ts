@@ -1,6 +1,6 @@
 // Routes: one declaration defines a route's method, path and action, its input (zod), its responses and refusals (OpenAPI), and how the
 // Worker prepares the request for the gate and renders the result. Invariant: a route cannot exist without an action.
-import type { z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import type { Action, FullNeed } from '../auth/actions';
 import type { Code } from '../errors';
 import type { Named } from '../gate/types';
@@ -54,6 +54,8 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
    */
   body?: { schema: B; optional?: boolean; nulls?: readonly string[]; document?: string };
   conditional?: ('if-match' | 'if-none-match')[];
+  /** It changes a resource with a revision: it takes If-Match, and refuses another revision (REVISION_CONFLICT). */
+  revises?: true;
   /** It accepts Last-Event-ID, as Server-Sent Events do. */
   streams?: true;
   /** The schema of each success response; null for no body. */
@@ -85,6 +87,9 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   /** The operation, if its name differs from the action's: an action can have several operations. */
   operation?: string;
 }
+
+/** Whether a response shows the revision of a resource, and so has its ETag. */
+export const hasRevision = (schema: z.ZodType | null | undefined): boolean => schema instanceof z.ZodObject && 'revision' in schema.shape;
 
 /** A route as declared by its domain: the action's permissions are added from the table of actions. */
 export type DeclaredRoute = Omit<Route, 'need'>;

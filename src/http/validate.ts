@@ -1,6 +1,6 @@
 // Validates the query and the body of a request. Invariant: a message names a field and what is expected, and never quotes the field's
 // value.
-import type { z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { type Refusal, refuse, statusOf } from '../errors';
 import { printable } from '../text';
 import type { ReadBody } from './body';
@@ -59,11 +59,12 @@ function validQuery({ query: schema }: Route, url: string): Validated {
 
 function validParameters(schema: z.ZodType | undefined, parameters: URLSearchParams): Validated {
   if (parameters.size > MOST_PARAMETERS) return { details: [{ path: '', message: `must have at most ${MOST_PARAMETERS} parameters` }] };
-  const query = new Map<string, string>();
+  const query = new Map<string, string | string[]>();
   const details: Detail[] = [];
   for (const [name, value] of parameters) {
-    if (query.has(name)) details.push(detail([name], 'must not be repeated'));
-    query.set(name, value);
+    const isList = isRepeatable(schema, name);
+    if (query.has(name) && !isList) details.push(detail([name], 'must not be repeated'));
+    query.set(name, isList ? parameters.getAll(name) : value);
   }
   // A schema ignores a field with this name.
   const unknown = schema ? ['__proto__'].filter((name) => query.delete(name)) : [...query.keys()];
@@ -73,7 +74,13 @@ function validParameters(schema: z.ZodType | undefined, parameters: URLSearchPar
   return { ...parsed, details: [...details, ...parsed.details] };
 }
 
-function parsedQuery(schema: z.ZodType, query: Record<string, string>): Validated {
+/** Whether a parameter is a list: it can be sent several times. */
+function isRepeatable(schema: z.ZodType | undefined, name: string): boolean {
+  const field = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+  return (field instanceof z.ZodOptional ? field.unwrap() : field) instanceof z.ZodArray;
+}
+
+function parsedQuery(schema: z.ZodType, query: Record<string, string | string[]>): Validated {
   const parsed = schema.safeParse(query, { error: messageOf });
   return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error, 'is not a known parameter') };
 }

@@ -10,7 +10,12 @@ import { isPrintable } from '../text';
 export const iso = (time: number): string => new Date(time).toISOString();
 export const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time));
 
-export const Time = z.string().openapi({ format: 'date-time', example: '2026-11-21T12:00:00.000Z' });
+export const Time = z.string().openapi({ format: 'date-time' });
+
+/** The number in the ETag of a resource. */
+export const Revision = z
+  .int()
+  .openapi({ description: 'How often the resource has been written. Its ETag is "r" and this number.', example: 1 });
 
 /** User text: well-formed Unicode without control, format (including bidi) and line-separator characters. */
 export const text = (most: number) =>

@@ -12,7 +12,7 @@ const confirming = (origin: string): Rendered =>
     html`<main class="card">
 <section id="ask" aria-labelledby="title">
 <h1 id="title">Sign in a terminal</h1>
-<p>Sign in here first. Then you see which program asks, and from where.</p>
+<p>Sign in here first. Then you see which program asks, and from where. This is the vault at <strong>${origin}</strong>.</p>
 <p><button class="button primary" id="act" type="button" disabled>Sign in with a passkey</button></p>
 </section>
 <section id="who" hidden>
@@ -27,6 +27,7 @@ const confirming = (origin: string): Rendered =>
 <p>Your terminal must show this code:</p>
 <p id="shown" class="code"></p>
 <dl class="pairs">
+<dt>Vault</dt><dd id="vault">${origin}</dd>
 <dt>Program</dt><dd id="client"></dd>
 <dt>Address</dt><dd id="address"></dd>
 <dt>Requested</dt><dd id="asked"></dd>

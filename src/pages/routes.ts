@@ -1,5 +1,5 @@
 // What this deployment serves besides its API and documentation: the pages, the files that pages load, and its public keys.
-import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Hono } from 'hono';
 import { signingKeysOf } from '../auth/signing';
 import { keyringOf } from '../crypto/keyring';
 import { type Env, settingsOf } from '../env';
@@ -33,7 +33,7 @@ const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Resp
   '/.well-known/jwks.json': publicKeys,
 };
 
-export function pageRoutes(app: OpenAPIHono<App>): void {
+export function pageRoutes(app: Hono<App>): void {
   // The same page for every id: the script requests a link's contents by POST, so merely opening the page reveals nothing.
   app.get('/s/:id', (c) => {
     c.get('trace').route = '/s/{id}';

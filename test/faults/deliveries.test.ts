@@ -77,7 +77,7 @@ async function deliverOnce(fault?: Fault) {
 it('fault: each event reaches each live endpoint or is a dead letter, whichever call fails', async () => {
   const { calls } = await deliverOnce();
   expect(calls.gate).toBeGreaterThan(5);
-  for (const fault of sampled([null, ...faultsOf(calls)], 24)) {
+  for (const fault of sampled([null, ...faultsOf(calls)], 36)) {
     const { outcome } = await deliverOnce(fault ?? undefined);
     const all = ['a', 'b', 'c'];
     const delivered = all.map(() => 'delivered');

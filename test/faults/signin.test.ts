@@ -59,7 +59,12 @@ const steps: Record<string, (o: Caller) => Promise<Step>> = {
         const { passkeys, sessions, enrolling } = await rowsOf(o, id);
         expect([passkeys, enrolling]).toEqual([1, 0]);
         expect(sessions).toBeLessThanOrEqual(2);
-        expect(await inCore(o, (core) => core.outbox.oldest(1000).filter(({ data }) => data.member_id === id).length)).toBe(1);
+        expect(
+          await inCore(
+            o,
+            (core) => core.outbox.oldest(1000).filter(({ type, data }) => type === 'MEMBER_ENROLLED' && data.member_id === id).length,
+          ),
+        ).toBe(1);
         expect((await attempt()).status).toBe(410);
       },
     };

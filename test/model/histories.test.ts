@@ -9,7 +9,7 @@ import { type Plan, plans, runHistory } from './history';
 useWorld();
 
 const { HISTORIES, SEED } = env as unknown as { HISTORIES?: string; SEED?: string };
-const histories = Number(HISTORIES || 40);
+const histories = Number(HISTORIES || 25);
 
 it(`model: ${histories} random histories agree with it`, { timeout: 7_200_000 }, async () => {
   const seed = { seed: Number(SEED || 20261122) };

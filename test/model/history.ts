@@ -16,6 +16,7 @@ import { type Answer, ended, type Op, type State, step } from './model';
 const names = ['A', 'B', 'C'];
 const kinds = [
   'create',
+  'put',
   'patch',
   'rotate',
   'rollback',
@@ -63,6 +64,7 @@ const weighted = <T>(...options: [number, T][]) =>
 const planned: fc.Arbitrary<Planned> = fc.record({
   kind: weighted<Planned['kind']>(
     [4, 'create'],
+    [4, 'put'],
     [6, 'patch'],
     [3, 'rotate'],
     [2, 'rollback'],
@@ -148,6 +150,8 @@ function opOf({ kind, target, name, pick }: Planned, { secrets, tokens }: Runnin
   switch (kind) {
     case 'create':
       return { do: kind, id: null, name, value: pick % 4 === 3 ? null : value, made: pick % 4 === 3, ttl: ttl ?? null };
+    case 'put':
+      return { do: kind, id: null, name, value: pick % 3 ? value : 'the same' };
     case 'patch':
       if (pick % 5 === 0) return { do: kind, secret, name, tag };
       return {
@@ -197,6 +201,8 @@ function request(op: Op, policies: Running['policies']): [string, string, unknow
           ...(op.ttl !== null && { ttlSeconds: op.ttl }),
         },
       ];
+    case 'put':
+      return ['PUT', `/secrets/by-name/${op.name}`, { value: op.value, type: 'password' }];
     case 'patch':
       return ['PATCH', at, { name: op.name, value: op.value, ttlSeconds: op.ttl }, tag];
     case 'rotate':
@@ -267,7 +273,7 @@ async function perform(running: Running, plan: Planned, id: string): Promise<voi
     };
     // Two attempts share what their op made.
     if ('id' in op && status === 201) op.id = json.id;
-    if (op.do === 'create' && status === 201) running.secrets.push(json.id);
+    if ((op.do === 'create' || op.do === 'put') && status === 201) running.secrets.push(json.id);
     if ((op.do === 'rotate' || op.do === 'create') && op.value === null && json?.value) op.value = json.value;
     if ((op.do === 'mint' || op.do === 'rotate key') && status === 201 && json.token) {
       const kind = op.do === 'mint' ? 'session' : 'api_key';
@@ -353,7 +359,19 @@ interface Entry {
   action: string;
 }
 
-const CHANGES = new Set<Op['do']>(['create', 'patch', 'rotate', 'rollback', 'delete', 'restore', 'mint', 'revoke', 'rotate key', 'policy']);
+const CHANGES = new Set<Op['do']>([
+  'create',
+  'put',
+  'patch',
+  'rotate',
+  'rollback',
+  'delete',
+  'restore',
+  'mint',
+  'revoke',
+  'rotate key',
+  'policy',
+]);
 
 async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
   const fail = (why: string, attempt?: Attempt) => {

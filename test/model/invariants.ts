@@ -16,6 +16,7 @@ const tables = {
   ...{ member: 'members', passkey: 'passkeys', team: 'teams', team_member: 'team_members', grant: 'grants', device: 'devices' },
   policy: 'policies',
   approval: 'approvals',
+  incident: 'incidents',
 };
 
 /** What does not hold, or null. */

@@ -49,6 +49,7 @@ interface Conditional {
 
 export type Op =
   | { do: 'create'; id: string | null; name: string; value: string | null; made: boolean; ttl: number | null }
+  | { do: 'put'; id: string | null; name: string; value: string }
   | ({ do: 'patch'; value?: string; name?: string; ttl?: number | null } & Conditional)
   | ({ do: 'rotate'; value: string | null; made: boolean } & Conditional)
   | ({ do: 'rollback'; version: number } & Conditional)
@@ -131,6 +132,11 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
       const expires = op.ttl === null ? null : now + op.ttl * 1000;
       const made = { name: op.name, version: 1, amended: 0, values: [op.value], made: [op.made], expires, deleted: null };
       return [{ status: 201, version: 1, generated: op.made }, op.id === null ? state : withSecret(op.id, made)];
+    }
+    case 'put': {
+      const there = Object.entries(state.secrets).find(([, secret]) => secret.name === op.name && secret.deleted === null);
+      if (there) return act(state, { op: { do: 'patch', secret: there[0], value: op.value }, as, now, key: null });
+      return act(state, { op: { ...op, do: 'create', made: false, ttl: null }, as, now, key: null });
     }
     case 'bulk': {
       const readable = Object.values(state.secrets).filter((secret) => secret.deleted === null && !expired(secret) && !isHeld(secret.name));

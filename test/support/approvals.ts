@@ -1,6 +1,6 @@
 // Approvals for tests: an organisation with an owner who can approve, and somebody whose requests wait.
 import { newId } from '../../src/db/ids';
-import type { ApprovalRow } from '../../src/db/schema';
+import type { ApprovalRow, Role } from '../../src/db/schema';
 import { insertion, revision } from '../../src/gate/puts';
 import { type Browser, change, newSignedIn, signIn } from './browser';
 import { newKey } from './credentials';
@@ -16,10 +16,33 @@ export const newApprovalPolicy = async (
   (await newPolicy(o, 'approval', { operations, required: 1, approvers: { role: 'owner' }, ...config }, { name: 'four eyes', ...fields }))
     .id as string;
 
+/** Everybody in an organisation has been there for longer than ties last: see auth/ties.ts. */
+export const settle = (o: Caller): Promise<void> =>
+  change(o.id, (call) => {
+    const { rows } = call.core;
+    const members = rows.within('member', '').filter(({ connections }) => connections?.length);
+    const added = rows.after('team_member', '', 1000);
+    return {
+      status: 200,
+      data: null,
+      puts: [
+        ...members.map((row) => revision(call, 'member', row, { connections: [] })),
+        ...added.map((row) => revision(call, 'team_member', row, { created_at: 0 })),
+      ],
+    };
+  });
+
+/** A member in a browser who has been in the organisation for longer than ties last. */
+export async function colleague(o: Caller, role: Role): Promise<Browser> {
+  const browser = await signIn(o, role);
+  await settle(o);
+  return browser;
+}
+
 /** An org whose owner is signed in, and an admin of theirs with an API key: what the key asks, the owner may approve. */
 export async function newOffice() {
   const { o, browser: ann } = await newSignedIn();
-  const bob = await signIn(o, 'admin');
+  const bob = await colleague(o, 'admin');
   const key = await newKey(bob.o, {
     name: 'deploy',
     scopes: ['secrets:*', 'tokens:*', 'members:*', 'teams:*', 'policies:*', 'approvals:read', 'environments:*'],

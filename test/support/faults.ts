@@ -15,8 +15,8 @@ export interface Faults {
   fail: ((kind: Kind, n: number) => Fate | null) | null;
   /** Whether the reply of the n-th D1 call, which has taken effect, is still on its way. */
   held: ((n: number, kind: Kind) => boolean) | null;
-  /** How calls from the Worker to the gate fail; `retryable` as the platform marks those that may be repeated. */
-  rpc: ((n: number) => { fate: 'before' | 'after'; retryable: boolean } | null) | null;
+  /** How calls from the Worker to the gate of an organisation fail; `retryable` as the platform marks those that may be repeated. */
+  rpc: ((n: number, org: string) => { fate: 'before' | 'after'; retryable: boolean } | null) | null;
   /** How statements on the gate's own storage fail: the gate is then reset. */
   storage: ((n: number, sql: string) => 'before' | 'after' | null) | null;
   d1: number;
@@ -198,14 +198,15 @@ export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> =
       // The gates of orgs; the one of the deployment is none.
       if (name === 'getByName')
         return (...args: Parameters<Env['GATE']['getByName']>) =>
-          args[0].startsWith('org_') ? watched(target.getByName(...args)) : target.getByName(...args);
+          args[0].startsWith('org_') ? watched(target.getByName(...args), args[0]) : target.getByName(...args);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
   const DEVICE_LOGIN = new Proxy(env.DEVICE_LOGIN, {
     get(target, name) {
       const value = Reflect.get(target, name) as unknown;
-      if (name === 'getByName') return (...args: Parameters<Env['DEVICE_LOGIN']['getByName']>) => watched(target.getByName(...args));
+      if (name === 'getByName')
+        return (...args: Parameters<Env['DEVICE_LOGIN']['getByName']>) => watched(target.getByName(...args), args[0]);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
@@ -224,9 +225,9 @@ export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> =
 }
 
 /** A stub whose calls are counted, and fail as told. */
-function watched<T extends object>(stub: T): T {
+function watched<T extends object>(stub: T, org: string): T {
   const n = ++faults.gate;
-  const told = faults.rpc?.(n);
+  const told = faults.rpc?.(n, org);
   if (!told) return stub;
   const lost = () => Object.assign(new Error(LOST), { retryable: told.retryable });
   return new Proxy(stub, {

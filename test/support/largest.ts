@@ -58,6 +58,7 @@ function texts(most: number, n: number): string[] {
     '2097-12-31T23:59:59.999999999+00:00',
     `ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128`,
     allScopes[n % allScopes.length] as string,
+    'development,staging,production',
     ...['999999999', '100', '1'],
   ];
 }

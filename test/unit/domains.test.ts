@@ -54,6 +54,7 @@ describe('domains', () => {
       'integration.sync_run',
       'integration.sync_take',
       'integration.sync_names',
+      'integration.sync_permit',
       'integration.sync_plan',
       'integration.sync_next',
       'integration.sync_end',

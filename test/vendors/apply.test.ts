@@ -106,6 +106,19 @@ it('sync apply: values are read before a write if each write creates a version, 
   expect(lists.calls).toEqual(['put A']);
 });
 
+it('sync apply: a value that somebody else has written since is not deleted, nor does a dry run say so', async () => {
+  const { reading, target, calls } = memory({ A: 'ours', B: 'theirs' });
+  const removal = (name: string) =>
+    work(name, { kind: 'remove', remote: { target: name }, value: null, isOurs: (value) => value === 'ours' });
+  const planned = [removal('A'), removal('B')];
+  expect(short(await foreseen(reading, planned))).toEqual(['A deleted']);
+  const applied = await apply(reading, planned);
+  expect([short(applied.results), applied.foreign]).toEqual([['A deleted'], ['B']]);
+  expect(calls.filter((call) => call.startsWith('remove'))).toEqual(['remove A']);
+  // Without a way to read, the listing decides.
+  expect(short((await apply(target, [removal('B')])).results)).toEqual(['B deleted']);
+});
+
 it('sync apply: a name without a result in a batch has failed, and an error fails each of its names', async () => {
   const list = async () => [];
   const some = await apply({ list, write: async () => new Map([['N00', { action: 'created' }]]) }, [work('N00'), work('N01')]);

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { awsSsm } from '../../src/adapters/sync/aws-ssm';
+import { SKEWED_CLOCK } from '../../src/adapters/sync/target-error';
 import { operationOf } from './fakes/aws.ts';
 import { startAwsSsm } from './fakes/aws-ssm.ts';
 import { keepsTheContract, running, short, sync } from './sync';
@@ -16,6 +17,21 @@ it('sync: aws-ssm keeps the contract of all platforms', async () => {
     wrong: { secretAccessKey: 'another' },
   });
   for (const { Type, tier } of fake.parameters.values()) expect([Type, tier]).toEqual(['SecureString', 'Standard']);
+});
+
+it.each([
+  ['RequestTimeTooSkewed', 'The difference between the request time and the current time is too large.', true],
+  ['RequestExpired', 'Request has expired.', true],
+  ['InvalidSignatureException', 'Signature expired: 20270101T000000Z is now earlier than 20270101T000500Z', true],
+  ['InvalidSignatureException', 'Signature not yet current: 20270101T001000Z is still later than 20270101T000500Z', true],
+  ['InvalidSignatureException', 'The request signature we calculated does not match the signature you provided.', false],
+])('sync: aws-ssm tells a wrong clock from a refused credential: %s, %s', async (type, message, isClock) => {
+  const fake = await running(startAwsSsm());
+  fake.interrupt = () => ({ status: 400, body: { __type: `com.amazon.coral.service#${type}`, message } });
+  const { results } = await sync(awsSsm, config, fake, { A: 'a', B: 'b' });
+  expect(results.map(({ code }) => code)).toEqual(Array(2).fill(isClock ? 'TARGET_REJECTED' : 'TARGET_AUTH'));
+  expect(results[0]?.message).toBe(`The target answered with status 400 (${type}).${isClock ? ` ${SKEWED_CLOCK}` : ''}`);
+  expect(fake.requests).toHaveLength(1);
 });
 
 it('sync: aws-ssm reads every page, also after an empty one, and no other path', async () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { azureKeyVault } from '../../src/adapters/sync/azure-key-vault';
 import { startAzureKeyVault } from './fakes/azure-key-vault.ts';
 import { startFake } from './fakes/server.ts';
-import { fastClock, keepsTheContract, running, short, sync } from './sync';
+import { digestOf, fastClock, keepsTheContract, running, short, sync } from './sync';
 
 const config = {
   ...{ tenantId: 'made-up-tenant', clientId: 'made-up-client', clientSecret: 'made-up~client/secret' },
@@ -78,7 +78,7 @@ it('sync: azure-key-vault keeps content type and tags, and takes no certificate'
     tags: { team: 'theirs' },
   });
   expect([fake.text('CERT'), fake.text('PEM')]).toEqual(['theirs', 'theirs']);
-  const owned = ['CERT', 'PEM'].map((name) => ({ name, target: name, digest: 'made up' }));
+  const owned = ['CERT', 'PEM'].map((name) => ({ name, target: name, digest: digestOf(name, 'theirs') }));
   const pruned = await sync(azureKeyVault, config, fake, {}, { owned, gone: ['CERT', 'PEM'] });
   expect(short(pruned)).toEqual(['CERT failed TARGET_REJECTED', 'PEM failed TARGET_REJECTED']);
 });

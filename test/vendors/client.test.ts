@@ -408,9 +408,21 @@ describe('redirects and pages', () => {
       problem: { code: 'TARGET_REJECTED' },
       ends: 'sync',
     });
-    expect(endless.sent).toHaveLength(5000);
+    expect(endless.sent).toHaveLength(100);
+    const full = scripted((n) => ({ status: 200, body: { items: [{ name: `N${n}` }], next_page_token: `${n}` } }));
+    await expect(circleci.open(full.client, config as never).list()).rejects.toMatchObject({ problem: { code: 'TARGET_REJECTED' } });
+    expect(full.sent).toHaveLength(1000);
+    const circle = scripted((n) => ({ status: 200, body: { items: [{ name: `N${n}` }], next_page_token: `${n % 2}` } }));
+    await expect(circleci.open(circle.client, config as never).list()).rejects.toMatchObject({ problem: { code: 'TARGET_REJECTED' } });
+    expect(circle.sent).toHaveLength(3);
     const items = [{ name: 'x'.repeat(8_000_000) }];
-    const large = scripted((n) => ({ status: 200, body: { items, next_page_token: n < 8 ? 'more' : null } }));
+    const again = scripted(() => ({ status: 200 }));
+    const relisted = async () => {
+      for (;;) await again.client.call({ method: 'GET', url: URL_ });
+    };
+    await expect(relisted()).rejects.toMatchObject({ problem: { code: 'TARGET_REJECTED' } });
+    expect(again.sent).toHaveLength(5000);
+    const large = scripted((n) => ({ status: 200, body: { items, next_page_token: n < 8 ? `${n}` : null } }));
     await expect(circleci.open(large.client, config as never).list()).rejects.toMatchObject({
       problem: { code: 'TARGET_REJECTED' },
       ends: 'sync',

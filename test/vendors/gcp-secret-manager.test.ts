@@ -41,6 +41,29 @@ it('sync: gcp-secret-manager accepts the key file as text or as an object, and u
   ]);
 });
 
+it('sync: gcp-secret-manager names the clock where Google refuses the time of an assertion', async () => {
+  const fake = await running(startGcpSecretManager());
+  const description = 'Invalid JWT: Token must be a short-lived token. Check your iat and exp values in the JWT claim.';
+  for (const [error_description, isClock] of [
+    [description, true],
+    ['Invalid JWT Signature.', false],
+  ] as const) {
+    fake.interrupt = ({ path }) => (path === '/token' ? { status: 400, body: { error: 'invalid_grant', error_description } } : null);
+    const [result] = (await sync(gcpSecretManager, configOf(fake), fake, { A: 'a' })).results;
+    expect([result?.code, result?.message?.includes('clock')]).toEqual(['TARGET_AUTH', isClock]);
+  }
+});
+
+it('sync: gcp-secret-manager reads secrets of a project called `secrets`', async () => {
+  const fake = await running(startGcpSecretManager());
+  fake.interrupt = ({ method, path }) =>
+    method === 'GET' && /\/secrets(\?|$)/.test(path)
+      ? { status: 200, body: { secrets: [{ name: 'projects/secrets/secrets/secrets' }, { name: 'projects/secrets/secrets/A' }] } }
+      : null;
+  const result = await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', secrets: 's', B: 'b' }, { dryRun: true });
+  expect(short(result)).toEqual(['A updated', 'B created', 'secrets updated']);
+});
+
 it('sync: gcp-secret-manager asks for one access token a sync', async () => {
   const fake = await running(startGcpSecretManager());
   const secrets = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`NAME_${i}`, `value ${i}`]));

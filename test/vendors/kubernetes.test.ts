@@ -44,6 +44,15 @@ it('sync: kubernetes replaces slashes, and refuses keys that no Secret takes', a
   expect(kubernetes.name('..', config as never)).toMatchObject({ code: 'NAME_INVALID' });
 });
 
+it('sync: kubernetes reads null as a key without bytes', async () => {
+  const fake = await running(startKubernetes());
+  fake.seed('app-secrets', { A: '', EMPTY: '', FOREIGN: '' });
+  fake.interrupt = ({ method }) =>
+    method === 'GET' ? { status: 200, body: { kind: 'Secret', data: { A: null, EMPTY: null, FOREIGN: null } } } : null;
+  expect(short(await sync(kubernetes, config, fake, { A: 'a', EMPTY: '' }))).toEqual(['A updated', 'EMPTY unchanged']);
+  expect(fake.text('A')).toBe('a');
+});
+
 it('sync: kubernetes accepts empty values, and overwrites bytes that are not text', async () => {
   const fake = await running(startKubernetes());
   fake.seed('app-secrets', {});

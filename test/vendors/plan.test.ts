@@ -84,7 +84,7 @@ holds('a name or a value that the target does not take fails, and is not written
 });
 
 holds(
-  'only names written by this service whose secrets are gone are deleted, and no name of a selected secret',
+  'only names that this service wrote last and whose secrets are gone are deleted, and no name of a selected secret',
   (_, { made, items, there, known, prunable, fold }) => {
     const has = (list: { target: string | null }[], target: string) =>
       list.some((one) => one.target !== null && fold(one.target) === fold(target));
@@ -92,7 +92,12 @@ holds(
     for (const target of removed) {
       expect([has(known, target), has(prunable, target), has(there, target), has(items, target)]).toEqual([true, true, true, false]);
     }
-    for (const { target } of prunable) if (has(there, target) && !has(items, target)) expect(removed).toContain(target);
+    // Of somebody else, as far as the listed value tells.
+    const isForeign = ({ target, value }: Remote, digest: string) => value !== undefined && digestOf(target, value ?? '') !== digest;
+    for (const { target, digest } of prunable) {
+      const remote = there.find((one) => fold(one.target) === fold(target));
+      if (remote && !has(items, target)) expect(removed.includes(remote.target)).toBe(!isForeign(remote, digest));
+    }
   },
 );
 
@@ -127,5 +132,23 @@ it('sync plan: a remote value that is not text equals none, regardless of earlie
 it('sync plan: only names recorded as written are deleted, even if others are reported as gone', () => {
   const gone = [{ target: 'FOREIGN', name: 'A', digest: 'made up' }];
   const made = plan(adapter(false), { items: [], remotes: [{ target: 'FOREIGN' }], owned: [], prunable: gone, digestOf, reads: false });
-  expect(made).toEqual({ steps: [], results: [] });
+  expect(made).toEqual({ steps: [], results: [], missing: [] });
+});
+
+it('sync plan: a name of ours that somebody else has written since is not deleted, and one that is not listed is reported', () => {
+  const mine = { target: 'A', name: 'A', digest: digestOf('A', 'one') };
+  const removed = (remote: Remote) =>
+    plan(adapter(false), { items: [], remotes: [remote], owned: [mine], prunable: [mine], digestOf, reads: false }).steps.length;
+  const remotes: Remote[] = [
+    { target: 'A' },
+    { target: 'A', value: 'one' },
+    { target: 'A', value: 'two' },
+    { target: 'A', value: null },
+    { target: 'A', otherForm: true },
+    { target: 'A', value: 'one', otherForm: true },
+  ];
+  expect(remotes.map(removed)).toEqual([1, 1, 0, 0, 0, 0]);
+  const listed = { items: [], owned: [mine], prunable: [], digestOf, reads: false };
+  expect(plan(adapter(false), { ...listed, remotes: [{ target: 'B' }], ownedElsewhere: ['B', 'C'] }).missing).toEqual(['A', 'C']);
+  expect(plan(adapter(true), { ...listed, remotes: [{ target: 'a' }] }).missing).toEqual([]);
 });

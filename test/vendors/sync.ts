@@ -1,14 +1,15 @@
 // Syncs secrets to a server that speaks a vendor's wire format, with the adapter, the client and the plan of the service, and time that passes at once.
 import { createHmac } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
-import { readsEach, type SyncAdapter, type TargetError } from '../../src/adapters/sync/adapter';
+import { readsEach, type SyncAdapter, TargetError } from '../../src/adapters/sync/adapter';
 import { apply, foreseen } from '../../src/adapters/sync/apply';
+import type { Permit } from '../../src/adapters/sync/call';
 import { type Clock, createClient } from '../../src/adapters/sync/client';
 import { failed, itemOf, type Owned, plan, type Result, sorted } from '../../src/adapters/sync/plan';
 import { guardedFetch } from '../../src/delivery/egress';
 import type { Fake } from './fakes/server.ts';
 
-const digestOf = (target: string, value: string) => createHmac('sha256', 'test').update(`${target}\0${value}`).digest('hex');
+export const digestOf = (target: string, value: string) => createHmac('sha256', 'test').update(`${target}\0${value}`).digest('hex');
 
 /** Time that passes when somebody waits; `slept` says how long they did. */
 export function fastClock(): Clock & { slept: number[] } {
@@ -39,6 +40,9 @@ export interface SyncOptions {
   begun?: string[];
   /** Of a sync that is carried on: its writes have the same tokens. */
   id?: string;
+  permit?: Permit;
+  /** Milliseconds before an answer arrives. */
+  delay?: number;
 }
 
 export interface Synced {
@@ -68,14 +72,24 @@ export async function sync(
   const client = createClient({
     vendor: adapter.vendor(config as never),
     base: options.base ?? fake.url,
-    fetch: (url, request) =>
-      guardedFetch({ allowPrivate: true }, url, { ...request, ...(options.timeout && { timeout: options.timeout }) }),
+    fetch: async (url, request) => {
+      const answered = await guardedFetch({ allowPrivate: true }, url, {
+        ...request,
+        ...(options.timeout && { timeout: options.timeout }),
+      });
+      if (options.delay) await new Promise((resolve) => setTimeout(resolve, options.delay));
+      return answered;
+    },
+    ...(options.permit && { permit: options.permit }),
     clock: options.clock ?? fastClock(),
     once: dryRun,
   });
   const target = adapter.open(client, config as never);
   const items = Object.entries(secrets).map(([name, value]) => itemOf(adapter, config, name, value, (at) => digestOf(at, value)));
-  const listed = await target.list().catch((error: TargetError) => error);
+  const listed = await target.list().catch((error: unknown) => {
+    if (error instanceof TargetError) return error;
+    throw error;
+  });
   if (!Array.isArray(listed)) {
     const results = items.map(({ name, target, problem }) => failed(name, target, problem ?? listed.problem));
     return { results: sorted(results), owned, calls: client.calls(), retryAfter: listed.retryAfter };
@@ -93,22 +107,26 @@ export async function sync(
     value: step.kind === 'put' ? (secrets[step.name] as string) : null,
     token: token(`${id} ${step.target}`),
     begun: begun.includes(step.name),
+    isOurs: (current: string) => digestOf(step.target, current) === step.digest,
   }));
   if (dryRun) {
     const seen = await foreseen(target, work);
     return { results: sorted([...made.results, ...seen]), owned, calls: client.calls(), retryAfter: null };
   }
   const results = [...made.results];
+  const foreign: string[] = [];
   let end: TargetError | null = null;
   for (let rest = work; rest.length && !end; rest = rest.slice(adapter.most ?? work.length)) {
     const applied = await apply(target, rest.slice(0, adapter.most ?? work.length));
     results.push(...applied.results);
+    foreign.push(...applied.foreign);
     end = applied.end;
   }
   const done = new Set(results.map(({ name }) => name));
   const open = end?.ends === 'sync' ? end.problem : ({ code: 'NOT_ATTEMPTED', message: 'Not attempted.' } as const);
-  for (const { name, target } of work) if (!done.has(name)) results.push(failed(name, target, open));
+  for (const { name, target } of work) if (!done.has(name) && !foreign.includes(target)) results.push(failed(name, target, open));
   const kept = new Map(owned.map((one) => [one.target, one]));
+  for (const target of [...made.missing, ...foreign]) kept.delete(target);
   for (const { name, targetName, action } of results) {
     if (action === 'deleted') kept.delete(targetName as string);
     if (action === 'created' || action === 'updated')

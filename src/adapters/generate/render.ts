@@ -9,10 +9,16 @@ export type Source = Pick<Entry, 'name' | 'value'>;
 /** The most characters of one file. Escapes lengthen values, and an isolate has 128 MB. */
 const MOST_CONTENT = 24 * 1024 ** 2;
 
-export function generate(format: Format, secrets: readonly Source[], options: never): { content: string } | Refusal {
+export function generate(
+  format: Format,
+  secrets: readonly Source[],
+  options: never,
+  prefixes: readonly string[] = [],
+): { content: string } | Refusal {
   const sorted = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
   const names = sorted.map(({ name }) => name);
-  const rule = { ...format.names, problem: (key: string) => format.names.problem(key) ?? format.refusesName?.(key, options) ?? null };
+  const map = (name: string) => format.names.map(withoutPrefix(name, prefixes));
+  const rule = { map, problem: (key: string) => format.names.problem(key) ?? format.refusesName?.(key, options) ?? null };
   const { keys, refused, collisions } = mapNames(names, rule);
   if (refused.length) return refuse('NAME_NOT_REPRESENTABLE', { details: refused });
   // safety: generated-names-distinct
@@ -23,6 +29,10 @@ export function generate(format: Format, secrets: readonly Source[], options: ne
   if (details.length) return refuse('VALUE_NOT_REPRESENTABLE', { details });
   return joined(format.render(entries, options));
 }
+
+/** A name without the last of the prefixes that it begins with. A name that is only the prefix stays. */
+const withoutPrefix = (name: string, prefixes: readonly string[]): string =>
+  name.slice(prefixes.findLast((prefix) => name.startsWith(prefix))?.length ?? 0) || name;
 
 function unrepresentable(format: Format, entries: readonly Entry[], options: never) {
   const details = entries.flatMap(({ name, key, value }) => {

@@ -5,8 +5,11 @@ import { format, none, nul } from './format';
 import { object } from './json';
 import { hex } from './yaml';
 
-/** Variable names that Terraform reserves. */
-const RESERVED = ['count', 'depends_on', 'for_each', 'lifecycle', 'locals', 'providers', 'source', 'version'];
+/** Names that Terraform lets no variable have: everything with a meaning in a `module` block (`moduleBlockSchema` in its source). */
+const RESERVED = [
+  ...['_', 'count', 'depends_on', 'for_each', 'ignore_nested_deprecations', 'lifecycle', 'locals', 'provider', 'providers', 'source'],
+  'version',
+];
 
 /** HCL identifiers: as environment variables, and with hyphens. */
 const identifiers: NameRule = without({ ...environmentStyle, map: (name) => name.replace(/[^A-Za-z0-9_-]/g, '_') }, (key) =>

@@ -23,7 +23,7 @@ function readOne(secret: Node): Found[] {
     const map = objectOf(text.text(), text.path);
     if (!map) return [{ name, value: text.text() }];
     const keys = keysOf(map);
-    return keys.length ? keys : [failure(name, 'VALUE_EMPTY', 'the map has no keys')];
+    return keys.length ? keys : [failure(name, 'VALUE_MISSING', 'the map has no keys')];
   }
   if (!binary) return [failure(name, 'VALUE_MISSING')];
   const bytes = bytesOf(binary.text());

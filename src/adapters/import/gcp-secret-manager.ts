@@ -1,5 +1,5 @@
 // Google Cloud Secret Manager: a response of versions.access, or a list of them.
-import { crc32c } from './crc32c';
+import { crc32c } from '../crc32c';
 import { JsonNumber, type Node } from './json';
 import { binaryItem, bytesOf, type Found, failure, oneOrMany, segmentAfter, source } from './source';
 
@@ -11,7 +11,8 @@ function isWhole(bytes: Uint8Array, checksum: Node): boolean {
 
 function readOne(version: Node): Found {
   const path = version.need('name');
-  const name = segmentAfter(path.text(), 'secrets');
+  // A project may be called `secrets` itself.
+  const name = segmentAfter(path.text().replace(/^(\/\/[^/]+\/)?projects\/[^/]*\//, ''), 'secrets');
   if (name === null) throw path.unreadable('does not name a secret');
   const payload = version.given('payload');
   const data = payload?.given('data');

@@ -10,10 +10,14 @@ export interface Work extends Step {
   token: string;
   /** Whether a consumer that was interrupted had begun it: then it may already be done. */
   begun: boolean;
+  /** For a removal: whether this value is the one that this service wrote last. */
+  isOurs?(value: string): boolean;
 }
 
 export interface Applied {
   results: Result[];
+  /** Names that are not deleted, because somebody else has written them since. */
+  foreign: string[];
   /** The error that ended the sync, if any. */
   end: TargetError | null;
 }
@@ -24,25 +28,38 @@ export const apply = (target: Target, chunk: Work[]): Promise<Applied> =>
 
 /** What steps would do, for a dry run. If values are read one by one, equal ones are unchanged. */
 export async function foreseen(target: Target, steps: Work[]): Promise<Result[]> {
-  const { results, end } = await applyEach(steps, async ({ kind, remote, value }) => {
-    if (kind === 'remove') return { action: 'deleted' };
+  const { results, foreign, end } = await applyEach(steps, async (work) => {
+    const { kind, remote, value } = work;
+    if (kind === 'remove') return (await isForeign(target, work)) ? FOREIGN : { action: 'deleted' };
     if (!remote) return { action: 'created' };
     const isSame = value !== null && 'read' in target && readsEach(target) && (await target.read?.(remote)) === value;
     return { action: isSame ? 'unchanged' : 'updated' };
   });
   if (!end) return results;
-  const told = new Set(results.map((result) => result.targetName));
+  const told = new Set([...results.map((result) => result.targetName), ...foreign]);
   return [...results, ...steps.filter((step) => !told.has(step.target)).map((step) => failed(step.name, step.target, end.problem))];
 }
 
-async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written>): Promise<Applied> {
-  const applied: Applied = { results: [], end: null };
+/** In place of a result: the name is not deleted. */
+const FOREIGN = 'foreign';
+
+/** Whether the value at the target is not the one that this service wrote last. */
+async function isForeign(target: Target, { target: name, remote, isOurs }: Work): Promise<boolean> {
+  if (!isOurs || !('read' in target) || !readsEach(target)) return false;
+  const current = await target.read?.(remote ?? { target: name });
+  // safety: removal-only-last-written
+  return typeof current === 'string' && !isOurs(current);
+}
+
+async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written | typeof FOREIGN>): Promise<Applied> {
+  const applied: Applied = { results: [], foreign: [], end: null };
   const open = [...chunk];
   const worker = async () => {
     for (let work = open.shift(); work; work = open.shift()) {
       if (applied.end) return;
       const { result, end } = await settled(work, () => one(work as Work));
-      if (result) applied.results.push(result);
+      if (result === FOREIGN) applied.foreign.push(work.target);
+      else if (result) applied.results.push(result);
       applied.end ??= end;
     }
   };
@@ -50,8 +67,9 @@ async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written>): 
   return applied;
 }
 
-async function writeOne(target: EachTarget, work: Work): Promise<Written> {
+async function writeOne(target: EachTarget, work: Work): Promise<Written | typeof FOREIGN> {
   const { kind, remote, value, token } = work;
+  if (kind === 'remove' && (await isForeign(target, work))) return FOREIGN;
   if (kind === 'remove') return target.remove({ target: work.target, remote: remote ?? { target: work.target } });
   const put: Put = { target: work.target, value: value as string, remote, token };
   // safety: sync-settled-by-reading
@@ -71,23 +89,31 @@ async function applyBatch(target: BatchTarget, chunk: Work[]): Promise<Applied> 
   try {
     const written = await target.write(puts, removals, noted);
     if (!written) return applyEach(chunk, (work) => writeOne(target as BatchTarget & EachTarget, work));
-    return { results: chunk.map((work) => resultOf(work, written.get(work.target) ?? NOTHING)), end: null };
+    return { results: chunk.map((work) => resultOf(work, written.get(work.target) ?? NOTHING)), foreign: [], end: null };
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;
     const end = error.ends === 'name' ? null : error;
     // Results of earlier calls are kept; names of calls that were not made stay open.
     // safety: sync-parts-stand
     const told = end && noted.size ? chunk.filter((work) => noted.has(work.target)) : chunk;
-    return { results: told.map((work) => resultOf(work, noted.get(work.target) ?? { action: 'failed', ...error.problem })), end };
+    return {
+      results: told.map((work) => resultOf(work, noted.get(work.target) ?? { action: 'failed', ...error.problem })),
+      foreign: [],
+      end,
+    };
   }
 }
 
 const NOTHING: Written = { action: 'failed', code: 'TARGET_REJECTED', message: 'The target did not report a result for this name.' };
 
 /** Runs a write and converts a `TargetError` to its result. */
-async function settled(work: Work, write: () => Promise<Written>): Promise<{ result: Result | null; end: TargetError | null }> {
+async function settled(
+  work: Work,
+  write: () => Promise<Written | typeof FOREIGN>,
+): Promise<{ result: Result | typeof FOREIGN | null; end: TargetError | null }> {
   try {
-    return { result: resultOf(work, await write()), end: null };
+    const written = await write();
+    return { result: written === FOREIGN ? FOREIGN : resultOf(work, written), end: null };
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;
     return { result: failed(work.name, work.target, error.problem), end: error.ends === 'name' ? null : error };

@@ -95,7 +95,8 @@ function eachSecret({ list, get, remove, write }: Operations, prefix: string): E
   return {
     async list() {
       const filter = prefix === '' ? {} : { Filters: [{ Key: 'name', Values: [prefix] }] };
-      const pages = await awsPages(async (next) => shaped(Page, (await list({ MaxResults: 100, ...filter, ...next })).body));
+      const read = async (next: object) => shaped(Page, (await list({ MaxResults: 100, ...filter, ...next })).body);
+      const pages = await awsPages(read, ({ SecretList }) => SecretList.length);
       const names = pages.flatMap(({ SecretList }) => SecretList.map(({ Name }) => Name));
       return names.filter((name) => name.startsWith(prefix)).map((target) => ({ target }));
     },

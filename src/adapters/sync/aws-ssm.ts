@@ -57,8 +57,9 @@ export const awsSsm = syncAdapter({
       listsValues: true,
       async list() {
         const query = { Path: pathPrefix, Recursive: true, WithDecryption: true, MaxResults: 10 };
-        const read = (next: object) => client.call(ask('GetParametersByPath', { ...query, ...next }, { purpose: 'list' }));
-        const pages = await awsPages(async (next) => shaped(Page, (await read(next)).body));
+        const read = async (next: object) =>
+          shaped(Page, (await client.call(ask('GetParametersByPath', { ...query, ...next }, { purpose: 'list' }))).body);
+        const pages = await awsPages(read, ({ Parameters }) => Parameters.length);
         return pages.flatMap(({ Parameters }) => Parameters.map(({ Name, Value }): Remote => ({ target: Name, value: Value })));
       },
       async read({ target }) {

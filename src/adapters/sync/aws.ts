@@ -5,6 +5,8 @@ import { z } from '@hono/zod-openapi';
 import { AwsV4Signer } from 'aws4fetch';
 import { Token } from './adapter';
 import type { Call, Meaning, Reply, Vendor } from './call';
+import { paging } from './listing';
+import { SKEWED_CLOCK } from './target-error';
 
 /** Fields of every AWS config. */
 export const awsFields = {
@@ -31,8 +33,10 @@ const RATE_LIMITS = new Set([
 const REFUSED = new Set([
   ...['UnrecognizedClientException', 'InvalidClientTokenId', 'InvalidSignatureException', 'SignatureDoesNotMatch', 'IncompleteSignature'],
   ...['IncompleteSignatureException', 'MissingAuthenticationToken', 'MissingAuthenticationTokenException', 'ExpiredToken'],
-  ...['ExpiredTokenException', 'RequestExpired', 'RequestTimeTooSkewed', 'InvalidAccessKeyId', 'OptInRequired', 'AuthFailure'],
+  ...['ExpiredTokenException', 'InvalidAccessKeyId', 'OptInRequired', 'AuthFailure'],
 ]);
+/** The time of the signature is refused, not the key. */
+const SKEWED = new Set(['RequestExpired', 'RequestTimeTooSkewed']);
 const DENIED = new Set(['AccessDenied', 'AccessDeniedException', 'NotAuthorized', 'UnauthorizedOperation', 'KMSAccessDeniedException']);
 
 export const awsVendor = (service: string, { accessKeyId, secretAccessKey, sessionToken, region }: AwsConfig): Vendor => ({
@@ -43,8 +47,16 @@ export const awsVendor = (service: string, { accessKeyId, secretAccessKey, sessi
     return { Accept: Accept as string, ...Object.fromEntries((await signer.sign()).headers) };
   },
   code: codeOf,
+  advice: (reply) => (isSkewed(reply) ? SKEWED_CLOCK : null),
   meaning: meaningOf,
 });
+
+/** Whether AWS refuses a signature for its time: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html */
+function isSkewed({ code, body }: Pick<Reply, 'code' | 'body'>): boolean {
+  if (code === null) return false;
+  const { message, Message } = body as { message?: unknown; Message?: unknown };
+  return SKEWED.has(code) || (REFUSED.has(code) && /^Signature (expired|not yet current)\b/.test(String(message ?? Message ?? '')));
+}
 
 /** `namespace#Code`, or `Code:address`. */
 function codeOf(body: unknown): unknown {
@@ -52,19 +64,25 @@ function codeOf(body: unknown): unknown {
   return typeof type === 'string' ? type.replace(/^.*#/, '').replace(/:.*$/, '') : null;
 }
 
-function meaningOf({ status, code }: Reply): Meaning | null {
+function meaningOf({ status, code, body }: Reply): Meaning | null {
   if (status < 400 || code === null) return null;
+  if (isSkewed({ code, body })) return 'rejected';
   if (RATE_LIMITS.has(code)) return 'rate_limit';
   if (REFUSED.has(code)) return 'unauthenticated';
   return DENIED.has(code) ? 'auth' : null;
 }
 
+/** The host of a service in a region. */
+export function awsHost(service: string, region: string): string {
+  const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : region.startsWith('eusc-') ? 'amazonaws.eu' : 'amazonaws.com';
+  return `${service}.${region}.${domain}`;
+}
+
 /** Builds the calls of a service: `ask('GetParameter', { … })`. */
 export function awsCalls(host: string, target: string, region: string) {
-  const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : region.startsWith('eusc-') ? 'amazonaws.eu' : 'amazonaws.com';
   return (operation: string, json: Record<string, unknown>, rest: Partial<Call> = {}): Call => ({
     method: 'POST',
-    url: `https://${host}.${region}.${domain}/`,
+    url: `https://${awsHost(host, region)}/`,
     headers: { 'Content-Type': TYPE, 'X-Amz-Target': `${target}.${operation}` },
     json,
     ...rest,
@@ -74,12 +92,15 @@ export function awsCalls(host: string, target: string, region: string) {
 /** All pages of a list: a page may be empty and still have a next one. */
 export async function awsPages<Page extends { NextToken?: string | null | undefined }>(
   read: (next: { NextToken?: string }) => Promise<Page>,
+  entries: (page: Page) => number,
 ): Promise<Page[]> {
   const pages: Page[] = [];
+  const follow = paging();
   for (let next: string | null = ''; next !== null; ) {
     const page: Page = await read(next ? { NextToken: next } : {});
     pages.push(page);
     next = page.NextToken || null;
+    if (next !== null) follow(next, entries(page));
   }
   return pages;
 }

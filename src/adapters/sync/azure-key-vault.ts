@@ -3,6 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { KB, type Problem, type Remote, Segment, syncAdapter, TargetError, tooLarge } from './adapter';
 import type { Call, Reply } from './call';
+import { paging } from './listing';
 import { replaced } from './names';
 import { accessToken, authorized } from './oauth';
 import { path, shaped } from './shapes';
@@ -67,10 +68,12 @@ export const azureKeyVault = syncAdapter({
     return {
       async list() {
         const found: Remote[] = [];
+        const follow = paging();
         for (let url: string | null = `${vaultUrl}/secrets?${VERSION}&maxresults=25`; url !== null; ) {
           const page: z.infer<typeof Page> = shaped(Page, (await call({ method: 'GET', url })).body);
           found.push(...page.value.map(remoteOf));
           url = page.nextLink ? client.next(page.nextLink, url) : null;
+          if (url) follow(url, page.value.length);
         }
         return found;
       },

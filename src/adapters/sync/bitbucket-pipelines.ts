@@ -5,7 +5,7 @@ import { z } from '@hono/zod-openapi';
 import { toBase64, utf8 } from '../../crypto/bytes';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
 import type { Client } from './client';
-import { entry, text } from './listing';
+import { entry, paging, text } from './listing';
 import { environmentName } from './names';
 import { array, object, path } from './shapes';
 import { unreadable } from './target-error';
@@ -62,6 +62,7 @@ export const bitbucketPipelines = syncAdapter({
 /** All pages. Bitbucket omits `next` in some listings, so `size` decides there. */
 async function list(client: Client, all: string): Promise<Remote[]> {
   const found: Remote[] = [];
+  const follow = paging();
   for (let url = `${all}?pagelen=100`, page = 1; ; page++) {
     const { values, next, size } = object(await client.call({ method: 'GET', url }));
     const more = array(values).map(entry);
@@ -70,6 +71,7 @@ async function list(client: Client, all: string): Promise<Remote[]> {
     else if (typeof size !== 'number' || found.length >= size) return found;
     else if (!more.length) throw unreadable();
     else url = `${all}?pagelen=100&page=${page + 1}`;
+    follow(url, more.length);
   }
 }
 

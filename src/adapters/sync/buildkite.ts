@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { KB, type Problem, type Put, type Remote, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
 import type { Client } from './client';
-import { entry, nextLink, text } from './listing';
+import { entry, nextLink, paging, text } from './listing';
 import { environmentName } from './names';
 import { array, path } from './shapes';
 import { idOf, upsert } from './upsert';
@@ -42,11 +42,14 @@ export const buildkite = syncAdapter({
 
 async function list(client: Client, all: string): Promise<Remote[]> {
   const found: Remote[] = [];
+  const follow = paging();
   for (let url: string | null = `${all}?per_page=100`; url; ) {
     const reply = await client.call({ method: 'GET', url });
-    found.push(...array(reply.body).map((secret) => ({ target: text(entry(secret).key), handle: text(entry(secret).id) })));
+    const secrets = array(reply.body);
+    found.push(...secrets.map((secret) => ({ target: text(entry(secret).key), handle: text(entry(secret).id) })));
     const next = nextLink(reply);
     url = next === null ? null : client.next(next, url);
+    if (url) follow(url, secrets.length);
   }
   return found;
 }

@@ -53,4 +53,14 @@ export interface Reply {
   isRepeat: boolean;
 }
 
+/** Whether calls may begin. */
+export interface Permit {
+  /** Asked right before each call. */
+  mayBegin(): Promise<boolean>;
+  /** Calls that must not be cut apart: whatever stops the sync waits for them, for some seconds. */
+  whole<T>(run: () => Promise<T>): Promise<T>;
+  /** Why no call may begin. */
+  refusal(): Error;
+}
+
 export type Fetch = (url: string, request: GuardedRequest) => Promise<Answered | { unreachable: Unreachable; ms: number }>;

@@ -1,8 +1,9 @@
 // CircleCI project environment variables: https://circleci.com/docs/api/v2/#tag/Project. Values are masked in lists; a POST overwrites.
 import { z } from '@hono/zod-openapi';
 import { empty, type Remote, syncAdapter, Token } from './adapter';
+import { paging } from './listing';
 import { environmentName } from './names';
-import { object, path, shaped } from './shapes';
+import { array, object, path, shaped } from './shapes';
 
 const Variables = z.array(z.object({ name: z.string() }));
 
@@ -22,11 +23,13 @@ export const circleci = syncAdapter({
     return {
       async list() {
         const found: Remote[] = [];
+        const follow = paging();
         for (let page: string | null = ''; page !== null; ) {
           const query: string = page ? `?page-token=${encodeURIComponent(page)}` : '';
           const { items, next_page_token } = object(await client.call({ method: 'GET', url: url + query }));
           found.push(...shaped(Variables, items).map(({ name }) => ({ target: name })));
           page = typeof next_page_token === 'string' && next_page_token ? next_page_token : null;
+          if (page) follow(page, array(items).length);
         }
         return found;
       },

@@ -3,7 +3,7 @@
 // the status and the vendor's code; once a call has ended the sync, the target is not called again.
 import type { GuardedRequest } from '../../delivery/egress';
 import { rebased } from '../platforms';
-import type { Call, Fetch, Reply, Vendor } from './call';
+import type { Call, Fetch, Permit, Reply, Vendor } from './call';
 import { type Again, codeLike, type Judged, judge, purposeOf } from './judge';
 import { TargetError, unreadable } from './target-error';
 
@@ -12,6 +12,8 @@ export interface Client {
   call(call: Call): Promise<Reply>;
   /** The URL of a next page if it has the same host as the previous call; throws otherwise. */
   next(link: string, from: string): string;
+  /** Runs calls that must not be cut apart. */
+  whole<T>(run: () => Promise<T>): Promise<T>;
 }
 
 /** The clock of a client: tests control it. */
@@ -36,6 +38,8 @@ export interface ClientOptions {
   clock?: Clock;
   /** One attempt per call, as in a dry run. */
   once?: boolean;
+  /** Without one, calls may always begin. */
+  permit?: Permit;
 }
 
 /** Delays before further attempts of a call, if the target does not send one. */
@@ -58,7 +62,9 @@ interface State {
   waited: number;
   countedUntil: number;
   /** The error that ended the sync. */
-  end: TargetError | null;
+  end: Error | null;
+  /** No further call may begin. */
+  isWithheld: boolean;
   calls: number;
   pages: number;
   listed: number;
@@ -68,11 +74,22 @@ interface State {
 
 /** A client for one sync; `calls` counts the sent requests. */
 export function createClient(options: ClientOptions): Client & { calls(): number } {
-  const state: State = { pausedUntil: 0, waited: 0, countedUntil: 0, end: null, calls: 0, pages: 0, listed: 0, sent: new Set() };
+  const state: State = {
+    pausedUntil: 0,
+    waited: 0,
+    countedUntil: 0,
+    end: null,
+    isWithheld: false,
+    calls: 0,
+    pages: 0,
+    listed: 0,
+    sent: new Set(),
+  };
   const clock = options.clock ?? systemClock;
   return {
     calls: () => state.calls,
     call: (call) => attempt(options, state, clock, call),
+    whole: (run) => options.permit?.whole(run) ?? run(),
     next(link, from) {
       const url = URL.canParse(link, from) ? new URL(link, from) : null;
       const { origin } = new URL(from);
@@ -95,15 +112,22 @@ async function attempt(options: ClientOptions, state: State, clock: Clock, call:
   // safety: sync-pages-bounded
   if (purposeOf(call) === 'list' && ++state.pages > MOST_PAGES) throw unreadable();
   let isRepeat = false;
+  let before: TargetError | null = null;
+  // An earlier attempt may have been carried out, so its error tells more than that there is no other one.
+  const one = (each: Call) =>
+    once(options, state, clock, each).catch((error: unknown) => {
+      throw state.isWithheld && before ? before : error;
+    });
   for (let tries = 0; ; tries++) {
-    let judged: Judged | null = isRepeat && call.settle ? await once(options, state, clock, call.settle.call) : null;
+    let judged: Judged | null = isRepeat && call.settle ? await one(call.settle.call) : null;
     // safety: sync-settled-before-repeated
     if (judged?.kind === 'ok' && call.settle?.done(judged.reply)) return judged.reply;
     // If the settle call is refused, the write is repeated: a duplicate version is better than none.
-    if (judged === null || judged.kind === 'ok' || judged.kind === 'final') judged = await once(options, state, clock, call);
+    if (judged === null || judged.kind === 'ok' || judged.kind === 'final') judged = await one(call);
     if (judged.kind === 'ok') return { ...judged.reply, isRepeat };
     // No response, or an error of the target: the write may have been done.
     isRepeat ||= judged.kind === 'retry';
+    before = judged.error;
     const wait = judged.kind === 'final' ? null : waitBefore(options, state, clock, tries, judged);
     if (wait === null || wait === 'too_long') {
       const { error } = judged;
@@ -123,6 +147,12 @@ async function once(options: ClientOptions, state: State, clock: Clock, call: Ca
   state.calls++;
   const request = await requestOf(options, call);
   const answered = await options.fetch(request.url, request);
+  // safety: sync-withheld-target-not-called
+  if ('unreachable' in answered && answered.unreachable === 'withheld') {
+    state.isWithheld = true;
+    state.end = options.permit?.refusal() ?? new Error('withheld without a permit');
+    throw state.end;
+  }
   // safety: sync-listing-bounded
   if (purposeOf(call) === 'list' && 'text' in answered) state.listed += answered.text.length;
   if (state.listed > MOST_LISTED) throw unreadable();
@@ -148,7 +178,7 @@ function waitBefore(options: ClientOptions, state: State, clock: Clock, tries: n
   return wait;
 }
 
-async function requestOf({ vendor, base }: ClientOptions, call: Call): Promise<GuardedRequest & { url: string }> {
+async function requestOf({ vendor, base, permit }: ClientOptions, call: Call): Promise<GuardedRequest & { url: string }> {
   const url = rebased(call.url, base);
   const { method } = call;
   const body = call.form ? new URLSearchParams(call.form).toString() : call.json === undefined ? undefined : JSON.stringify(call.json);
@@ -160,5 +190,5 @@ async function requestOf({ vendor, base }: ClientOptions, call: Call): Promise<G
     ...call.headers,
   };
   const headers = vendor.sign && !call.bare ? await vendor.sign({ method, url, headers: given, body: body ?? '' }) : given;
-  return { url, method, headers, ...(body !== undefined && { body }), read: MOST_READ };
+  return { url, method, headers, ...(body !== undefined && { body }), ...(permit && { mayBegin: permit.mayBegin }), read: MOST_READ };
 }

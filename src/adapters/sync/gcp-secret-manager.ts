@@ -2,16 +2,17 @@
 // so the newest version is read first. One access token per sync:
 // https://developers.google.com/identity/protocols/oauth2/service-account#authorizingrequests.
 import { z } from '@hono/zod-openapi';
-import crc32c from 'crc-32/crc32c.js';
 import { importPKCS8, SignJWT } from 'jose';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../crypto/bytes';
+import { crc32c } from '../crc32c';
 import { empty, KB, type Remote, Segment, syncAdapter, TargetError, tooLarge, Url } from './adapter';
 import type { Call, Reply } from './call';
 import type { Client } from './client';
+import { paging } from './listing';
 import { replaced } from './names';
 import { accessToken, authorized } from './oauth';
 import { path, shaped } from './shapes';
-import { unreadable } from './target-error';
+import { SKEWED_CLOCK, unreadable } from './target-error';
 
 const API = 'https://secretmanager.googleapis.com/v1';
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
@@ -66,7 +67,7 @@ export const gcpSecretManager = syncAdapter({
   name: (name) => replaced(name, /[^A-Za-z0-9_-]/gu, '_', 255),
   value: (value) => empty(value) ?? tooLarge(value, MOST),
   redeploy: false,
-  vendor: () => ({ code: codeOf }),
+  vendor: () => ({ code: codeOf, advice: (reply) => (isSkewed(reply) ? SKEWED_CLOCK : null) }),
   open(client, { serviceAccountJson, projectId }) {
     const secrets = `${API}/projects/${path(projectId as string)}/secrets`;
     const call = authorized(client, () => tokenOf(client, keyOf(serviceAccountJson) as Key));
@@ -86,12 +87,14 @@ export const gcpSecretManager = syncAdapter({
     return {
       async list() {
         const found: Remote[] = [];
+        const follow = paging();
         for (let page: string | null = ''; page !== null; ) {
           const query: string = page ? `&pageToken=${encodeURIComponent(page)}` : '';
           const read = shaped(Page, (await call({ method: 'GET', url: `${secrets}?pageSize=1000${query}` })).body);
           // The name begins with the project's number.
           for (const { name } of read.secrets ?? []) found.push({ target: name.replace(/^.*\//, '') });
           page = read.nextPageToken || null;
+          if (page) follow(page, read.secrets?.length ?? 0);
         }
         return found;
       },
@@ -119,7 +122,11 @@ function codeOf(body: unknown): unknown {
   return typeof error === 'object' && error !== null ? (error as { status?: unknown }).status : error;
 }
 
-const checksum = (bytes: Uint8Array): string => String(crc32c.buf(bytes) >>> 0);
+/** Whether Google refuses an assertion for its times, which it reports like any other invalid assertion. */
+const isSkewed = ({ code, body }: Reply): boolean =>
+  code === 'invalid_grant' && /\biat and exp\b/.test(String((body as { error_description?: unknown }).error_description ?? ''));
+
+const checksum = (bytes: Uint8Array): string => String(crc32c(bytes));
 
 /** The text of a version; null if there is none, or its bytes are not text. */
 function valueIn({ status, body }: Reply): string | null {

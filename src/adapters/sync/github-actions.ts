@@ -6,7 +6,7 @@ import { fromBase64, toBase64, utf8 } from '../../crypto/bytes';
 import { KB, type Put, Segment, syncAdapter, Token, tooLarge } from './adapter';
 import type { Purpose } from './call';
 import type { Client } from './client';
-import { entry, text } from './listing';
+import { entry, paging, text } from './listing';
 import { environmentName } from './names';
 import { array, object, path } from './shapes';
 import { unreadable } from './target-error';
@@ -91,6 +91,7 @@ export const githubActions = syncAdapter({
 /** All pages of a listing, which contains the total count. */
 async function pages(client: Client, url: string, field: string, purpose: Purpose = 'list'): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
+  const follow = paging();
   for (let page = 1; ; page++) {
     const body = object(await client.call({ method: 'GET', url: `${url}?per_page=100&page=${page}`, purpose }));
     const more = array(body[field]).map(entry);
@@ -98,6 +99,7 @@ async function pages(client: Client, url: string, field: string, purpose: Purpos
     if (typeof body.total_count !== 'number') throw unreadable();
     if (found.length >= body.total_count) return found;
     if (!more.length) throw unreadable();
+    follow(page, more.length);
   }
 }
 

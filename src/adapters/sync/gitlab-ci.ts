@@ -4,7 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, syncAdapter, TargetError, Token, type Written } from './adapter';
 import type { Client } from './client';
-import { entry, text } from './listing';
+import { entry, paging, text } from './listing';
 import { environmentName } from './names';
 import { array, path } from './shapes';
 import { upsert } from './upsert';
@@ -66,11 +66,13 @@ export const gitlabCi = syncAdapter({
 
 async function list(client: Client, url: string, scope: string): Promise<Remote[]> {
   const found: Remote[] = [];
+  const follow = paging();
   for (let page = '1'; page; ) {
     const reply = await client.call({ method: 'GET', url: `${url}?per_page=100&page=${path(page)}` });
     const rows = array(reply.body).map(entry);
     found.push(...rows.filter(({ environment_scope }) => text(environment_scope) === scope).map(remoteOf));
     page = reply.headers.get('x-next-page') ?? '';
+    if (page) follow(page, rows.length);
   }
   return found;
 }

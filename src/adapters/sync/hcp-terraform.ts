@@ -4,7 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
 import type { Client } from './client';
-import { entry, text } from './listing';
+import { entry, paging, text } from './listing';
 import { environmentName } from './names';
 import { array, object, path } from './shapes';
 import { idOf, upsert } from './upsert';
@@ -49,6 +49,7 @@ export const hcpTerraform = syncAdapter({
 /** All pages: by JSON:API links, or by page numbers. */
 async function list(client: Client, all: string, category: Category): Promise<Remote[]> {
   const found: Remote[] = [];
+  const follow = paging();
   for (let url: string | null = `${all}?${path('page[size]')}=100`; url; ) {
     const { data, links, meta } = object(await client.call({ method: 'GET', url }));
     for (const variable of array(data).map(entry)) {
@@ -60,6 +61,7 @@ async function list(client: Client, all: string, category: Category): Promise<Re
     const number = (meta as { pagination?: { 'next-page'?: unknown } } | null | undefined)?.pagination?.['next-page'];
     if (typeof link === 'string') url = client.next(link, url);
     else url = typeof number === 'number' ? `${all}?${path('page[size]')}=100&${path('page[number]')}=${number}` : null;
+    if (url) follow(url, array(data).length);
   }
   return found;
 }

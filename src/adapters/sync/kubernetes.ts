@@ -21,7 +21,7 @@ const Config = z.strictObject({
   secretName: z.string().regex(SUBDOMAIN, 'must be a DNS subdomain name'),
 });
 
-const Secret = z.object({ kind: z.literal('Secret'), data: z.record(z.string(), z.string()).nullish() });
+const Secret = z.object({ kind: z.literal('Secret'), data: z.record(z.string(), z.string().nullable()).nullish() });
 
 const NO_NAMESPACE: Problem = { code: 'TARGET_NOT_FOUND', message: 'The namespace does not exist.' };
 const FULL: Problem = { code: 'VALUE_TOO_LARGE', message: `All values in the Secret would have more than ${MOST} bytes.` };
@@ -55,7 +55,7 @@ export const kubernetes = syncAdapter({
         const { status, body } = await client.call({ method: 'GET', url, expects: [404] });
         if (status === 404) return [];
         // A key without bytes may be null in JSON.
-        return Object.entries(shaped(Secret, body).data ?? {}).map(([target, data]) => ({ target, value: textOf(data) }));
+        return Object.entries(shaped(Secret, body).data ?? {}).map(([target, data]) => ({ target, value: textOf(data ?? '') }));
       },
       async write(puts, removals) {
         if (puts.reduce((sum, { value }) => sum + bytesOf(value), 0) > MOST) {

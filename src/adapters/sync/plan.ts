@@ -1,6 +1,6 @@
 // What a sync will do, decided in the same way for all platforms, from the secrets, the target's listing and earlier writes. Invariants: a
-// name that the target does not accept, or that two secrets would share, fails before anything is written; only names written by this
-// service are deleted; a value is compared with plain text or with the digest of the last write, never with a masked value.
+// name that the target does not accept, or that two secrets would share, fails before anything is written; only names that this service
+// was the last to write are deleted; a value is compared with plain text or with the digest of the last write, never with a masked value.
 import type { Problem, Remote, SyncAdapter } from './adapter';
 
 /** A secret to sync, without its value. */
@@ -12,7 +12,7 @@ export interface Item {
   problem: Problem | null;
 }
 
-/** A name that this service wrote to this target from this environment. */
+/** A name that this service was the last to write to this target, from this environment. */
 export interface Owned {
   target: string;
   /** The secret whose value is stored there. */
@@ -41,6 +41,8 @@ export interface Step {
 export interface Plan {
   steps: Step[];
   results: Result[];
+  /** Names of ours that the target does not list. */
+  missing: string[];
 }
 
 /** Maps and validates the name and value of a secret for a target. */
@@ -63,6 +65,8 @@ export interface Listed {
   items: Item[];
   remotes: Remote[];
   owned: Owned[];
+  /** Names that this service was the last to write to this target, from other environments. */
+  ownedElsewhere?: readonly string[];
   /** Names at the target to delete if they still exist: written by this service, and their secrets are gone. */
   prunable: Owned[];
   digestOf(target: string, value: string): string;
@@ -71,14 +75,15 @@ export interface Listed {
 }
 
 /** Plans a sync. */
-export function plan(adapter: SyncAdapter, { items, remotes, owned, prunable, digestOf, reads }: Listed): Plan {
+export function plan(adapter: SyncAdapter, { items, remotes, owned, ownedElsewhere = [], prunable, digestOf, reads }: Listed): Plan {
   const fold = (target: string) => (adapter.folds ? target.toUpperCase() : target);
   const there = new Map(remotes.map((remote) => [fold(remote.target), remote]));
   const written = new Map(owned.map((one) => [fold(one.target), one]));
   const wanted = new Map<string, number>();
   for (const { target } of items) if (target !== null) wanted.set(fold(target), (wanted.get(fold(target)) ?? 0) + 1);
 
-  const made: Plan = { steps: [], results: [] };
+  const missing = [...owned.map(({ target }) => target), ...ownedElsewhere].filter((target) => !there.has(fold(target)));
+  const made: Plan = { steps: [], results: [], missing };
   for (const { name, target, digest, problem } of items) {
     // safety: sync-collisions-fail
     const collides = target !== null && (wanted.get(fold(target)) ?? 0) > 1;
@@ -99,8 +104,8 @@ export function plan(adapter: SyncAdapter, { items, remotes, owned, prunable, di
   for (const { name, target, digest } of prunable) {
     const remote = there.get(fold(target));
     // safety: prune-only-own-names
-    if (remote && !wanted.has(fold(target)) && written.has(fold(target)))
-      made.steps.push({ name, target, kind: 'remove', remote: withoutValue(remote), digest });
+    if (remote && !wanted.has(fold(target)) && written.has(fold(target)) && !isForeign(remote, digest, digestOf))
+      made.steps.push({ name, target: remote.target, kind: 'remove', remote: withoutValue(remote), digest });
   }
   return made;
 }
@@ -109,6 +114,11 @@ function sameValue({ target, value }: Remote, before: Owned | undefined, digest:
   if (value === undefined) return before?.digest === digest;
   return value !== null && digestOf(target, value) === digest;
 }
+
+/** Whether the listed value shows that somebody else has written this name since. */
+const isForeign = ({ target, value, otherForm = false }: Remote, digest: string, digestOf: Listed['digestOf']): boolean =>
+  // safety: prune-only-last-written
+  otherForm || value === null || (value !== undefined && digestOf(target, value) !== digest);
 
 const withoutValue = ({ target, handle }: Remote): Omit<Remote, 'value'> => ({ target, ...(handle !== undefined && { handle }) });
 

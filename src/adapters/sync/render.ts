@@ -3,11 +3,11 @@
 import { z } from '@hono/zod-openapi';
 import { type Remote, Segment, syncAdapter, Token } from './adapter';
 import type { Client } from './client';
+import { paging } from './listing';
 import { environmentName } from './names';
 import { path, shaped } from './shapes';
-import { unreadable } from './target-error';
 
-const Variable = z.object({ key: z.string(), value: z.string().optional() });
+const Variable = z.object({ key: z.string(), value: z.string().nullish() });
 const Page = z.array(z.object({ cursor: z.string(), envVar: Variable }));
 const Group = z.object({ envVars: z.array(Variable) });
 
@@ -56,14 +56,14 @@ async function groupOf(client: Client, base: string, url: string): Promise<Varia
 /** All pages, up to an empty one. */
 async function pagesOf(client: Client, url: string): Promise<Variable[]> {
   const found: Variable[] = [];
+  const follow = paging();
   for (let cursor = ''; ; ) {
     const query = `?limit=${PAGE}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
     const page = shaped(Page, (await client.call({ method: 'GET', url: url + query })).body);
     found.push(...page.map(({ envVar }) => envVar));
     const last = page.at(-1);
     if (!last) return found;
-    // A page that points to itself would never end.
-    if (last.cursor === cursor) throw unreadable();
     cursor = last.cursor;
+    follow(cursor, page.length);
   }
 }

@@ -40,6 +40,9 @@ export class TargetError extends Error {
   }
 }
 
+/** What to do about a request that a target refuses for its time. */
+export const SKEWED_CLOCK = 'It refuses the time of the request: the clock of this service and that of the target differ.';
+
 /** The target's response does not have the documented shape. */
 export const unreadable = () =>
   new TargetError({ code: 'TARGET_REJECTED', message: 'The target sent a response that its vendor does not document.' }, 'sync');

@@ -4,6 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { KB, type Put, type Remote, type Removal, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
 import type { Client } from './client';
+import { paging } from './listing';
 import { environmentName } from './names';
 import { each, part, refused } from './parts';
 import { path, shaped } from './shapes';
@@ -108,10 +109,12 @@ const addressOf =
 /** All pages. */
 async function listed(client: Client, at: ReturnType<typeof addressOf>): Promise<Env[]> {
   const found: Env[] = [];
+  const follow = paging();
   for (let query: Record<string, string> | null = {}; query; ) {
     const { envs, pagination }: z.infer<typeof Page> = shaped(Page, (await client.call({ method: 'GET', url: at('v10', [], query) })).body);
     found.push(...envs);
     query = pagination?.next ? { until: String(pagination.next) } : null;
+    if (query) follow(query.until as string, envs.length);
   }
   return found;
 }
@@ -138,7 +141,13 @@ function callsOf(client: Client, config: Config) {
   };
 
   /** Creates and updates in one call; returns the names that were refused because they exist. */
-  async function upsert(puts: Put[], written: Map<string, Written>): Promise<Put[]> {
+  const upsert = (puts: Put[], written: Map<string, Written>): Promise<Put[]> => {
+    // Between narrowing a variable and creating ours, our targets have none.
+    const isApart = puts.every(({ remote }) => !rowsOf(remote).some(isWide));
+    return isApart ? upsertAll(puts, written) : client.whole(() => upsertAll(puts, written));
+  };
+
+  async function upsertAll(puts: Put[], written: Map<string, Written>): Promise<Put[]> {
     for (const { target } of puts) written.delete(target);
     const ready = await narrowed(puts, written);
     if (!ready.length) return [];

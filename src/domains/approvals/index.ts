@@ -25,6 +25,8 @@ export const approvals = {
       accountable: [{ member_id: exampleId('member'), name: 'Ann' }],
     },
     'Approval.target': { id: exampleId('secret'), name: 'DATABASE_URL', environment: 'production' },
+    'Approval.max_valid_seconds': 0,
+    'Approval.valid_for_seconds': 0,
     'Approval.may_decide': true,
     'Approval.expires_at': '2026-11-22T12:00:00.000Z',
     'Approval.ended_at': null,

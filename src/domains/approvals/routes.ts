@@ -15,6 +15,10 @@ const decision = (verb: 'approve' | 'reject' | 'cancel', summary: string, descri
     tag,
     summary,
     description,
+    ...(verb === 'approve' && {
+      body: { schema: wire.ApproveIn, optional: true },
+      prepare: ({ body }: { body?: { valid_for_seconds?: number } }) => ({ input: { valid_for: body?.valid_for_seconds ?? 0 } }),
+    }),
     answers: { 200: wire.Approval },
     refusals: ['NOT_FOUND', 'CONFLICT', ...(verb === 'approve' ? (['REAUTHENTICATION_REQUIRED'] as const) : [])],
     named: byId,
@@ -49,7 +53,7 @@ export const approvalRoutes = [
   decision(
     'approve',
     'Approve a request',
-    'For members in a browser session who confirmed with a passkey in the last five minutes. Each member counts once. The requester and members accountable for the requesting credential cannot decide, nor can members they invited, re-enrolled, promoted or added to the approving team in the last seven days.',
+    'For members in a browser session who confirmed with a passkey in the last five minutes. Each member counts once. The requester and members accountable for the requesting credential cannot decide. Nor can members who are tied to them: by an invitation, re-enrolment, promotion or addition to an approving team in the last seven days, in either direction and through any number of people, or by a grant of one to the other. Where nobody is accountable, nobody can decide.',
   ),
   decision('reject', 'Reject a request', 'One rejection ends the request.'),
   decision('cancel', 'Cancel a request', 'Only for the requester. A pending or approved request can be cancelled until it is used.'),

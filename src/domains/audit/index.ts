@@ -21,6 +21,7 @@ export const audit = {
     'AuditEntry.id': exampleId('audit_entry'),
     'AuditEntry.status': 200,
     'AuditEntry.prefix': undefined,
+    'AuditEntry.prefixes': undefined,
     'Verification.checked_from': 1,
     'Verification.checked_to': 42,
     'Verification.ok': true,

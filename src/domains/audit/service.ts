@@ -1,17 +1,18 @@
 // Reads the audit log from both places: the newest entries from the gate, the rest from segments in D1. A segment is opened only if its
 // indexed sets may match the filter. Invariant: at most one segment is in memory at a time.
 
-import { and, desc, eq, gt, gte, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, gte, lt, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
+import { idStart } from '../../db/ids';
 import { auditSegments, type SegmentRow } from '../../db/schema';
 import type { Entry } from '../../gate/audit-entry';
-import type { Filter } from '../../gate/audit-log';
+import { type Filter, finds, NAMELESS, SYSTEM } from '../../gate/audit-filter';
 import { unwrap } from '../../gate/outcome';
 import type { RenderContext } from '../../http/context';
 import type { AuditPart } from './gate/operations';
-import { shows } from './view';
+import { seenIn, shows } from './view';
 
 /** The most segments that one request opens, of up to 1,000 entries or 2 MB each. */
 const MOST_OPENED = 10;
@@ -21,19 +22,6 @@ export interface Slice {
   /** Pass this sequence for the next page; null at the end. */
   next: number | null;
 }
-
-const matches = (entry: Entry, { actor, action, actions, resource, outcome, from, to }: Filter) => {
-  const at = Date.parse(entry.time);
-  return (
-    (actor === undefined || entry.actor.id === actor) &&
-    (action === undefined || entry.action === action) &&
-    (actions === undefined || actions.includes(entry.action)) &&
-    (resource === undefined || entry.resource === resource) &&
-    (outcome === undefined || entry.outcome === outcome) &&
-    (from === undefined || at >= from) &&
-    (to === undefined || at < to)
-  );
-};
 
 /** The entries of a segment, or null if they cannot be read. */
 export async function readSegment(segment: Pick<SegmentRow, 'entries'>): Promise<Entry[] | null> {
@@ -78,14 +66,14 @@ async function readSegments(
   limit: number,
   items: Entry[],
 ): Promise<Slice> {
-  const isShown = (entry: Entry) => matches(entry, filter) && shows(view, entry);
+  const isShown = (entry: Entry) => finds(filter, entry) && shows(view, entry);
   let at = before;
   /** Takes entries older than `at`, newest first. Returns whether the page is full. */
   const take = (entries: Entry[]): boolean => {
     for (const entry of entries) {
       if (entry.sequence >= at || !isShown(entry)) continue;
       if (items.length === limit) return true;
-      items.push(entry);
+      items.push(seenIn(view, entry));
     }
     return false;
   };
@@ -109,6 +97,13 @@ async function segmentBefore(context: RenderContext, filter: Filter, cut: number
   const hasAny = (column: SQLWrapper, values: readonly string[] | undefined): SQL | undefined =>
     values &&
     sql`exists (select 1 from json_each(${column}) as held where held.value in (select wanted.value from json_each(${JSON.stringify(values)}) as wanted))`;
+  // The sets hold neither browser sessions nor the system of entries before 0.5.0.
+  const byActor = (actor: string | undefined): SQL | undefined => {
+    if (actor?.startsWith(idStart('browser'))) return undefined;
+    return actor === SYSTEM
+      ? or(has(auditSegments.actors, actor), hasAny(auditSegments.actions, NAMELESS))
+      : has(auditSegments.actors, actor);
+  };
   context.trace.d1_calls++;
   const [segment] = await drizzle(context.env.DB)
     .select()
@@ -119,7 +114,7 @@ async function segmentBefore(context: RenderContext, filter: Filter, cut: number
         lt(auditSegments.first_sequence, before),
         // safety: audit-cut-not-shown
         gt(auditSegments.last_sequence, cut),
-        has(auditSegments.actors, filter.actor),
+        byActor(filter.actor),
         has(auditSegments.actions, filter.action),
         hasAny(auditSegments.actions, filter.actions),
         has(auditSegments.resources, filter.resource),

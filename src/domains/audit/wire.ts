@@ -1,7 +1,7 @@
 // Request and response schemas of the audit log.
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
-import type { CheckpointRow } from '../../db/schema';
+import { type CheckpointRow, incidentStatuses } from '../../db/schema';
 import type { Reading } from '../../gate/readers';
 import { Instant, iso, pageOf, pageQuery, Time } from '../../http/wire';
 
@@ -10,14 +10,20 @@ const MOST_ACTIONS = 200;
 
 export const AuditQuery = z.strictObject({
   ...pageQuery,
-  actor: z.string().max(100).optional().openapi({ description: 'Only entries of the credential or member with this id.' }),
+  actor: z.string().max(100).optional().openapi({
+    description: 'Only entries of the credential, member or browser session with this id; of the service itself with `system`.',
+  }),
   action: z
     .string()
     .max(5000)
     .refine((text) => text.split(',').length <= MOST_ACTIONS, `must name at most ${MOST_ACTIONS} actions`)
     .optional()
     .openapi({ description: 'Only entries of this action, or of any of several, separated by commas.', example: 'secret.read' }),
-  resource: z.string().max(300).optional().openapi({ description: 'Only entries about the resource with this id.' }),
+  resource: z
+    .string()
+    .max(300)
+    .optional()
+    .openapi({ description: 'Only entries about the resource with this id. For a secret, imports that wrote it too.' }),
   outcome: z.enum(['success', 'denied', 'failed']).optional(),
   from: Instant.optional(),
   to: Instant.optional(),
@@ -30,7 +36,10 @@ const Stretch = { from: z.int(), to: z.int(), reason: z.enum(['restore', 'gate_l
 
 export const AuditEntry = z
   .object({
-    id: z.string(),
+    id: z.string().openapi({
+      description:
+        "The caller's own entries about what lies outside its environments or names have no id and no hash (`withheld`), and name neither the secret nor the environment.",
+    }),
     sequence: z.int(),
     format: z.int().optional().openapi({
       description:
@@ -59,6 +68,9 @@ export const AuditEntry = z
     ip: z.string(),
     user_agent: z.string().nullable(),
     prefix: z.string().optional(),
+    prefixes: z.array(z.string()).optional().openapi({
+      description: 'For a bulk read with several prefixes: all of them, in their order. prefix is what they all begin with.',
+    }),
     patterns: z.array(z.string()).optional().openapi({
       description:
         'For a bulk read by a caller limited to some names: its name patterns. They are written at least every twelve hours; entries in between have only patterns_digest.',
@@ -74,6 +86,10 @@ export const AuditEntry = z
     expires_at: Time.nullable().optional().openapi({ description: 'For a change that sets an expiry: when it expires.' }),
     former_name: z.string().optional().openapi({ description: 'For a change that renames or deletes a secret: its previous name.' }),
     approval: z.string().optional().openapi({ description: 'The id of the approval that the request used.' }),
+    incident: z
+      .object({ id: z.string().openapi({ example: exampleId('incident') }), status: z.enum(incidentStatuses).openapi({ example: 'open' }) })
+      .optional()
+      .openapi({ description: 'For a containment, a panic or a change of an incident: the incident, and its status from then on.' }),
     bypassed_policies: z
       .array(z.string())
       .optional()

@@ -26,7 +26,7 @@ export interface Overview {
   org: { id: string; name: string };
   /** How many days the audit log is kept, if set. */
   audit_retention_days: number | null;
-  policies: PolicyRow[];
+  policies: readonly PolicyRow[];
   /** The newest entry of the audit log. */
   head: { sequence: number; hash: string };
   /** Session tokens and browser sessions that are live by their own rows. */
@@ -95,6 +95,7 @@ export type ApprovalFacts = Pick<
   ApprovalRow,
   | 'id'
   | 'status'
+  | 'used_by'
   | 'operation'
   | 'requester'
   | 'accountable'

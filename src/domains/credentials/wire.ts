@@ -5,7 +5,21 @@ import { type ProviderScope, providerScopes } from '../../auth/scopes';
 import { exampleId } from '../../db/ids';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Use } from '../../gate/last-used';
-import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Overlap, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
+import {
+  Addresses,
+  Environments,
+  FutureTime,
+  iso,
+  isoOrNull,
+  Name,
+  Overlap,
+  Patterns,
+  pageOf,
+  Revision,
+  Scopes,
+  Time,
+  text,
+} from '../../http/wire';
 
 /** Fields in which null counts as omitted on creation. */
 export const OMITTABLE = ['environments', 'secrets', 'allowed_addresses', 'rate_limit', 'ttlSeconds', 'expires_at', 'device_id'];
@@ -75,6 +89,7 @@ const lastUse = {
 export const ApiKey = z
   .object({
     id: z.string().openapi({ example: exampleId('api_key') }),
+    revision: Revision,
     name: z.string(),
     hint: z.string().openapi({ description: 'Prefix and last four characters of the token.', example: 'svc_live_…x7Qd' }),
     scopes: z.array(z.string()),
@@ -201,6 +216,7 @@ export const BreakGlassIn = z
 export const BreakGlass = z
   .object({
     id: z.string().openapi({ example: exampleId('break_glass') }),
+    revision: Revision,
     reason: z.string(),
     hint: z.string(),
     scopes: z.array(z.string()),
@@ -229,6 +245,15 @@ export const WhoAmI = z
       .array(z.string())
       .optional()
       .openapi({ description: 'For a member: the scopes that grants add to their role, each for some secrets only.', example: [] }),
+    granted: z
+      .array(
+        z.object({ scopes: z.array(z.string()), environments: z.array(z.string()).nullable(), secrets: z.array(z.string()).nullable() }),
+      )
+      .optional()
+      .openapi({
+        description: 'For a member: what each grant adds, and in which environments and for which names; null for all.',
+        example: [],
+      }),
     environments: z.array(z.string()).nullable(),
     default_environment: z.string().nullable().openapi({
       description: 'The environment of requests that name none. null if this credential cannot reach it.',
@@ -251,6 +276,7 @@ export interface Shown {
 
 const common = ({ row, used }: Shown) => ({
   id: row.id,
+  revision: row.revision,
   hint: row.hint,
   scopes: row.scopes,
   allowed_addresses: row.allowed_addresses,

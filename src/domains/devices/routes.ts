@@ -51,6 +51,7 @@ export const deviceRoutes = [
     method: 'patch',
     path: `${devices}/{id}`,
     action: 'device.update',
+    revises: true,
     tag: 'Devices',
     summary: 'Change the name, platform or serial number of a device',
     description: 'The public key cannot be changed. To replace a key, register the device again and remove the old one.',
@@ -64,6 +65,7 @@ export const deviceRoutes = [
     method: 'delete',
     path: `${devices}/{id}`,
     action: 'device.delete',
+    revises: true,
     tag: 'Devices',
     summary: 'Remove a device',
     description: 'Credentials bound to the device are refused as soon as this request returns.',
@@ -75,6 +77,7 @@ export const deviceRoutes = [
     method: 'post',
     path: `${devices}/{id}/assign`,
     action: 'device.assign',
+    revises: true,
     tag: 'Devices',
     summary: 'Assign a device to a member',
     description:
@@ -89,6 +92,7 @@ export const deviceRoutes = [
     method: 'post',
     path: `${devices}/{id}/block`,
     action: 'device.block',
+    revises: true,
     tag: 'Devices',
     summary: 'Block a device',
     description:

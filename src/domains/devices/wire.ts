@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { type PublicKey, thumbprintOf } from '../../auth/jwk';
 import { exampleId } from '../../db/ids';
 import type { DeviceRow } from '../../db/schema';
-import { iso, isoOrNull, Name, pageOf, pageQuery, Time, text } from '../../http/wire';
+import { iso, isoOrNull, Name, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
 
 export const statuses = ['active', 'blocked'] as const;
 export type Status = (typeof statuses)[number];
@@ -61,6 +61,7 @@ export const DeviceQuery = z.strictObject({
 export const Device = z
   .object({
     id: z.string().openapi({ example: exampleId('device') }),
+    revision: Revision,
     name: z.string(),
     platform: Platform,
     serial: Serial.nullable(),
@@ -87,7 +88,7 @@ export const DevicePage = pageOf(Device, 'DevicePage');
 export const deviceOut = (row: DeviceRow, status: Status): z.infer<typeof Device> => {
   const public_key = row.public_key as PublicKey | null;
   return {
-    ...{ id: row.id, name: row.name, platform: row.platform, serial: row.serial },
+    ...{ id: row.id, revision: row.revision, name: row.name, platform: row.platform, serial: row.serial },
     public_key,
     thumbprint: public_key && thumbprintOf(public_key),
     member_id: row.member_id,

@@ -28,7 +28,7 @@ export const StreamQuery = z.strictObject({
   types: Types.optional(),
   changes: z.enum(['true']).optional().openapi({
     description:
-      'For user interfaces: the stream also sends CHANGED, without an id, when resources without events change. Its data names their kinds, such as {"kinds":["member","grant"]}. Only for a caller that sees all kinds of events, and not over a WebSocket.',
+      'For user interfaces: the stream also sends CHANGED, without an id, when any resource but a secret changes. Its data names their kinds, such as {"kinds":["member","grant"]}. Only for a caller that sees all kinds of events, and not over a WebSocket.',
   }),
 });
 

@@ -35,7 +35,7 @@ export const generateRoutes = [
     },
     async more(first: SourcePage, { body }, context) {
       const input = inputOf(body);
-      const { etag, content, refusal } = await fileOf(first, input, optionsOf(body.format, body.options), context);
+      const { etag, content, refusal } = await fileOf(first, input, optionsOf(body.format, body.options), context, body.stripPrefixes);
       const tries = (underWay.get(body)?.tries ?? 0) + 1;
       underWay.set(body, { content, tries });
       return { input: { ...input, made: { etag, tries, refusal } } };

@@ -63,11 +63,12 @@ export async function fileOf(
   input: GenerateInput,
   options: never,
   context: MoreContext,
+  prefixes?: readonly string[],
 ): Promise<{ etag: string; content: string; refusal: Refusal | null }> {
   const found = await sourcesOf(first, input, context);
   // The empty ETag matches no state, so the gate starts the file again or refuses.
   if (!found) return { etag: '', content: '', refusal: null };
   const { etag, sources } = found;
-  const made = generate(formatOf(input.format), sources, options);
+  const made = generate(formatOf(input.format), sources, options, prefixes);
   return isRefusal(made) ? { etag, content: '', refusal: made } : { etag, content: made.content, refusal: null };
 }

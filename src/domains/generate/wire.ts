@@ -33,6 +33,15 @@ export const GenerateIn = z
       description: 'Names of secrets. By default, all active secrets of the environment that the caller can read.',
       example: ['DATABASE_URL'],
     }),
+    stripPrefixes: z
+      .array(z.string().min(1).max(255))
+      .min(1)
+      .max(10)
+      .optional()
+      .openapi({
+        description: 'Prefixes that names in the file leave out: of those that a name begins with, the last.',
+        example: ['billing/'],
+      }),
     options: Options.optional().openapi({ description: `Options of the format. ${optionsOf}.`, example: { dialect: 'node' } }),
   })
   .openapi('GenerateIn');

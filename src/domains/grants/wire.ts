@@ -33,7 +33,7 @@ export const GrantIn = z
 
 export const GrantQuery = z.strictObject({
   ...pageQuery,
-  grantee: GranteeId.optional().openapi({ description: 'Only the grants of this member or team.' }),
+  grantee: GranteeId.optional().openapi({ description: 'Only the grants of this member, team or agent.' }),
 });
 
 export const Grant = z

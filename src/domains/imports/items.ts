@@ -78,10 +78,15 @@ function prepare(items: Iterable<Found>, prefix: string, lastWins: boolean): Pre
   return { items: kept.map((item) => ({ ...item, original: shortened(item.original) })), failed: bounded([...failed, ...collided]) };
 }
 
+/** The same without empty values, which fail. */
+export const withoutEmpty = ({ items, failed }: Prepared): Prepared => ({
+  items: items.filter(({ value }) => value !== ''),
+  failed: bounded([...failed, ...items.filter(({ value }) => value === '').map(({ original }) => failure(original, 'VALUE_EMPTY'))]),
+});
+
 function readyOf({ name, value, encoding }: Exclude<Found, Failure>, prefix: string): Ready | Failure {
   const text = textOf(value);
   if (text === null) return failure(name, 'VALUE_NULL');
-  if (text === '') return failure(name, 'VALUE_EMPTY');
   if (!text.isWellFormed()) return failure(name, 'UNSUPPORTED', 'the value is not well-formed Unicode');
   if (sizeOf(text) > MOST_VALUE) return failure(name, 'VALUE_TOO_LARGE');
   const mapped = nameOf(name, prefix);

@@ -4,7 +4,7 @@ import { newId } from '../../db/ids';
 import { type Context, keysOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { encryptValue } from '../secrets/encryption';
-import { type Ready, readExport } from './items';
+import { type Ready, readExport, withoutEmpty } from './items';
 import type { ImportInput, ImportItem, Wanted } from './parts';
 import * as wire from './wire';
 
@@ -20,10 +20,10 @@ const encrypted = (context: Context, { value, ...item }: Ready, id: string): Imp
 });
 
 function inputOf({ body, bytes }: Request, context: Context): ImportInput {
-  const { source, data, environmentId = null, onConflict, dryRun = false, prefix = '' } = body;
+  const { source, data, environmentId = null, onConflict, dryRun = false, prefix = '', refuseEmpty = false } = body;
   const found = readExport(source, data, fromUtf8(bytes as Uint8Array) as string, prefix, Date.now());
   const refusal = 'code' in found ? found : null;
-  const { items, failed } = 'code' in found ? { items: [], failed: [] } : found;
+  const { items, failed } = 'code' in found ? { items: [], failed: [] } : refuseEmpty ? withoutEmpty(found) : found;
   const input = {
     source,
     environment: environmentId,

@@ -38,6 +38,10 @@ export const ImportIn = z
       .boolean()
       .optional()
       .openapi({ description: 'Whether to return what would happen and write nothing. false by default.', example: false }),
+    refuseEmpty: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'Whether items with an empty value fail with VALUE_EMPTY. false by default.', example: false }),
     prefix: Prefix.optional().openapi({ description: 'Added in front of each name. Empty by default.', example: '' }),
   })
   .openapi('ImportIn');

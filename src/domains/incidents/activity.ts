@@ -42,6 +42,10 @@ const MOST_ACTORS = 1000;
 /** The contained credential and its descendants known to the gate. */
 export interface Descent extends RootPart {
   ids: string[];
+  /** The lineage of whoever contained it: they are not descendants. */
+  spared: string[];
+  /** Whether there are more. */
+  isCut: boolean;
   credentials: Map<string, CredentialSummary>;
 }
 
@@ -119,7 +123,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
       // A file without values has no version.
-      else if ((BULK_READS as readonly string[]).includes(action) && version !== null) noteBulk(bulks, entry, lists, time);
+      else if ((BULK_READS as readonly string[]).includes(action) && version !== null) noteBulks(bulks, entry, lists, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
@@ -144,13 +148,19 @@ function noteLists(lists: Lists, { patterns, patterns_digest, withheld, withheld
 /** No secret was withheld, or it is unknown which: then all count as exposed. */
 const NONE: ReadonlySet<string> = new Set();
 
+/** Records a bulk read: one with several prefixes as one read for each. */
+function noteBulks(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: number) {
+  // safety: exposure-covers-each-prefix
+  for (const prefix of entry.prefixes ?? [entry.prefix ?? '']) noteBulk(bulks, entry, lists, time, prefix);
+}
+
 /**
  * Records each distinct kind of bulk read once. Lists that are no longer known impose no limit; beyond MOST_BULKS kinds, prefix and lists
  * are ignored too, because a credential can vary them endlessly and the report must finish.
  */
-function noteBulk(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: number) {
+function noteBulk(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: number, begin: string) {
   const { environment, sequence, version } = entry;
-  let prefix = entry.prefix ?? '';
+  let prefix = begin;
   let patterns = entry.names ?? entry.patterns ?? lists.patterns.get(entry.patterns_digest ?? '') ?? null;
   let withheld = lists.withheld.get(entry.withheld_digest ?? '') ?? NONE;
   let key = JSON.stringify([entry.resource, version, prefix, patterns, withheld === NONE ? null : entry.withheld_digest]);

@@ -1,4 +1,4 @@
-// Incident response: panic, containment and the graph of a credential.
+// Incident response: panic, containment, incidents, and the graph of a credential.
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { incidentOperations } from './gate/operations';
@@ -9,7 +9,7 @@ export const incidents = {
     'Incident response': 'For leaked credentials: revoke one or all of them, and see what a credential did and what it could reach.',
   },
   actions,
-  rows: [],
+  rows: ['incident'],
   operations: incidentOperations,
   routes: incidentRoutes,
   examples: {

@@ -6,32 +6,31 @@ import type { Missing } from '../../gate/missing-entries';
 /** What the Worker can ask for. */
 export type Part =
   | { part: 'root' }
-  | { part: 'children'; of: string[]; after: string }
+  | { part: 'descent'; spared: string[] }
+  | { part: 'credentials'; ids: string[] }
   | { part: 'log'; from: number }
   | { part: 'secrets'; environments: string[]; after: string }
   | { part: 'named'; ids: string[] }
   | { part: 'due'; ids: string[] };
 
-/** What is known about a credential. `gone`: its member or passkey no longer exists. */
+/** What is known about a credential. `alive`: it can be used now, as far as the gate knows it. */
 export type CredentialSummary = Pick<CredentialRow, 'id' | 'kind' | 'name' | 'created_at' | 'expires_at' | 'revoked_at' | 'generation'> & {
   parent_id: string | null;
+  alive?: boolean;
 };
 
 /** The contained credential and other facts for its report. */
 export interface RootPart {
   org: Pick<OrgRow, 'generation' | 'keys_generation' | 'spared' | 'panicked_at'>;
   root: CredentialSummary;
-  /** The caller's own credential and its lineage: they are not descendants. */
-  spared: string[];
   /** The member of a browser session: the audit log tells its entries apart by their parent. */
   member: string | null;
 }
 
-/** Credentials that others created or are revoked together with, and their lineages. `next` is where the next page starts. */
-export interface ChildrenPart {
-  children: string[];
-  credentials: CredentialSummary[];
-  next: string | null;
+/** The ids of all descendants, nearest first, and whether there are more. */
+export interface DescentPart {
+  ids: string[];
+  isCut: boolean;
 }
 
 export interface LogPart {
@@ -66,6 +65,7 @@ export interface NamedSecret {
   id: string;
   name: string | null;
   type: string;
+  version: number;
   etag: string;
   isActive: boolean;
   /** Whether this service generated its current value. */

@@ -9,10 +9,9 @@ import type { Entry } from '../../gate/audit-entry';
 import { isPast } from '../../gate/lifetime';
 import type { Context } from '../../http/context';
 import { activityOf, type Descent, expanded, type Given, isChange, isDone, noteRead, type Seen, TELLING, type Written } from './activity';
-import { descendantsOf } from './descendants';
 import { type Before, type Bulk, type Change, exposed, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
-import type { ChildrenPart, CredentialSummary, NamedSecret, RootPart, SecretState, SecretsPart } from './parts';
+import type { CredentialSummary, DescentPart, NamedSecret, RootPart, SecretState, SecretsPart } from './parts';
 
 /** Actions at which rows may have changed without an entry each. */
 const BREAKING = ['org.adopt', 'integrity.alarm'];
@@ -23,6 +22,8 @@ const MOST_LISTED = 10_000;
 const AT_ONCE = 1000;
 
 export interface ExposureReport {
+  /** The contained credential itself. */
+  credential: CredentialSummary;
   revoked: CredentialSummary[];
   read: Seen[];
   written: Written[];
@@ -42,9 +43,19 @@ const changeOf = ({ sequence, action, resource, environment, version, former_nam
   ...(expires_at !== undefined && { expires_at: expires_at === null ? null : Date.parse(expires_at) }),
 });
 
-/** Creates the report. `since` is in milliseconds; null means since the credential's creation. */
-export async function reportOf(context: Context, parts: Parts, id: string, since: number | null): Promise<ExposureReport> {
-  const descent = await descentOf(parts, id);
+/** What a report is about. `since` is in milliseconds; null means since the credential's creation. */
+export interface Asked {
+  id: string;
+  since: number | null;
+  /** What the report does not follow: the lineage of whoever contained the credential. */
+  spared: string[];
+  /** Nothing has ended yet: what is alive counts as revoked, because a containment would revoke it. */
+  dry_run?: boolean;
+}
+
+/** Creates the report. */
+export async function reportOf(context: Context, parts: Parts, { id, since, spared, dry_run = false }: Asked): Promise<ExposureReport> {
+  const descent = await descentOf(parts, id, spared);
   const { root } = descent;
   const from = since ?? root.created_at;
   const gaps: Gap[] = [];
@@ -55,25 +66,30 @@ export async function reportOf(context: Context, parts: Parts, id: string, since
   const members = [...activity.members]
     .flatMap((member) => credentials.get(member) ?? [])
     .sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
-  const revoked = members.filter((one) => isRevoked(one, credentials, descent.org));
+  // safety: preview-lists-living
+  const revoked = members.filter((one) => (dry_run && one.alive) || isRevoked(one, credentials, descent.org));
   const made = members.filter((one) => one.id !== id && one.created_at >= from);
   return {
+    credential: root,
     revoked: revoked.slice(0, MOST_LISTED),
     read: [...read.values()].sort((a, b) => a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version),
     written: activity.written,
     shared: activity.shared,
     credentials: made.slice(0, MOST_LISTED),
-    omitted: activity.forgotten + Math.max(0, revoked.length - MOST_LISTED, made.length - MOST_LISTED),
+    omitted: activity.forgotten + (descent.isCut ? 1 : 0) + Math.max(0, revoked.length - MOST_LISTED, made.length - MOST_LISTED),
     gaps: merged(gaps),
   };
 }
 
-async function descentOf(parts: Parts, id: string): Promise<Descent> {
+async function descentOf(parts: Parts, id: string, spared: string[]): Promise<Descent> {
   const base = await parts<RootPart | null>({ part: 'root' });
   if (!base) throw new ApiError(refuse('NOT_FOUND'));
   const credentials = new Map([[id, base.root]]);
-  const ids = await descendantsOf((of, after) => parts<ChildrenPart>({ part: 'children', of, after }), id, base.spared, credentials);
-  return { ...base, ids, credentials };
+  const { ids, isCut } = await parts<DescentPart>({ part: 'descent', spared });
+  for (let at = 0; at < ids.length; at += AT_ONCE)
+    for (const one of await parts<CredentialSummary[]>({ part: 'credentials', ids: ids.slice(at, at + AT_ONCE) }))
+      credentials.set(one.id, one);
+  return { ...base, spared, ids, isCut, credentials };
 }
 
 /** What the bulk reads exposed. */
@@ -189,16 +205,27 @@ export async function containedAt(context: Context, parts: Parts, id: string): P
   return Number.MAX_SAFE_INTEGER;
 }
 
-/** Secrets that got a new value since a sequence, with its version. `seen` is the newest version that was read or written. */
-export async function replacedSince(context: Context, parts: Parts, from: number, seen: Map<string, number>): Promise<Map<string, number>> {
-  const found = new Map<string, number>();
+/** A new value of a secret. */
+export interface Replaced {
+  version: number;
+  time: number;
+}
+
+/** Secrets that got a new value since a sequence, with the newest one. `seen` is the newest version that was read or written. */
+export async function replacedSince(
+  context: Context,
+  parts: Parts,
+  from: number,
+  seen: Map<string, number>,
+): Promise<Map<string, Replaced>> {
+  const found = new Map<string, Replaced>();
   const isNew = ({ action, resource, version }: Entry) =>
     ['secret.rotate', 'secret.auto_rotate', 'provider.rotate', 'provider.issue'].includes(action) ||
     (action === 'secret.update' && (version ?? 0) > (seen.get(resource ?? '') ?? 0));
   for await (const entries of walk(context, parts, { from, actions: TELLING, resources: new Set(seen.keys()) }, []))
     for (const entry of expanded(entries))
       if (isChange(entry) && seen.has(entry.resource as string) && isNew(entry))
-        found.set(entry.resource as string, entry.version as number);
+        found.set(entry.resource as string, { version: entry.version as number, time: Date.parse(entry.time) });
   return found;
 }
 

@@ -24,16 +24,30 @@ interface Rotation {
 // safety: only-generated-replaced
 const isReplaceable = ({ isActive, generated, type }: NamedSecret) => isActive && generated && canGenerate(type);
 
+/** The newest version of each secret that was read or written. */
+export function seenBy({ read, written }: ExposureReport): Map<string, number> {
+  const seen = new Map<string, number>();
+  for (const { secret, version } of [...read, ...written]) seen.set(secret, Math.max(version, seen.get(secret) ?? 0));
+  return seen;
+}
+
+/** What `rotateAll` would do if the containment began now. */
+export async function foreseen(parts: Parts, report: ExposureReport): Promise<Rotation> {
+  const standing = [...(await namesOf(parts, [...seenBy(report).keys()])).values()];
+  const rotated = standing.filter(isReplaceable).map(({ id, version }) => [id, version + 1] as const);
+  return { rotated: new Map(rotated), due: standing.filter((one) => !isReplaceable(one)).map(({ id }) => id) };
+}
+
 /**
  * Rotates what can be rotated and raises due events for the rest. Throws if the caller or the gate cannot continue; the request is then
  * repeated.
  */
-export async function rotateAll(context: RenderContext, parts: Parts, id: string, { read, written }: ExposureReport): Promise<Rotation> {
-  const seen = new Map<string, number>();
-  for (const { secret, version } of [...read, ...written]) seen.set(secret, Math.max(version, seen.get(secret) ?? 0));
+export async function rotateAll(context: RenderContext, parts: Parts, id: string, report: ExposureReport): Promise<Rotation> {
+  const seen = seenBy(report);
   const since = await containedAt(context, parts, id);
   const standing = await namesOf(parts, [...seen.keys()]);
-  const rotated = await replacedSince(context, parts, since, seen);
+  const replaced = await replacedSince(context, parts, since, seen);
+  const rotated = new Map([...replaced].map(([secret, { version }]) => [secret, version]));
   const due: string[] = [];
   for (const secret of standing.values()) {
     // safety: rotation-once
@@ -68,7 +82,7 @@ async function rotate(
     if (status !== 412) return null;
     // Another request was faster, perhaps with a new value.
     const newer = (await replacedSince(context, parts, since, new Map([[secret.id, seen.get(secret.id) ?? 0]]))).get(secret.id);
-    if (newer !== undefined) return newer;
+    if (newer !== undefined) return newer.version;
     const [now] = (await namesOf(parts, [secret.id])).values();
     if (!now || !isReplaceable(now)) return null;
     ({ type, etag } = now);

@@ -1,75 +1,81 @@
-// HTTP routes of incident response: panic, containment and the graph of a credential.
+// HTTP routes of incident response: panic, containment, incidents, and the graph of a credential.
 
 import type { z } from '@hono/zod-openapi';
+import { isJwt, readSession } from '../../auth/jwt';
+import { readRefreshToken } from '../../auth/proofs';
+import { signingKeysOf } from '../../auth/signing';
+import { readToken, type TokenRef } from '../../auth/token';
 import { unwrap } from '../../gate/outcome';
-import type { RenderContext } from '../../http/context';
+import type { Context, RenderContext } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
-import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
-import type { Contained } from './gate/contain';
-import type { Parts } from './log';
-import type { CredentialSummary, Part } from './parts';
-import { namesOf, reportOf } from './report';
-import { rotateAll } from './rotation';
+import type { Contained, ContainInput } from './gate/contain';
+import type { ShownIncident } from './gate/incidents';
+import { incidentReport, nameIn, namesIn, partsOf, reportOut } from './rendering';
+import { reportOf } from './report';
+import { foreseen, rotateAll } from './rotation';
 import * as wire from './wire';
 
 const tag = 'Incident response';
+const incidents = '/orgs/{org_id}/incidents';
 const byCredential = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
+const byIncident = ({ params }: { params: Record<string, string> }) => ({ incident: params.id as string });
 
 /** How often one request asks the gate to continue revoking. */
 const MOST_ROUNDS = 40;
 
-const partsOf = (context: RenderContext, credential: string): Parts =>
-  (async (input: Part) => {
-    const asked = { action: 'credential.contain', operation: 'credential.contain_part', named: { credential }, input } as const;
-    return unwrap(await context.also(asked)).data;
-  }) as Parts;
-
 /** Revokes what one commit could not. Returns how many are left. */
-async function revokeRest(context: RenderContext, credential: string, rotate: boolean, remaining: number): Promise<number> {
+async function revokeRest(context: RenderContext, credential: string, body: ContainBody, remaining: number): Promise<number> {
   let left = remaining;
   for (let round = 0; left && round < MOST_ROUNDS; round++) {
-    const outcome = await context.also({ action: 'credential.contain', named: { credential }, input: { rotate } });
+    const outcome = await context.also({ action: 'credential.contain', named: { credential }, input: inputOf(body, null) });
     left = (unwrap(outcome).data as Contained).remaining;
   }
   return left;
 }
 
+type ContainBody = z.output<typeof wire.ContainIn>;
+
 /** Revokes the rest, creates the exposure report and rotates secrets if requested. */
-async function renderReport(
-  { remaining }: Contained,
-  { params, body }: Input<unknown, z.output<typeof wire.ContainIn>>,
-  context: RenderContext,
-) {
-  const id = params.id as string;
-  const parts = partsOf(context, id);
-  const left = await revokeRest(context, id, body.rotate !== undefined, remaining);
-  const report = await reportOf(context, parts, id, body.since ?? null);
-  const rotation = body.rotate ? await rotateAll(context, parts, id, report) : null;
-  const names = await namesOf(parts, [...new Set([...report.read, ...report.written, ...report.shared].map(({ secret }) => secret))]);
-  const nameOf = (secret_id: string) => ({ secret_id, name: names.get(secret_id)?.name ?? null });
-  const access = ({ secret, version, time }: { secret: string; version: number; time: number }) => ({
-    ...nameOf(secret),
-    version,
-    time: iso(time),
-  });
-  const shown = ({ kind, id, name }: CredentialSummary) => ({ kind, id, name });
+async function renderReport(done: Contained, { params, body }: Input<unknown, ContainBody>, context: RenderContext) {
+  // A response that a release before 0.5.0 stored has only `remaining`.
+  const { id = params.id as string, remaining, incident = null, spared = [] } = done;
+  const parts = partsOf(context, 'credential.contain', id);
+  const { since = null, dry_run = false } = body;
+  const left = await revokeRest(context, id, body, remaining);
+  const report = await reportOf(context, parts, { id, since, spared, dry_run });
+  const rotation = !body.rotate ? null : dry_run ? await foreseen(parts, report) : await rotateAll(context, parts, id, report);
+  const names = await namesIn(report, parts);
   const json: z.infer<typeof wire.Contained> = {
-    revoked: report.revoked.map(shown),
-    read: report.read.map(access),
-    written: report.written.map((one) => ({ ...access(one), action: one.action })),
-    shared: report.shared.map((one) => ({ ...nameOf(one.secret), version: one.version, time: iso(one.time) })),
-    credentials: report.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
+    ...(dry_run && { dry_run: true as const }),
+    incident_id: incident,
+    ...reportOut(report, names),
     ...(rotation && {
-      rotated: [...rotation.rotated].map(([secret, version]) => ({ ...nameOf(secret), version })),
-      rotation_due: rotation.due.map(nameOf),
+      rotated: [...rotation.rotated].map(([secret, version]) => ({ ...nameIn(names, secret), version })),
+      rotation_due: rotation.due.map((secret) => nameIn(names, secret)),
     }),
     ...(left && { remaining: left }),
-    ...(report.omitted && { omitted: report.omitted }),
-    ...(report.gaps.length && { gaps: report.gaps }),
   };
   return { json };
 }
+
+/** What a text refers to, if it is a token of this organisation: of a credential, or the JWT or refresh token of a member's session. */
+async function tokenIn(text: string, { deployment, env, base, org }: Context): Promise<Pick<TokenRef, 'kind' | 'hash'> | null> {
+  const token = readToken(text);
+  const refresh = readRefreshToken(deployment.proof, text);
+  const read = token?.isGenuine(deployment.tokenTag)
+    ? token
+    : isJwt(text)
+      ? (await readSession(signingKeysOf(env.DB, deployment), base, text))?.ref
+      : refresh && { kind: 'browser' as const, org: refresh.org, hash: refresh.session };
+  // Another organisation's token looks like any other text.
+  return read?.org === org ? { kind: read.kind, hash: read.hash } : null;
+}
+
+const inputOf = ({ rotate, dry_run, since }: ContainBody, token: ContainInput['token']): ContainInput => ({
+  ...{ rotate: rotate !== undefined, dry_run: dry_run === true, since: since ?? null, token },
+});
 
 export const incidentRoutes = [
   route({
@@ -94,14 +100,68 @@ export const incidentRoutes = [
     tag,
     summary: 'Contain a credential',
     description:
-      'Revokes a credential of any kind and all credentials revoked together with it, and reports what they read, wrote and created. Safe to repeat: the report stays the same. With rotate, the caller needs secrets:rotate for everything the credential could reach.',
+      'Revokes a credential of any kind and all credentials revoked together with it, and reports what they read, wrote and created. Safe to repeat: the report stays the same. With rotate, the caller needs secrets:rotate for everything the credential could reach. With dry_run, nothing changes: the response is what the containment would answer now.',
     body: { schema: wire.ContainIn, optional: true },
     answers: { 200: wire.Contained },
     refusals: ['NOT_FOUND', 'CONFLICT'],
     named: byCredential,
-    prepare: ({ body }) => ({ input: { rotate: body.rotate !== undefined } }),
+    prepare: ({ body }) => ({ input: inputOf(body, null) }),
     resumes: true,
+    unkept: ({ dry_run }) => dry_run === true,
     render: renderReport,
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/{org_id}/credentials/contain',
+    action: 'credential.contain',
+    tag,
+    summary: 'Contain a credential by its token',
+    description:
+      'Does the same for whoever has the text of a token: of a credential of this organisation, or of a session of a member, alive or not. Any other text is 404. The token is neither stored nor logged.',
+    body: { schema: wire.ContainTokenIn },
+    answers: { 200: wire.Contained },
+    refusals: ['NOT_FOUND', 'CONFLICT'],
+    prepare: async ({ body: { token, ...body } }, context) => ({ input: inputOf(body, await tokenIn(token, context)) }),
+    resumes: true,
+    unkept: ({ dry_run }) => dry_run === true,
+    render: renderReport,
+  }),
+  listRoute({
+    path: incidents,
+    action: 'incident.list',
+    tag,
+    summary: 'List incidents',
+    description: 'Newest first. They are kept as long as the audit log.',
+    query: wire.IncidentQuery,
+    answers: { 200: wire.IncidentPage },
+    filters: ({ status, credential }) => ({ status: status ?? null, credential: credential ?? null }),
+  }),
+  route({
+    method: 'get',
+    path: `${incidents}/{id}`,
+    action: 'incident.read',
+    tag,
+    summary: 'Show an incident',
+    description:
+      'Of a containment: its report, written anew from the audit log, and which of the secrets have a new value. Of a panic: what is left to look through. Secrets that the caller may not list have no name.',
+    answers: { 200: wire.IncidentReport },
+    refusals: ['NOT_FOUND'],
+    named: byIncident,
+    render: async (incident: ShownIncident, _input, context) => ({ json: await incidentReport(incident, context) }),
+  }),
+  route({
+    method: 'patch',
+    path: `${incidents}/{id}`,
+    action: 'incident.update',
+    revises: true,
+    tag,
+    summary: 'Change an incident',
+    description: 'Closes an incident or opens it again, and keeps a note.',
+    body: { schema: wire.IncidentPatch },
+    answers: { 200: wire.Incident },
+    refusals: ['NOT_FOUND'],
+    named: byIncident,
+    prepare: ({ body }) => ({ input: body }),
   }),
   route({
     method: 'get',
@@ -109,7 +169,8 @@ export const incidentRoutes = [
     action: 'credential.graph',
     tag,
     summary: 'Show the graph of a credential',
-    description: 'Returns its parent, the credentials it created, and the environments and secrets it can reach.',
+    description:
+      'Returns its parent, all live credentials below it, which of them a containment by this caller would end, and the environments and secrets it can reach.',
     answers: { 200: wire.Graph },
     refusals: ['NOT_FOUND'],
     named: byCredential,

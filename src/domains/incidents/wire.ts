@@ -2,7 +2,8 @@
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
-import { Instant, Time, text } from '../../http/wire';
+import { type IncidentRow, incidentKinds, incidentStatuses } from '../../db/schema';
+import { Instant, iso, isoOrNull, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
 import { ApiKey } from '../credentials/wire';
 
 export const PanicIn = z
@@ -69,9 +70,16 @@ const Recent = z
   })
   .openapi({ description: 'Items created in the last seven days, to review. Newest first, at most 1,000 of each kind.' });
 
+const IncidentId = z.string().openapi({ example: exampleId('incident') });
+const Opened = IncidentId.nullable().openapi({
+  description: 'The incident that records it. null where nothing was recorded: for a dry run, or if all 1,000 incidents are open.',
+  example: exampleId('incident'),
+});
+
 export const Panicked = z
   .object({
     ended_at: Time,
+    incident_id: Opened,
     recent: Recent,
     api_key: ApiKey.extend({ token: z.string().nullable().openapi({ description: 'Shown only once.', example: 'svc_live_…' }) }).optional(),
   })
@@ -84,6 +92,7 @@ export const ContainIn = z
       .enum(['generated'])
       .optional()
       .openapi({ description: 'Rotates the secrets that were read or written, if this service generated their current values.' }),
+    dry_run: z.boolean().optional().openapi({ description: 'Whether to only report what would happen. false by default.' }),
   })
   .openapi('ContainIn');
 
@@ -95,37 +104,55 @@ const SecretName = z.object({
 });
 const Deed = SecretName.extend({ version: z.int(), time: Time });
 
+/** What a contained credential and its descendants did. */
+const report = {
+  credential: CredentialName.openapi({ description: 'The contained credential.' }),
+  revoked: z
+    .array(CredentialName)
+    .openapi({ description: 'The credential and all credentials revoked together with it, except those that had already expired.' }),
+  read: z.array(Deed).openapi({ description: 'Each version of each secret that one of them read, with the time of the first read.' }),
+  written: z.array(Deed.extend({ action: z.string().openapi({ example: 'secret.update' }) })),
+  shared: z
+    .array(SecretName.extend({ version: z.int().nullable(), time: Time }))
+    .openapi({ description: 'Secrets that one of them shared: the version for a link, null for a grant. The links are revoked.' }),
+  credentials: z
+    .array(CredentialName.extend({ created_at: Time }))
+    .openapi({ description: 'Credentials created with it, directly or indirectly.' }),
+  omitted: z
+    .int()
+    .optional()
+    .openapi({ description: 'How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items.' }),
+  gaps: z
+    .array(z.object({ from: z.int(), to: z.int() }))
+    .optional()
+    .openapi({
+      description: 'Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them.',
+    }),
+};
+
 export const Contained = z
   .object({
-    revoked: z
-      .array(CredentialName)
-      .openapi({ description: 'The credential and all credentials revoked together with it, except those that had already expired.' }),
-    read: z.array(Deed).openapi({ description: 'Each version of each secret that one of them read, with the time of the first read.' }),
-    written: z.array(Deed.extend({ action: z.string().openapi({ example: 'secret.update' }) })),
-    shared: z
-      .array(SecretName.extend({ version: z.int().nullable(), time: Time }))
-      .openapi({ description: 'Secrets that one of them shared: the version for a link, null for a grant. The links are revoked.' }),
-    credentials: z
-      .array(CredentialName.extend({ created_at: Time }))
-      .openapi({ description: 'Credentials created with it, directly or indirectly.' }),
+    dry_run: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'Nothing was changed: revoked and rotated are what a containment would do.' }),
+    incident_id: Opened,
+    ...report,
     rotated: z.array(SecretName.extend({ version: z.int() })).optional(),
     rotation_due: z
       .array(SecretName)
       .optional()
       .openapi({ description: 'Secrets whose values this service did not generate. Replace each one where it was issued.' }),
     remaining: z.int().optional().openapi({ description: 'How many credentials are not revoked yet. Repeat the request.' }),
-    omitted: z
-      .int()
-      .optional()
-      .openapi({ description: 'How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items.' }),
-    gaps: z
-      .array(z.object({ from: z.int(), to: z.int() }))
-      .optional()
-      .openapi({
-        description: 'Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them.',
-      }),
   })
   .openapi('Contained');
+
+export const ContainTokenIn = z
+  .strictObject({
+    token: z.string().min(1).max(4096).openapi({ description: 'The text of a token of this organisation.', example: 'svc_live_…' }),
+    ...ContainIn.shape,
+  })
+  .openapi('ContainTokenIn');
 
 const Node = z.object({
   kind: z.enum([...Kind.options, 'member', 'system']),
@@ -136,13 +163,30 @@ const Node = z.object({
   }),
 });
 
+/** A live credential below another, nearest first. */
+const Descendant = Node.extend({
+  parent_id: z.string().openapi({ description: 'The credential that led to it. It may have ended.', example: exampleId('api_key') }),
+  depth: z.int().openapi({ description: '1 for a child, 2 for a child of a child.', example: 1 }),
+  dies_with: z
+    .string()
+    .nullable()
+    .openapi({ description: 'The credential that it is revoked together with.', example: exampleId('api_key') }),
+  ended_by_contain: z.boolean().openapi({
+    description:
+      'Whether a containment by this caller would end it. false for the lineage of the caller, and for everything if the caller may not contain the credential.',
+  }),
+});
+
 export const Graph = z
   .object({
     kind: Kind,
     id: z.string(),
     name: z.string().nullable(),
     parent: Node,
-    children: z.array(Node).openapi({ description: 'Live credentials, at most 1,000.' }),
+    children: z
+      .array(Descendant)
+      .openapi({ description: 'All live credentials below it, children of children included, nearest first. At most 10,000.' }),
+    omitted: z.int().optional().openapi({ description: 'How many live credentials below it are not listed. There may be more.' }),
     grants: z.array(
       z.object({
         source: z.enum(['credential', 'role', 'grant']),
@@ -173,3 +217,92 @@ export const Graph = z
     }),
   })
   .openapi('CredentialGraph');
+
+const Actor = z.object({ kind: z.string().openapi({ example: 'member' }), id: z.string().nullable(), name: z.string().nullable() });
+
+const incident = {
+  id: IncidentId,
+  revision: Revision,
+  kind: z.enum(incidentKinds),
+  status: z.enum(incidentStatuses),
+  credential: CredentialName.nullable().openapi({ description: 'The contained credential. null for a panic.' }),
+  since: Time.nullable().openapi({ description: 'Start of the report. null for the time when the credential was created.' }),
+  reason: z.string().nullable().openapi({ description: 'The reason of the panic, or X-Access-Reason of the containment.' }),
+  note: z.string().nullable(),
+  opened_by: Actor,
+  created_at: Time,
+  updated_at: Time,
+  closed_at: Time.nullable(),
+};
+
+export const Incident = z.object(incident).openapi('Incident');
+export const IncidentPage = pageOf(Incident, 'IncidentPage');
+
+export const IncidentQuery = z.strictObject({
+  ...pageQuery,
+  status: z.enum(incidentStatuses).optional().openapi({ description: 'Only incidents of this status.', example: 'open' }),
+  credential: z
+    .string()
+    .max(100)
+    .optional()
+    .openapi({ description: 'Only the incident of the credential with this id.', example: exampleId('api_key') }),
+});
+
+export const IncidentPatch = z
+  .strictObject({
+    status: z.enum(incidentStatuses).optional(),
+    note: text(2048)
+      .nullable()
+      .optional()
+      .openapi({ description: 'null removes the note.', example: 'The key was in a public repository.' }),
+  })
+  .openapi('IncidentPatch');
+
+const RotationItem = SecretName.extend({
+  version: z.int().openapi({ description: 'The newest version that one of the credentials read or wrote.' }),
+  current_version: z.int(),
+  status: z.enum(['due', 'rotated']).openapi({ description: 'rotated: the secret got a new value since the containment.' }),
+  rotated_at: Time.nullable(),
+});
+
+export const IncidentReport = z
+  .object({
+    ...incident,
+    report: z
+      .object(report)
+      .optional()
+      .openapi({ description: 'Of a containment: what the credential and its descendants did, from the audit log.' }),
+    rotation: z
+      .object({ total: z.int(), rotated: z.int(), secrets: z.array(RotationItem) })
+      .optional()
+      .openapi({ description: 'Of a containment: the secrets that they read or wrote and that still exist, those that are due first.' }),
+    recent: Recent.optional().openapi({
+      description: 'Of a panic: what was recent then and is still there. Absent for callers without members:read.',
+    }),
+    timeline: z
+      .array(
+        z.object({
+          time: Time,
+          action: z.string().openapi({ example: 'credential.contain' }),
+          actor: Actor.optional(),
+          status: z.string().optional().openapi({ description: 'The status of the incident from then on.', example: 'open' }),
+          secret_id: z.string().optional(),
+          name: z.string().nullable().optional(),
+          version: z.int().optional(),
+        }),
+      )
+      .openapi({
+        description:
+          'Oldest first, at most the first 1,000 steps: creation of the credential, containments, new values, changes of the incident.',
+      }),
+  })
+  .openapi('IncidentReport');
+
+/** An incident in responses, without its report. */
+export const incidentOut = (row: IncidentRow): z.infer<typeof Incident> => ({
+  ...{ id: row.id, revision: row.revision, kind: row.kind, status: row.status },
+  credential: row.credential && { kind: row.credential.kind, id: row.credential.id, name: row.credential.name },
+  ...{ since: isoOrNull(row.since), reason: row.reason, note: row.note },
+  opened_by: { kind: row.opened_by.kind, id: row.opened_by.id, name: row.opened_by.name },
+  ...{ created_at: iso(row.created_at), updated_at: iso(row.updated_at), closed_at: isoOrNull(row.closed_at) },
+});

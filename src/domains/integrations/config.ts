@@ -39,8 +39,11 @@ export function checked(platform: string, given: Config, deployment: Deployment)
     return { details: details.map(({ path, message }) => ({ path: path ? `config.${path}` : 'config', message })) };
   }
   for (const { field, url } of urls(parsed.data)) {
+    // The override replaces the host, so it would hide one that no URL can have.
     // safety: connection-target-checked
-    const problem = checkTarget(rebased(url, deployment.platformBaseUrls[platform]), { ...deployment, ports });
+    const problem = URL.canParse(url)
+      ? checkTarget(rebased(url, deployment.platformBaseUrls[platform]), { ...deployment, ports })
+      : 'must name a valid host';
     if (problem !== null) return { details: [{ path: field ? `config.${field}` : 'config', message: problem }] };
   }
   return { config: parsed.data };

@@ -24,7 +24,8 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   let [report, more]: [DeliverInput['report'], boolean] = [null, true];
   while (more || report) {
     const input: DeliverInput = { integration: id, report, more };
-    const { row, taken, owners } = unwrap(await ask('integration.deliver', input)).data as Given;
+    const asked = Date.now();
+    const { row, taken, lasts, owners } = unwrap(await ask('integration.deliver', input)).data as Given;
     if (!row || taken.length === 0) return;
     const began = Date.now();
     const message = messageAbout(
@@ -34,7 +35,13 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
     );
     const sent = async () => {
       const { shown, credentials } = decryptConfig(keys, org, row);
-      return send(row.platform, withRecipients({ ...shown, ...credentials }, owners), message, settings);
+      return send(
+        row.platform,
+        withRecipients({ ...shown, ...credentials }, owners),
+        message,
+        settings,
+        async () => Date.now() < asked + lasts,
+      );
     };
     const verdict = await sent().catch(altered);
     const ms = Date.now() - began;

@@ -11,9 +11,20 @@ const MOST_NAMED = 10;
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 /** The subject of an event: the first of these fields that it has. */
-const SUBJECTS = ['secret_id', 'device_id', 'approval_id', 'member_id', 'webhook_id', 'credential_id', 'sync_id', 'resource_id'];
+const SUBJECTS = [
+  'secret_id',
+  'device_id',
+  'approval_id',
+  'member_id',
+  'webhook_id',
+  'credential_id',
+  'grant_id',
+  'policy_id',
+  'sync_id',
+  'resource_id',
+];
 
-const subjectOf = ({ id, data }: Sent): string => SUBJECTS.map((field) => text(data[field])).find((found) => found !== null) ?? id;
+export const subjectOf = ({ id, data }: Sent): string => SUBJECTS.map((field) => text(data[field])).find((found) => found !== null) ?? id;
 
 /** What an event is about, in words. */
 function wordsOf(event: Sent): string {
@@ -36,12 +47,14 @@ function actorOf({ type, data }: Sent): string | null {
 
 /** The console's page about a subject: of one, by its id, and of all. */
 const PAGES: Record<string, { one: string; all: string }> = {
+  incident_id: { one: 'incident/report/', all: 'incident' },
   approval_id: { one: 'approvals/', all: 'approvals' },
   secret_id: { one: 'secrets/', all: 'secrets' },
   device_id: { one: 'devices?id=', all: 'devices' },
   member_id: { one: 'members/', all: 'members' },
   webhook_id: { one: 'webhooks/', all: 'webhooks' },
   credential_id: { one: 'credentials/', all: 'credentials' },
+  policy_id: { one: 'policies/', all: 'policies' },
   sync_id: { one: 'syncs/', all: 'syncs' },
 };
 
@@ -75,7 +88,6 @@ export function messageAbout(events: Sent[], org: string, base: string | null): 
     text: lines.join('\n'),
     event: { id, type, timestamp: iso(at), org_id: org, data: many ? { ...data, count: events.length } : data },
     link: linkOf(first, many, base),
-    // A message about several subjects is a separate incident.
     key: subjects.size === 1 ? `${type}:${subjectOf(first)}` : `${type}:${id}`,
     time: last.at,
   };

@@ -5,9 +5,15 @@ import { guardedFetch } from '../../delivery/egress';
 import type { Settings } from '../../env';
 import { adapterOf, type Config, requestOf } from './config';
 
-/** The verdict of the platform; null without a response. */
-export async function send(platform: string, config: Config, message: Message, settings: Settings): Promise<Verdict | null> {
+/** The verdict of the platform; null without a response, or if the message may not begin any more. */
+export async function send(
+  platform: string,
+  config: Config,
+  message: Message,
+  settings: Settings,
+  mayBegin?: () => Promise<boolean>,
+): Promise<Verdict | null> {
   const { url, method, headers, body } = requestOf(platform, config, message, settings);
-  const answered = await guardedFetch(settings, url, { method, headers, body });
+  const answered = await guardedFetch(settings, url, { method, headers, body, ...(mayBegin && { mayBegin }) });
   return 'unreachable' in answered ? null : outcome(adapterOf(platform), answered, Date.now());
 }

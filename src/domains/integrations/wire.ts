@@ -4,7 +4,7 @@ import { severities } from '../../adapters/notify/adapter';
 import { notifyPlatforms, syncPlatforms } from '../../adapters/platforms';
 import { exampleId } from '../../db/ids';
 import type { IntegrationRow } from '../../db/schema';
-import { Environments, iso, Name, pageOf, Time } from '../../http/wire';
+import { Environments, iso, Name, pageOf, Revision, Time } from '../../http/wire';
 import { eventKinds } from './kinds';
 
 const slack = { webhookUrl: 'https://hooks.slack.com/services/T000/B000/XXXX' };
@@ -93,6 +93,7 @@ export const IntegrationPatch = z
 export const Integration = z
   .object({
     id: IntegrationId,
+    revision: Revision,
     kind: z.enum(['sync', 'notify']),
     platform: z.string().openapi({ example: 'slack' }),
     name: z.string().openapi({ example: 'Operations channel' }),
@@ -165,7 +166,7 @@ export const Notified = z
 
 /** A connection as it is shown; its environments by slug. */
 export const integrationOut = (row: IntegrationRow, environments: string[] | null): z.infer<typeof Integration> => ({
-  ...{ id: row.id, kind: row.kind, platform: row.platform, name: row.name },
+  ...{ id: row.id, revision: row.revision, kind: row.kind, platform: row.platform, name: row.name },
   config: row.config as z.infer<typeof Integration>['config'],
   ...(row.kind === 'sync'
     ? { environments, auto: row.auto === 1, prune: row.prune === 1 }

@@ -64,6 +64,7 @@ export const memberRoutes = [
     method: 'patch',
     path: `${members}/{id}`,
     action: 'member.update',
+    revises: true,
     tag: 'Members',
     summary: 'Change the name, email address or role of a member',
     description:
@@ -78,6 +79,7 @@ export const memberRoutes = [
     method: 'delete',
     path: `${members}/{id}`,
     action: 'member.delete',
+    revises: true,
     tag: 'Members',
     summary: 'Remove a member',
     description:
@@ -92,6 +94,7 @@ export const memberRoutes = [
     method: 'post',
     path: `${members}/{id}/enrolments`,
     action: 'member.enrol',
+    revises: true,
     tag: 'Members',
     summary: 'Create a new enrolment link',
     description: "The new link replaces an unused one. The member's passkeys are kept.",

@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { allScopes } from '../../auth/scopes';
 import { exampleId } from '../../db/ids';
 import { type MemberRow, roles } from '../../db/schema';
-import { EnvironmentRef, iso, isoOrNull, Name, pageOf, pageQuery, Time } from '../../http/wire';
+import { EnvironmentRef, iso, isoOrNull, Name, pageOf, pageQuery, Revision, Time } from '../../http/wire';
 import { statuses, statusOf } from './rules';
 
 export const Email = z.email().max(254).openapi({ example: 'ann@example.com' });
@@ -41,6 +41,7 @@ export const AccessQuery = z.strictObject({
 export const Member = z
   .object({
     id: Id,
+    revision: Revision,
     email: z.string(),
     name: z.string(),
     role: RoleName,
@@ -97,6 +98,7 @@ export const Roles = z.object({ data: z.array(z.object({ role: RoleName, scopes:
 
 export const memberOut = (row: MemberRow, passkeys: number, now: number): z.infer<typeof Member> => ({
   id: row.id,
+  revision: row.revision,
   email: row.email,
   name: row.name,
   role: row.role,

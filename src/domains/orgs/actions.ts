@@ -7,7 +7,7 @@ export const actions = {
   'org.adopt': bootstrap,
   'org.read': { scopes: ['org:read'] },
   'org.update': { scopes: ['org:write'] },
-  'org.delete': { scopes: ['org:write'], fresh: true, held: true },
+  'org.delete': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, held: true },
   'environment.list': { scopes: ['environments:read'] },
   'environment.read': { scopes: ['environments:read'] },
   'environment.create': { scopes: ['environments:write'] },

@@ -114,6 +114,7 @@ export const orgRoutes = [
     method: 'patch',
     path: org,
     action: 'org.update',
+    revises: true,
     tag: 'Organisations',
     summary: 'Change the organisation',
     description:
@@ -129,6 +130,7 @@ export const orgRoutes = [
     method: 'delete',
     path: org,
     action: 'org.delete',
+    revises: true,
     tag: 'Organisations',
     summary: 'Delete the organisation',
     description:
@@ -173,6 +175,7 @@ export const orgRoutes = [
     method: 'patch',
     path: `${environments}/{id}`,
     action: 'environment.update',
+    revises: true,
     tag: 'Environments',
     summary: 'Rename an environment',
     description: 'The slug does not change.',
@@ -186,6 +189,7 @@ export const orgRoutes = [
     method: 'delete',
     path: `${environments}/{id}`,
     action: 'environment.delete',
+    revises: true,
     tag: 'Environments',
     summary: 'Delete an environment',
     description: 'The environment must not contain secrets or be the default environment.',

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { EnvironmentRow, OrgRow } from '../../db/schema';
-import { Addresses, EnvironmentRef, iso, Name, pageOf, Time, text } from '../../http/wire';
+import { Addresses, EnvironmentRef, iso, Name, pageOf, Revision, Time, text } from '../../http/wire';
 import { NewApiKey } from '../credentials/wire';
 import { Email, EnrolmentUrl, NewMember } from '../members/wire';
 
@@ -54,6 +54,7 @@ export const Adoption = z.strictObject({ reason: Reason }).openapi('Adoption');
 export const Org = z
   .object({
     id: z.string().openapi({ example: exampleId('org') }),
+    revision: Revision,
     name: z.string(),
     default_environment: z.string().openapi({ example: 'production' }),
     allowed_addresses,
@@ -106,11 +107,12 @@ export const EnvironmentIn = z
   })
   .openapi('EnvironmentIn');
 export const EnvironmentPatch = z.strictObject({ name: Name }).openapi('EnvironmentPatch');
-export const Environment = z.object({ id: z.string(), name: z.string(), slug: z.string() }).openapi('Environment');
+export const Environment = z.object({ id: z.string(), revision: Revision, name: z.string(), slug: z.string() }).openapi('Environment');
 export const EnvironmentPage = pageOf(Environment, 'EnvironmentPage');
 
 export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof Org> => ({
   id: row.id,
+  revision: row.revision,
   name: row.name,
   default_environment: defaultEnvironment,
   allowed_addresses: row.member_addresses,
@@ -119,7 +121,7 @@ export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof 
   updated_at: iso(row.updated_at),
 });
 
-export const environmentOut = ({ id, name, slug }: EnvironmentRow): z.infer<typeof Environment> => ({ id, name, slug });
+export const environmentOut = ({ id, revision, name, slug }: EnvironmentRow): z.infer<typeof Environment> => ({ id, revision, name, slug });
 
 /** The slug for a name; empty if none can be derived. */
 export const slugOfName = (name: string): string =>

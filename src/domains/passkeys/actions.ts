@@ -4,8 +4,8 @@ import type { Needs } from '../../auth/actions';
 export const actions = {
   'passkey.list': { scopes: ['members:read'] },
   'passkey.create': { scopes: [], kinds: ['member'], fresh: true },
-  'passkey.update': { scopes: ['members:write'], fresh: true },
-  'passkey.delete': { scopes: ['members:write'], fresh: true },
+  'passkey.update': { scopes: ['members:write'], kinds: ['api_key', 'member'], fresh: true },
+  'passkey.delete': { scopes: ['members:write'], kinds: ['api_key', 'member'], fresh: true },
 } as const satisfies Needs;
 
 declare module '../../auth/actions' {

@@ -76,6 +76,7 @@ export const passkeyRoutes = [
     method: 'patch',
     path: `${passkeys}/{passkey_id}`,
     action: 'passkey.update',
+    revises: true,
     tag: 'Passkeys',
     summary: 'Rename a passkey',
     description:
@@ -89,6 +90,7 @@ export const passkeyRoutes = [
     method: 'delete',
     path: `${passkeys}/{passkey_id}`,
     action: 'passkey.delete',
+    revises: true,
     tag: 'Passkeys',
     summary: 'Remove a passkey',
     description: 'Browser sessions started with the passkey end immediately. The last passkey of a member cannot be removed.',

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { PasskeyRow } from '../../db/schema';
-import { iso, Name, pageOf, Time } from '../../http/wire';
+import { iso, Name, pageOf, Revision, Time } from '../../http/wire';
 
 const bytes = (most: number, example = 'AAAA') =>
   z
@@ -84,6 +84,7 @@ export const PasskeyPatch = z.strictObject({ name: Name.openapi({ example: 'Lapt
 export const Passkey = z
   .object({
     id: z.string().openapi({ example: exampleId('passkey') }),
+    revision: Revision,
     name: z.string().openapi({ example: 'Passkey on this device' }),
     transports: z.array(z.string()).openapi({ example: ['internal'] }),
     backed_up: z.boolean().openapi({ description: 'Whether a passkey provider keeps a copy, so other devices may have it too.' }),
@@ -92,8 +93,9 @@ export const Passkey = z
   .openapi('Passkey');
 export const PasskeyPage = pageOf(Passkey, 'PasskeyPage');
 
-export const passkeyOut = ({ id, name, transports, backed_up, created_at }: PasskeyRow): z.infer<typeof Passkey> => ({
+export const passkeyOut = ({ id, revision, name, transports, backed_up, created_at }: PasskeyRow): z.infer<typeof Passkey> => ({
   id,
+  revision,
   name,
   transports: transports ?? [],
   backed_up: backed_up === 1,

@@ -4,7 +4,7 @@ import { MOST_PATTERN, patternProblem } from '../../auth/naming';
 import { cronProblem, MOST_CRON, nextTimes } from '../../auth/rotation';
 import { exampleId } from '../../db/ids';
 import { heldOperations, type PolicyKind, type PolicyRow, policyKinds, type RotationConfig, roles, secretTypes } from '../../db/schema';
-import { Environments, iso, Name, Patterns, pageOf, Time, text } from '../../http/wire';
+import { Environments, iso, Name, Patterns, pageOf, Revision, Time, text } from '../../http/wire';
 
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
 
@@ -44,14 +44,35 @@ const Approval = z
     operations: z.array(z.enum(heldOperations)).min(1).max(heldOperations.length).refine(distinct, 'must not contain duplicates'),
     required: z.int().min(1).max(5).openapi({ description: 'How many people must approve.' }),
     approvers: z
-      .union([z.strictObject({ team_id: z.string().min(1).max(64) }), z.strictObject({ role: z.enum(roles) })], {
-        error: 'must have either team_id or role',
-      })
-      .openapi({ description: 'The team or role whose members can approve.', example: { role: 'admin' } }),
+      .union(
+        [
+          z.strictObject({ team_id: z.string().min(1).max(64) }),
+          z.strictObject({ role: z.enum(roles) }),
+          z.strictObject({ accountable: z.literal(true) }),
+        ],
+        { error: 'must have one of team_id, role and accountable: true' },
+      )
+      .openapi({
+        description:
+          'The team or role whose members can approve. With accountable, the policy holds only agents and credentials that they created, and the members accountable for the agent approve.',
+        example: { role: 'admin' },
+      }),
     allow_break_glass: z
       .boolean()
       .default(false)
       .openapi({ description: 'Whether a break-glass token can access secrets without approval.' }),
+    max_valid_seconds: z.int().min(0).max(28_800).optional().openapi({
+      description:
+        'For how many seconds an approved read may be repeated by the same credential, at most. With 0, the default, it can be made once.',
+    }),
+    repeat_writes: z.boolean().optional().openapi({
+      description:
+        'Whether that also applies to calls other than GET, HEAD and OPTIONS, where a secret is used at another service. false by default.',
+    }),
+  })
+  .refine(({ approvers, required }) => !('accountable' in approvers) || required === 1, {
+    path: ['required'],
+    message: 'must be 1 where the accountable members approve',
   })
   .openapi('ApprovalConfig');
 
@@ -114,6 +135,7 @@ export const kindOf = (config: ConfigInput): PolicyKind =>
 export const Policy = z
   .object({
     id: z.string().openapi({ example: exampleId('policy') }),
+    revision: Revision,
     name: z.string(),
     kind: z.enum(policyKinds),
     enabled: z.boolean(),
@@ -126,6 +148,7 @@ export const Policy = z
       .openapi({ description: 'null means no limit.', example: { environments: ['production'], types: null, names: null } }),
     config: z.union([Naming, Rotation, Approval]).openapi({ example: { pattern: '^[A-Z][A-Z0-9_]*$' } }),
     next_times: z.array(Time).openapi({ description: 'For a rotation policy with cron: the next five times, in UTC.' }).optional(),
+    warning: z.string().openapi({ description: 'After a change: what the policy does not do, if that may surprise.' }).optional(),
     created_by: z.string(),
     created_at: Time,
     updated_at: Time,
@@ -148,6 +171,7 @@ export function policyOut(row: PolicyRow, environments: string[] | null, now: nu
   const { cron } = row.config as RotationConfig;
   return {
     id: row.id,
+    revision: row.revision,
     name: row.name,
     kind: row.kind,
     enabled: row.enabled === 1,

@@ -31,8 +31,15 @@ export interface KnownToken {
   above: number | null;
 }
 
+/** A secret that the caller may read: its id, its name, and the slug of its environment. */
+export interface KnownSecret {
+  id: string;
+  name: string;
+  environment: string | null;
+}
+
 export interface ScanPart {
   tokens: KnownToken[];
-  /** Ids of the secrets that have these values, by fingerprint. */
-  secrets: Record<string, string[]>;
+  /** The secrets that have these values, by fingerprint. */
+  secrets: Record<string, KnownSecret[]>;
 }

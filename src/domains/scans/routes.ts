@@ -33,7 +33,7 @@ export const scanRoutes = [
     tag: 'Scans',
     summary: 'Scan a text or files for credentials',
     description:
-      'Finds well-known credential formats, tokens of this service, and exact current values (8 characters or more) of active secrets that the caller can read without approval. The text is not stored. A stored value that is found raises SECRET_LEAKED, once a day per place. With revoke_live, live tokens of this organisation are revoked, each with its own audit entry.',
+      'Finds well-known credential formats, tokens of this service, and exact current values (8 characters or more) of active secrets that the caller can read without approval; an ordinary word such as development is none. Findings on lines that contain svc:allow are left out. The text is not stored. A stored value that is found raises SECRET_LEAKED, once a day per place. With revoke_live, live tokens of this organisation are revoked, each with its own audit entry.',
     query: wire.ScanQuery,
     body: { schema: wire.ScanIn },
     answers: { 201: wire.Scan },

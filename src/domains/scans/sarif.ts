@@ -1,5 +1,5 @@
 // Findings as SARIF 2.1.0 (OASIS), with the properties that GitHub's code scanning requires. Invariant: nothing in it is made of what was found,
-// except its place, its length and the redacted preview; so a fingerprint confirms no guess.
+// except its place, its length, the redacted preview and a keyed digest; so it confirms no guess.
 import { tuple } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
 import { version } from '../../version';
@@ -16,10 +16,12 @@ const HELP: Record<string, string> = {
 const HELP_ELSEWHERE =
   'Replace the credential where it was issued, then remove it from the file: it stays in the history of a repository. Store the new one in the vault.';
 
-const messageOf = ({ rule, preview, live, secret_id }: Located): string =>
+const messageOf = ({ rule, preview, live, secret_id, secret_name, environment }: Located): string =>
   [
     `${ruleNames.get(rule) ?? rule}: ${preview}.`,
-    ...(secret_id === undefined ? [] : [`It is the current value of the secret ${secret_id}. Rotate the secret.`]),
+    ...(secret_id === undefined
+      ? []
+      : [`It is the current value of the secret ${secret_name} in ${environment} (${secret_id}). Rotate the secret.`]),
     ...(live === undefined ? [] : [live ? 'It was live.' : 'It is not live.']),
   ].join(' ');
 

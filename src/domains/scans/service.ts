@@ -9,11 +9,13 @@ import { keysOf } from '../../http/context';
 import { fingerprintOf } from '../secrets/encryption';
 import type { Position } from './engine/lines';
 import { type File, type Found, MOST_FINDINGS, type Scanned, scanFiles } from './engine/scan';
-import type { FoundToken, KnownToken, ScanInput, ScanPart } from './parts';
+import type { FoundToken, KnownSecret, KnownToken, ScanInput, ScanPart } from './parts';
 
 /** A scan in progress: its findings, and the texts behind the keyed digests. */
 export interface Scanning extends Scanned {
   id: string;
+  /** The keyed digest that tells a finding in later scans. */
+  fingerprintOf(rule: string, text: string): string;
   revoke_live: boolean;
   /** Candidates by their keyed digests. */
   candidatesBy: Map<string, string>;
@@ -28,7 +30,9 @@ export function begin(context: Context, id: string, files: readonly File[], revo
   const candidatesBy = new Map([...scanned.candidates.keys()].map((value) => [fingerprintOf(keys, utf8(value)), value]));
   // safety: scan-tokens-of-own-org
   const own = scanned.found.flatMap(({ token }) => (token?.org === context.org ? [[token.hash, token] as const] : []));
-  return { ...scanned, id, revoke_live, candidatesBy, tokens: new Map(own) };
+  // safety: scan-fingerprint-keyed
+  const fingerprint = (rule: string, text: string) => hmacHex(keys.digest, tuple('scan finding', rule, text)).slice(0, 32);
+  return { ...scanned, id, revoke_live, candidatesBy, tokens: new Map(own), fingerprintOf: fingerprint };
 }
 
 /** The first request to the gate: may the caller scan? */
@@ -71,7 +75,10 @@ export interface Shown {
   line: number;
   column: number;
   preview: string;
+  fingerprint: string;
   secret_id?: string;
+  secret_name?: string;
+  environment?: string | null;
   live?: boolean;
   credential_id?: string;
   is_caller?: boolean;
@@ -137,12 +144,12 @@ export async function resultOf(context: RenderContext, scanning: Scanning, part:
     const key = `${found.file} ${found.at} ${found.length}`;
     const secrets = stored.get(key)?.secrets ?? [];
     stored.delete(key);
-    return secrets.length ? secrets.map((secret_id) => ({ ...shown, secret_id })) : [shown];
+    return secrets.length ? secrets.map((secret) => ({ ...shown, ...secretShown(secret) })) : [shown];
   });
   for (const { file, at, length, secrets } of stored.values()) {
     const path = (scanning.files[file] as File).path;
     const shown = shownOf(scanning, { rule: 'stored-secret', path, ...scanning.positionOf(file, at), file, at, length, prefix: '' });
-    for (const secret_id of secrets) findings.push({ ...shown, secret_id });
+    for (const secret of secrets) findings.push({ ...shown, ...secretShown(secret) });
   }
   findings.sort((a, b) => a.file - b.file || a.at - b.at);
   return {
@@ -157,9 +164,13 @@ interface Place {
   at: number;
 }
 
-const shownOf = ({ positionOf }: Scanning, { rule, path, line, column, prefix, length, file, at }: Found): Located & Place => ({
-  ...{ rule, path, line, column, preview: previewOf({ prefix, length }), file, at, end: positionOf(file, at + length) },
+const shownOf = (scanning: Scanning, { rule, path, line, column, prefix, length, file, at }: Found): Located & Place => ({
+  ...{ rule, path, line, column, preview: previewOf({ prefix, length }) },
+  fingerprint: scanning.fingerprintOf(rule, (scanning.files[file] as File).content.slice(at, at + length)),
+  ...{ file, at, end: scanning.positionOf(file, at + length) },
 });
+
+const secretShown = ({ id, name, environment }: KnownSecret): Partial<Shown> => ({ secret_id: id, secret_name: name, environment });
 
 const tokenShown = ({ live, id, isShown, above }: KnownToken, revoke_live: boolean, revoked: Set<string>): Partial<Shown> => ({
   live,
@@ -170,11 +181,11 @@ const tokenShown = ({ live, id, isShown, above }: KnownToken, revoke_live: boole
 
 /** The places of stored values. */
 function storedIn({ candidates, candidatesBy }: Scanning, { secrets }: ScanPart) {
-  const stored = new Map<string, Place & { length: number; secrets: string[] }>();
-  for (const [fingerprint, ids] of Object.entries(secrets)) {
+  const stored = new Map<string, Place & { length: number; secrets: KnownSecret[] }>();
+  for (const [fingerprint, all] of Object.entries(secrets)) {
     const value = candidatesBy.get(fingerprint) as string;
     for (const { file, at } of candidates.get(value) ?? [])
-      stored.set(`${file} ${at} ${value.length}`, { file, at, length: value.length, secrets: ids });
+      stored.set(`${file} ${at} ${value.length}`, { file, at, length: value.length, secrets: all });
   }
   return stored;
 }

@@ -44,7 +44,13 @@ export const Finding = z
     line: z.int().openapi({ description: 'Line, from 1.' }),
     column: z.int().openapi({ description: 'Column, from 1, in UTF-16 code units.' }),
     preview: z.string().openapi({ description: 'The public prefix of the format, if it has one, and the length in characters.' }),
+    fingerprint: z.string().openapi({
+      description:
+        'A keyed digest of the rule and of what was found. It stays the same wherever and whenever this is found in your organisation, so you can keep a list of accepted findings.',
+    }),
     secret_id: z.string().optional().openapi({ description: 'The active secret whose current value this is, if the caller may read it.' }),
+    secret_name: z.string().optional().openapi({ description: 'Its name.' }),
+    environment: z.string().nullable().optional().openapi({ description: 'Its environment.' }),
     live: z.boolean().optional().openapi({
       description: 'For a token of this organisation: whether it was live when it was found. Absent for a token of another organisation.',
     }),

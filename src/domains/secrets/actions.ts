@@ -4,6 +4,7 @@ import { emergency, type Needs } from '../../auth/actions';
 export const actions = {
   'secret.create': { scopes: ['secrets:write'], kinds: emergency },
   'secret.list': { scopes: ['secrets:list', 'secrets:read'], kinds: emergency },
+  'secret.compare': { scopes: ['secrets:list', 'secrets:read'], kinds: emergency },
   'secret.read': { scopes: ['secrets:read'], kinds: emergency, reveals: true, held: true },
   'secret.read_all': { scopes: ['secrets:read'], kinds: emergency, reveals: true },
   'secret.versions': { scopes: ['secrets:list', 'secrets:read'], kinds: emergency },

@@ -7,7 +7,7 @@ import { listRoute, type Slice } from '../../http/list';
 import { route } from '../../http/route';
 import { byNameRoutes } from './by-name';
 import { encryptValue } from './encryption';
-import { allValues, withValue } from './values';
+import { allValues, VALUES, valuesInput, withValue } from './values';
 import * as wire from './wire';
 
 const tag = 'Secrets';
@@ -76,6 +76,7 @@ export const secretRoutes = [
       environment: query.environment ?? null,
       type: query.type ?? null,
       prefix: query.prefix ?? null,
+      contains: query.contains?.toLowerCase() ?? null,
       status: query.status ?? null,
       tag: query.tag ?? null,
       id: query.id ?? null,
@@ -209,22 +210,32 @@ export const secretRoutes = [
     refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'CONFLICT', 'POLICY_VIOLATED'],
     named: bySecret,
   }),
+  listRoute({
+    path: '/orgs/{org_id}/environments/compare',
+    action: 'secret.compare',
+    tag,
+    summary: 'Compare environments',
+    description:
+      'Returns the names of secrets in these environments, sorted, with the state of each. It reads no value, so nobody appears as a reader. Whether values are the same is told only of those that the caller could read now without an approval. An environment in which the caller may not list a name is left out for that name.',
+    query: wire.CompareQuery,
+    answers: { 200: wire.ComparisonPage },
+    refusals: ['NOT_FOUND', 'SECRET_ACCESS_DENIED'],
+    filters: ({ environments, prefix }) => ({ environments, prefix: prefix ?? null }),
+  }),
   route({
     method: 'get',
-    path: '/orgs/{org_id}/environments/{environment}/values',
+    path: VALUES,
     action: 'secret.read_all',
     tag,
     summary: 'Read all values of an environment',
     description:
-      'Returns all values that the caller may read, up to 2,000 secrets and 16 MiB, with an ETag. With If-None-Match, the response is 304 if nothing has changed.',
+      'Returns all values that the caller may read, up to 2,000 secrets and 16 MiB, with an ETag. With If-None-Match, the response is 304 if nothing has changed. With limit, it returns them in pages. All pages show one revision of the environment: once a secret of it has changed, a cursor is 409 and the read starts again.',
     query: wire.ValuesQuery,
     conditional: ['if-none-match'],
     answers: { 200: wire.Values, 304: null },
-    refusals: ['NOT_FOUND', 'RESULT_TOO_LARGE'],
+    refusals: ['NOT_FOUND', 'RESULT_TOO_LARGE', 'INVALID_CURSOR', 'CONFLICT'],
     named: ({ params }) => ({ environment: params.environment as string }),
-    prepare: ({ query, if_none_match }) => ({
-      input: { prefix: query.prefix ?? '', if_none_match, after: null, etag: null, as_text: true },
-    }),
+    prepare: ({ query, if_none_match }) => ({ input: valuesInput(query, { if_none_match, after: null, etag: null }) }),
     render: allValues,
   }),
 ];

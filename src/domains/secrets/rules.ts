@@ -2,6 +2,7 @@
 // is requested, the value of a deleted, expired or revoked secret is refused here.
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
+import { matchesETag } from '../../etag';
 
 /** How many versions a secret keeps. */
 export const MOST_VERSIONS = 1000;
@@ -65,14 +66,6 @@ export const readableVersion = (row: SecretRow | null, version: number, now: num
 /** The ETag of a secret: `"vN"`, or `"vN.R"` after the R-th change of metadata since version N. */
 export const etagOf = (row: Pick<SecretRow, 'version' | 'amended'>): string =>
   row.amended ? `"v${row.version}.${row.amended}"` : `"v${row.version}"`;
-
-/** Whether an If-Match or If-None-Match header contains this ETag or `*` (RFC 9110 §13.1). `weak` ignores the prefix `W/`. */
-export function matchesETag(header: string, etag: string, weak = false): boolean {
-  return header.split(',').some((part) => {
-    const tag = part.trim();
-    return tag === '*' || tag === etag || (weak && tag === `W/${etag}`);
-  });
-}
 
 /** 412 if If-Match does not name the secret's ETag. */
 export const preconditionFailed = (row: SecretRow, ifMatch: string | null): Refusal | null =>

@@ -5,8 +5,9 @@ import { utf8 } from '../../crypto/bytes';
 import { type GenerateOptions, optionsProblem } from '../../crypto/generate';
 import { exampleId } from '../../db/ids';
 import { type SecretRow, secretTypes, type VersionRow } from '../../db/schema';
+import type { RotationPlan } from '../../gate/rotation';
 import { EnvironmentRef, iso, isoOrNull, pageOf, pageQuery, QueryInteger, Time, text } from '../../http/wire';
-import { statuses, statusOf } from './rules';
+import { etagOf, statuses, statusOf } from './rules';
 
 export const MOST_VALUE = 65_536;
 
@@ -136,6 +137,19 @@ export const Rollback = z
 
 const status = z.enum(statuses);
 
+const Rotation = z
+  .object({
+    policy: z
+      .object({ id: z.string().openapi({ example: exampleId('policy') }), name: z.string() })
+      .nullable()
+      .openapi({ description: 'The policy that asks for it; null for rotate_every_seconds of the secret.' }),
+    every_seconds: z.int().nullable().openapi({ description: 'How old a value may become. null with cron.', example: 7_776_000 }),
+    cron: z.string().nullable().openapi({ description: 'The schedule of the policy (UTC).' }),
+    due_at: Time,
+    is_due: z.boolean(),
+  })
+  .openapi('SecretRotation');
+
 export const Secret = z
   .object({
     id: z.string().openapi({ example: exampleId('secret') }),
@@ -144,6 +158,7 @@ export const Secret = z
     environment: z.string().openapi({ example: 'production' }),
     status,
     version: z.int().openapi({ example: 1 }),
+    etag: z.string().openapi({ description: 'The ETag of the secret, for If-Match.', example: '"v1"' }),
     description: z.string().nullable(),
     tags: z.record(z.string(), z.string()),
     rotate_every_seconds: z.int().nullable(),
@@ -152,6 +167,12 @@ export const Secret = z
     created_at: Time,
     updated_at: Time,
     expires_at: Time.nullable(),
+    rotation: Rotation.nullable()
+      .openapi({
+        description:
+          'Present in a list with id: the rule by which a new value is due first. null if none applies, or the value cannot be read.',
+      })
+      .optional(),
     deleted_at: Time.nullable()
       .openapi({ description: 'Present on deleted secrets. They can be restored for seven days after this time.' })
       .optional(),
@@ -176,9 +197,22 @@ export const Values = z
     withheld: z
       .array(z.string())
       .openapi({ description: 'Names that an approval policy holds back. Read each secret on its own to request approval.' }),
+    unreadable: z.array(z.string()).optional().openapi({
+      description: 'Names of secrets whose stored value was altered or is missing (an integrity violation). Absent if there are none.',
+    }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .optional()
+      .openapi({ description: 'Of a page: pass it as cursor to get the next one. null on the last page.' }),
   })
   .openapi('Values', {
-    example: { environment: 'production', values: { DATABASE_URL: 'postgres://…' }, versions: { DATABASE_URL: 1 }, withheld: [] },
+    example: {
+      environment: 'production',
+      values: { DATABASE_URL: 'postgres://…' },
+      versions: { DATABASE_URL: 1 },
+      withheld: [],
+    },
   });
 
 export const SecretPage = pageOf(Secret, 'SecretPage', {
@@ -195,6 +229,10 @@ export const ListQuery = z
     environment: EnvironmentRef.optional(),
     type: Type.optional(),
     prefix: z.string().max(255).optional(),
+    contains: z.string().min(1).max(255).optional().openapi({
+      description: 'Only secrets with this text in their name, after prefix. Upper and lower case are the same.',
+      example: 'stripe',
+    }),
     status: status.optional(),
     tag: z.string().min(1).max(321).optional().openapi({ description: 'Only secrets with this tag: key, or key:value.' }),
     id: z
@@ -219,15 +257,71 @@ export const ListQuery = z
       message: 'needs environment, a status other than deleted, and no id',
     },
   );
+export const CompareQuery = z.strictObject({
+  ...pageQuery,
+  environments: z
+    .string()
+    .max(2600)
+    .transform((list) => list.split(','))
+    .refine((list) => list.length >= 2 && list.length <= 10, 'must name two to ten environments, separated by commas')
+    .refine((list) => list.every((ref) => ref !== ''), 'must not contain an empty name')
+    .openapi({
+      type: 'string',
+      description: 'Ids or slugs of two to ten environments, separated by commas.',
+      example: 'staging,production',
+    }),
+  prefix: z.string().max(255).optional(),
+});
+const Compared = z
+  .object({
+    name: z.string(),
+    environments: z
+      .array(
+        z.object({
+          environment: z.string(),
+          status: z.enum(['absent', 'present', 'same', 'different']).openapi({
+            description:
+              'absent: no secret has the name there. same: all environments with a comparable value have the same one. different: they do not. present: it exists, but the caller has nothing to compare it with.',
+          }),
+          version: z.int().nullable(),
+          time: Time.nullable().openapi({ description: 'When this version was created.' }),
+        }),
+      )
+      .openapi({ description: 'In the order of the request.' }),
+  })
+  .openapi('Compared');
+export const ComparisonPage = pageOf(Compared, 'ComparisonPage');
 export const VersionQuery = z.strictObject({ version: QueryInteger(1, 999_999_999).optional() });
 export const ByNameQuery = VersionQuery.extend({ environment: EnvironmentRef.optional() });
 export const PutQuery = z.strictObject({ environment: EnvironmentRef.optional() });
-export const ValuesQuery = z.strictObject({ prefix: z.string().max(255).optional() });
+/** The most prefixes of a bulk read. */
+const MOST_PREFIXES = 10;
+export const ValuesQuery = z.strictObject({
+  prefix: z
+    .array(z.string().max(255))
+    .max(MOST_PREFIXES, `must be sent at most ${MOST_PREFIXES} times`)
+    .optional()
+    .openapi({
+      description: 'Only secrets whose names start with this prefix. Up to 10 prefixes, each as a parameter of its own, in their order.',
+      example: ['app/'],
+    }),
+  strip_prefix: z.enum(['true', 'false']).optional().openapi({
+    description:
+      'With true, names are shown without their prefix, and a secret whose name matches several prefixes is shown once for each. Where two names become one, the later prefix wins. A name that is only the prefix is shown whole.',
+  }),
+  limit: QueryInteger(1, 2000).optional().openapi({
+    description: 'Reads in pages: how many values to return at most. A page can hold fewer values, and withholds at most as many.',
+  }),
+  cursor: z.string().max(1000).optional().openapi({ description: 'next_cursor of the previous page. The prefixes must be the same.' }),
+});
 export const DeleteQuery = z.strictObject({ permanent: z.enum(['true', 'false']).optional() });
 
 /** `auto_rotate` of a request, as rows store it. */
 export const optedIn = (auto_rotate: boolean | undefined): { auto_rotate?: 1 | null } =>
   auto_rotate === undefined ? {} : { auto_rotate: auto_rotate ? 1 : null };
+
+export const rotationOut = (plan: RotationPlan | null, now: number): z.infer<typeof Rotation> | null =>
+  plan && { ...plan, due_at: iso(plan.due_at), is_due: plan.due_at <= now };
 
 /** A secret without its value. */
 export const secretOut = (row: SecretRow, environment: string, now: number): z.infer<typeof Secret> => ({
@@ -237,6 +331,7 @@ export const secretOut = (row: SecretRow, environment: string, now: number): z.i
   environment,
   status: statusOf(row, now),
   version: row.version,
+  etag: etagOf(row),
   description: row.description,
   tags: row.tags,
   rotate_every_seconds: row.rotate_every_seconds,

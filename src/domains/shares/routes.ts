@@ -9,11 +9,12 @@ import { ApiError, refuse } from '../../errors';
 import { refusalOf } from '../../gate/outcome';
 import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
+import { waitOf } from '../../http/refused-attempts';
 import { type Input, route } from '../../http/route';
 import { decryptValue } from '../secrets/encryption';
 import type { Delivered } from '../secrets/rules';
-import { openValue, sealValue, stretch, verifierOf } from './encryption';
-import type { GrantInput, LinkInput, View } from './gate/operations';
+import { openValue, type Stretched, sealValue, stretch, verifierOf } from './encryption';
+import type { GrantInput, LinkInput, View, ViewInput } from './gate/operations';
 import * as wire from './wire';
 
 const tag = 'Shares';
@@ -60,10 +61,17 @@ async function viewed({ params, body }: Input<unknown, z.output<typeof wire.View
   const { org, hash } = token;
   const keys = await context.keyring.org(org);
   if (!keys) return gone(context);
-  // Computed even if the link has no passphrase, so the response time reveals nothing.
-  const stretched = passphrase === undefined ? null : await stretch(key, passphrase);
-  const input = { id, key_hash: hash, passphrase: stretched && verifierOf(stretched) };
-  const { outcome } = await context.ask(org, keys, { link: id, hash }, input);
+  const ask = async (stretched: Stretched | null, again: boolean) => {
+    const input: ViewInput = { id, key_hash: hash, sent: passphrase !== undefined, passphrase: stretched && verifierOf(stretched) };
+    return (await context.ask(org, keys, { link: id, hash }, input, { again })).outcome;
+  };
+  const first = await ask(null, false);
+  const wait = first.kind === 'more' ? waitOf(context.request.ip) : 0;
+  // safety: passphrase-stretched-below-limits
+  if (wait) return { refusal: refuse('RATE_LIMITED', { retry_after: wait }) };
+  // Scrypt takes time and memory: only for a live link that has a passphrase.
+  const stretched = first.kind === 'more' ? await stretch(key, passphrase ?? '') : null;
+  const outcome = stretched ? await ask(stretched, true) : first;
   if (outcome.kind === 'ok' && outcome.status === 403) return { refusal: await context.count(refuse('PASSPHRASE_WRONG')) };
   if (outcome.kind !== 'ok') {
     const refusal = refusalOf(outcome);

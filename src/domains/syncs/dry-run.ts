@@ -7,7 +7,7 @@ import type { OrgKeys } from '../../crypto/keyring';
 import { decryptValue } from '../secrets/encryption';
 import type { DryRun } from './gate/start';
 import { redeployRequired } from './redeploy';
-import { digestAt, type Opened } from './target';
+import { digestsAt, type Opened } from './target';
 
 /** What a sync would do. */
 export async function foresee(
@@ -17,6 +17,7 @@ export async function foresee(
   org: string,
 ): Promise<{ results: Result[]; redeployRequired: boolean }> {
   const held = new Set(asked.held);
+  const digestOf = digestsAt(keys, asked.place, adapter);
   const values = new Map<string, string>();
   const items: Item[] = [];
   for (const delivered of asked.items) {
@@ -24,7 +25,7 @@ export async function foresee(
     // safety: held-values-not-compared
     const isHeld = held.has(row.name);
     if (!isHeld) values.set(row.name, value);
-    items.push(itemOf(adapter, config, row.name, value, (at) => (isHeld ? '' : digestAt(keys, asked.place, at, value))));
+    items.push(itemOf(adapter, config, row.name, value, (at) => (isHeld ? '' : digestOf(at, value))));
   }
   const skipped = asked.skipped.map((result) => {
     const mapped = adapter.name(result.name, config as never);
@@ -34,14 +35,10 @@ export async function foresee(
   const results =
     remotes instanceof TargetError
       ? items.map(({ name, target: at, problem }) => failed(name, at, problem ?? remotes.problem))
-      : await compared(target, plan(adapter, { ...asked, items, remotes, digestOf, reads: readsEach(target) }), values);
+      : await compared(target, plan(adapter, { ...asked, items, remotes, digestOf, reads: readsEach(target) }), values, digestOf);
   const removed = new Set(results.filter(({ action }) => action === 'deleted').map(({ name }) => name));
   const all = sorted([...results, ...skipped.filter(({ name }) => !removed.has(name))]);
   return { results: all, redeployRequired: redeployRequired(adapter, all) };
-
-  function digestOf(at: string, value: string): string {
-    return digestAt(keys, asked.place, at, value);
-  }
 }
 
 function known(error: unknown): TargetError {
@@ -52,7 +49,15 @@ function known(error: unknown): TargetError {
 /**
  * If a target reads values one by one before a write, they are read here too. Those of held secrets are not, because `values` lacks them.
  */
-async function compared(target: Target, { steps, results }: Plan, values: Map<string, string>): Promise<Result[]> {
-  const work = steps.map((step) => ({ ...step, value: values.get(step.name) ?? null, token: '', begun: false }));
+async function compared(
+  target: Target,
+  { steps, results }: Plan,
+  values: Map<string, string>,
+  digestOf: (at: string, value: string) => string,
+): Promise<Result[]> {
+  const work = steps.map((step) => {
+    const isOurs = (current: string) => digestOf(step.target, current) === step.digest;
+    return { ...step, value: values.get(step.name) ?? null, isOurs, token: '', begun: false };
+  });
   return [...results, ...(await foreseen(target, work))];
 }

@@ -22,6 +22,7 @@ function inputOf(body: Body, context: Context): SyncInput {
   const id = newId('syn');
   const asked = {
     ...{ id, integration: integrationId, platform, environment: environmentId, prune, dryRun },
+    bases: context.settings.platformBaseUrls,
     names: names ? [...new Set(names)] : null,
   };
   if (platform === null || !config) return { ...asked, config: null, credentials_sealed: null };
@@ -36,7 +37,7 @@ async function foreseen(asked: DryRun, { platform, config }: Body, context: Cont
   const keys = keysOf(context);
   const { integration } = asked;
   const whole = integration ? storedConfig(keys, context.org, integration) : (config ?? {});
-  const opened = openTarget(integration?.platform ?? (platform as string), whole, context.settings, true);
+  const opened = openTarget(integration?.platform ?? (platform as string), whole, context.settings, null);
   if (!opened)
     throw new ApiError(
       refuse('VALIDATION_FAILED', {
@@ -54,7 +55,7 @@ export const syncRoutes = [
     tag: 'Syncs',
     summary: 'Sync secrets to a platform',
     description:
-      'Writes the secrets of an environment to a platform, in the background. Values are read when the sync starts. With a config, the caller also needs secrets:read; a stored connection sends what its creator can read. With dryRun=true, the response is 200 and reports what would happen.',
+      'Writes the secrets of an environment to a platform, in the background. Values are read when the sync starts. With a config, the caller also needs secrets:read; a stored connection sends what its creator can read, within the limits of the caller. With dryRun=true, the response is 200 and reports what would happen.',
     body: { schema: wire.SyncIn },
     answers: { 202: wire.Queued, 200: wire.DryRun },
     refusals: ['NOT_FOUND', 'CONFLICT', 'LIMIT_REACHED', 'RESULT_TOO_LARGE'],
@@ -68,7 +69,7 @@ export const syncRoutes = [
     action: 'integration.syncs',
     tag: 'Syncs',
     summary: 'List the syncs',
-    description: 'Newest first. Syncs are kept for 30 days.',
+    description: 'Newest first. Syncs are kept for 30 days at most: past the quota the oldest finished ones are deleted.',
     answers: { 200: wire.SyncPage },
   }),
   route({
@@ -87,7 +88,8 @@ export const syncRoutes = [
     action: 'integration.sync_cancel',
     tag: 'Syncs',
     summary: 'Cancel a sync',
-    description: 'Names that are not written yet are not attempted. A name that is being written is finished.',
+    description:
+      'Names that are not written yet are not attempted. Calls to the target that are under way are finished; none begins after the response.',
     answers: { 200: wire.Sync },
     refusals: ['NOT_FOUND', 'SYNC_ENDED'],
     named: bySync,

@@ -1,6 +1,6 @@
 // The job of a sync, in the Worker: plans it once, then writes chunk by chunk and reports each result to the gate. Invariants: it can be
 // repeated or stop at any point, because the plan and the results are stored in the gate; no value, credential or target response is logged
-// or reported; it stops after a number of calls, and another message continues.
+// or reported; it stops after a number of calls, and another message continues; each call begins under a permit of the gate (permit.ts).
 import { CONCURRENCY, readsEach, TargetError } from '../../adapters/sync/adapter';
 import { type Applied, apply, type Work } from '../../adapters/sync/apply';
 import { failed, type Item, itemOf, plan, type Result } from '../../adapters/sync/plan';
@@ -8,8 +8,9 @@ import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
 import { unwrap } from '../../gate/outcome';
 import { decryptValue } from '../secrets/encryption';
-import type { Chunk, EndInput, NextInput, Stop, Taken, ValuesPage } from './gate/run';
-import { digestAt, type Opened, openTarget, requestedConfig, storedConfig, tokenOf } from './target';
+import type { Chunk, EndInput, NextInput, Permission, Stop, Taken, ValuesPage } from './gate/run';
+import { permitOf } from './permit';
+import { digestsAt, type Opened, openTarget, requestedConfig, storedConfig, tokenOf } from './target';
 
 /** The most calls to a target per message, and how long it runs: a Worker can make 1,000 subrequests. */
 const MOST_CALLS = 300;
@@ -43,18 +44,22 @@ export async function run(context: JobContext): Promise<void> {
       : taken.row.integration_id === null
         ? requestedConfig(context.keys, context.org, taken.row)
         : null;
-    const opened = config && openTarget(taken.row.platform, config, settings);
+    const permit = permitOf((input) => asked<Permission>('integration.sync_permit', input));
+    const opened = config && openTarget(taken.row.platform, config, settings, permit);
     const work = { ...taken, context, ask: asked };
     const end = opened ? await carryOut({ ...work, opened }) : await without({ ...work, isGone: config === null });
     if (end) unwrap(await ask('integration.sync_end', { sync: id, lease: taken.lease, ...end }));
   } catch (error) {
     // Release the sync, so the next message need not wait for the lease.
-    await asked('integration.sync_next', { report: [], most: 0 } satisfies Partial<NextInput>).catch(() => null);
+    await asked('integration.sync_next', { report: [], foreign: [], most: 0 } satisfies Partial<NextInput>).catch(() => null);
     throw error;
   }
 }
 
-const done: End = { problem: null, results: [], retryAfter: null };
+const finished: End = { problem: null, results: [], retryAfter: null };
+
+/** What a chunk did. */
+type Done = Pick<NextInput, 'report' | 'foreign'>;
 
 /** Plans a sync if necessary and writes it; null if another message continues, or another job has it now. */
 async function carryOut(run: Run): Promise<End | null> {
@@ -63,33 +68,34 @@ async function carryOut(run: Run): Promise<End | null> {
     if (end !== 'planned') return end;
   }
   const until = Date.now() + LASTS;
-  let report: NextInput['report'] = [];
+  let done: Done = { report: [], foreign: [] };
   for (;;) {
     const isLast = Date.now() > until || run.opened.client.calls() > MOST_CALLS;
     const most = isLast ? 0 : 'write' in run.opened.target ? (run.opened.adapter.most ?? Number.MAX_SAFE_INTEGER) : CHUNK;
-    const chunk = await run.ask<Chunk>('integration.sync_next', { report, most });
+    const chunk = await run.ask<Chunk>('integration.sync_next', { ...done, most });
     if (!chunk) return null;
-    if (chunk.stop) return { ...done, problem: chunk.stop };
+    if (chunk.stop) return { ...finished, problem: chunk.stop };
     if (isLast) return null;
-    if (chunk.work.length === 0) return done;
-    const { results, end } = await write(run, chunk);
-    report = results;
-    if (end) return ended(run, report, end);
+    if (chunk.work.length === 0) return finished;
+    const { end, ...written } = await write(run, chunk);
+    done = written;
+    if (end) return ended(run, done, end);
   }
 }
 
 /** Reports the last results and the error of the remaining names. */
-async function ended(run: Run, report: NextInput['report'], { ends, problem, retryAfter }: TargetError): Promise<End | null> {
-  const chunk = await run.ask<Chunk>('integration.sync_next', { report, most: 1 });
+async function ended(run: Run, done: Done, { ends, problem, retryAfter }: TargetError): Promise<End | null> {
+  const chunk = await run.ask<Chunk>('integration.sync_next', { ...done, most: 1 });
   if (!chunk) return null;
   const notAttempted: Stop = { code: 'NOT_ATTEMPTED', message: 'An error for another name ended the sync before this one was written.' };
-  return { problem: ends === 'sync' ? problem : notAttempted, results: [], retryAfter };
+  return { problem: chunk.stop ?? (ends === 'sync' ? problem : notAttempted), results: [], retryAfter };
 }
 
 /** Reads the secrets page by page, lists the target, and stores the plan. */
 async function prepare(run: Run): Promise<End | 'planned' | null> {
   const { context, opened, row } = run;
   const { adapter, config, target } = opened;
+  const digestOf = digestsAt(context.keys, row.place, adapter);
   const items: Item[] = [];
   let first: ValuesPage | null = null;
   for (let after: string | null = null; ; ) {
@@ -99,7 +105,7 @@ async function prepare(run: Run): Promise<End | 'planned' | null> {
     first ??= page;
     for (const delivered of page.items) {
       const { row: secret, value } = await decryptValue(context.keys, context.org, delivered);
-      items.push(itemOf(adapter, config, secret.name, value, (at) => digestAt(context.keys, row.place, at, value)));
+      items.push(itemOf(adapter, config, secret.name, value, (at) => digestOf(at, value)));
     }
     if (page.next === null) break;
     after = page.next;
@@ -110,14 +116,13 @@ async function prepare(run: Run): Promise<End | 'planned' | null> {
     const results = items.map(({ name, target, problem }) => failed(name, target, problem ?? remotes.problem));
     return { problem: null, results: [...targeted, ...results], retryAfter: remotes.retryAfter };
   }
-  const digestOf = (at: string, value: string) => digestAt(context.keys, row.place, at, value);
-  const made = plan(adapter, { items, remotes, owned: first.owned, prunable: first.prunable, digestOf, reads: readsEach(target) });
+  const made = plan(adapter, { ...first, items, remotes, digestOf, reads: readsEach(target) });
   // A name pruned because its secret is not active is reported as deleted, not as skipped.
   const removed = new Set(made.steps.filter(({ kind }) => kind === 'remove').map(({ name }) => name));
   const results = [...made.results, ...targeted.filter(({ name }) => !removed.has(name))];
-  const stored = await run.ask<{ stop: Stop | null }>('integration.sync_plan', { steps: made.steps, results });
+  const stored = await run.ask<{ stop: Stop | null }>('integration.sync_plan', { ...made, results });
   if (!stored) return null;
-  return stored.stop ? { ...done, problem: stored.stop } : 'planned';
+  return stored.stop ? { ...finished, problem: stored.stop } : 'planned';
 }
 
 const listed = ({ target }: Opened) =>
@@ -133,23 +138,27 @@ function targetOf({ opened: { adapter, config } }: Pick<Run, 'opened'>, name: st
 }
 
 /** Writes a chunk. */
-async function write(run: Run, { work }: Chunk): Promise<{ results: NextInput['report']; end: TargetError | null }> {
+async function write(run: Run, { work }: Chunk): Promise<Done & { end: TargetError | null }> {
   const { context, opened, row } = run;
+  const digestOf = digestsAt(context.keys, row.place, opened.adapter);
   const digests = new Map<string, string>();
-  const results: NextInput['report'] = [];
+  const report: Done['report'] = [];
   const ready: Work[] = [];
   for (const { step, delivered } of work) {
     const value = delivered && (await decryptValue(context.keys, context.org, delivered)).value;
-    const digest = value === null ? '' : digestAt(context.keys, row.place, step.target, value);
+    const digest = value === null ? '' : digestOf(step.target, value);
     digests.set(step.target, digest);
     // The value may be newer than in the plan.
     const problem = value === null ? null : (opened.adapter.value?.(value, step.target, opened.config as never) ?? null);
-    if (problem) results.push({ ...failed(step.name, step.target, problem), digest });
-    else ready.push({ ...step, value, digest, token: tokenOf(context.keys, row.id, step.target, digest) });
+    if (problem) report.push({ ...failed(step.name, step.target, problem), digest });
+    else {
+      const isOurs = (current: string) => digestOf(step.target, current) === step.digest;
+      ready.push({ ...step, value, digest, isOurs, token: tokenOf(context.keys, row.id, step.target, digest) });
+    }
   }
-  const applied: Applied = ready.length ? await apply(opened.target, ready) : { results: [], end: null };
-  results.push(...applied.results.map((result: Result) => ({ ...result, digest: digests.get(result.targetName as string) ?? '' })));
-  return { results, end: applied.end };
+  const applied: Applied = ready.length ? await apply(opened.target, ready) : { results: [], foreign: [], end: null };
+  report.push(...applied.results.map((result: Result) => ({ ...result, digest: digests.get(result.targetName as string) ?? '' })));
+  return { report, foreign: applied.foreign, end: applied.end };
 }
 
 const REJECTED: Stop = { code: 'NOT_ATTEMPTED', message: 'The connection leads to an address that this deployment does not allow.' };

@@ -4,6 +4,7 @@
 import type { SyncPlatform } from '../../adapters/platforms';
 import { syncAdapters } from '../../adapters/sync';
 import type { SyncAdapter, Target } from '../../adapters/sync/adapter';
+import type { Permit } from '../../adapters/sync/call';
 import { type Client, createClient } from '../../adapters/sync/client';
 import { fromUtf8, tuple } from '../../crypto/bytes';
 import { equal, hmacHex } from '../../crypto/digest';
@@ -25,10 +26,10 @@ export interface Opened {
 }
 
 /**
- * Opens a target; `once`: one attempt per call. Null if the config breaks the rules for targets, which may have changed since it was
+ * Opens a target, under the permit of a job; without one, with one attempt per call. Null if the config breaks the rules for targets, which may have changed since it was
  * stored.
  */
-export function openTarget(platform: string, config: Config, settings: Settings, once = false): Opened | null {
+export function openTarget(platform: string, config: Config, settings: Settings, permit: Permit | null): Opened | null {
   // safety: sync-target-checked-again
   const found = checked(platform, config, settings);
   if ('details' in found) return null;
@@ -37,7 +38,7 @@ export function openTarget(platform: string, config: Config, settings: Settings,
     vendor: adapter.vendor(found.config as never),
     base: settings.platformBaseUrls[platform],
     fetch: (url, request) => guardedFetch({ ...settings, ports: adapter.ports ?? [] }, url, request),
-    once,
+    ...(permit ? { permit } : { once: true }),
   });
   return { adapter, config: found.config, client, target: adapter.open(client, found.config as never) };
 }
@@ -58,9 +59,11 @@ export function requestedConfig(keys: OrgKeys, org: string, row: SyncRow): Confi
   return { ...row.config, ...JSON.parse(text) };
 }
 
-/** The keyed digest of a value at a place. */
-export const digestAt = (keys: OrgKeys, place: string, target: string, value: string): string =>
-  hmacHex(keys.digest, tuple('svc/v1/sync', place, target, value));
+/** Computes keyed digests of values at a place, by their names at the target. */
+export const digestsAt =
+  (keys: OrgKeys, place: string, { folds }: Pick<SyncAdapter, 'folds'>) =>
+  (target: string, value: string): string =>
+    hmacHex(keys.digest, tuple('svc/v1/sync', place, folds ? target.toUpperCase() : target, value));
 
 /** A UUID for one write, the same in every attempt: RFC 9562 §5.8. */
 export function tokenOf(keys: OrgKeys, sync: string, target: string, digest: string): string {

@@ -3,12 +3,13 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../db/schema';
-import { iso, Name, pageOf, Time } from '../../http/wire';
+import { iso, Name, pageOf, Revision, Time } from '../../http/wire';
 
 export const TeamIn = z.strictObject({ name: Name.openapi({ example: 'Payments' }) }).openapi('TeamIn');
 export const Team = z
   .object({
     id: z.string().openapi({ example: exampleId('team') }),
+    revision: Revision,
     name: z.string(),
     created_at: Time,
   })
@@ -32,7 +33,12 @@ export const TeamMember = z
   .openapi('TeamMember');
 export const TeamMemberPage = pageOf(TeamMember, 'TeamMemberPage');
 
-export const teamOut = ({ id, name, created_at }: TeamRow): z.infer<typeof Team> => ({ id, name, created_at: iso(created_at) });
+export const teamOut = ({ id, revision, name, created_at }: TeamRow): z.infer<typeof Team> => ({
+  id,
+  revision,
+  name,
+  created_at: iso(created_at),
+});
 
 export const teamMemberOut = (row: TeamMemberRow, member: MemberRow | null): z.infer<typeof TeamMember> => ({
   team_id: row.team_id,

@@ -9,7 +9,7 @@ import { CODE_LIVES, INTERVAL } from '../../device-login';
 import type { DeviceLoginCalls } from '../../env';
 import { ApiError, refuse, statusOf } from '../../errors';
 import type { BaseContext, Context, PublicAnswer, PublicContext } from '../../http/context';
-import { countAttempt } from '../../http/refused-attempts';
+import { countAttempt, countPoll } from '../../http/refused-attempts';
 import { type Input, type Prepared, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { signedIn, signer, terminalTokens } from '../signin/tokens';
@@ -20,7 +20,7 @@ const TAG = 'Terminal login';
 /** How often another user code is tried if one is in use. */
 const MOST_TRIES = 5;
 
-type Keeper = Pick<DeviceLoginCalls, 'start' | 'asking' | 'decide' | 'poll'>;
+type Keeper = Pick<DeviceLoginCalls, 'start' | 'asking' | 'claim' | 'decide' | 'poll'>;
 
 /** Calls the Durable Object that keeps the login of a user code. */
 async function keeper<T>({ env, deployment }: Pick<BaseContext, 'env' | 'deployment'>, code: string, ask: (keeper: Keeper) => Promise<T>) {
@@ -55,13 +55,21 @@ async function fetchSession(context: PublicContext, org: string, session: string
   return signedIn(context, org, key, reply, terminalTokens);
 }
 
-/** The login that a member means by a user code. Every attempt counts, by member and by address, to limit guessing. */
-async function lookUp({ member }: Attempt, { body }: Input<unknown, { user_code: string }>, context: Context): Promise<Prepared> {
+/**
+ * The login that a member means by a user code. Every attempt counts, by member and by address, to limit guessing. To confirm it, the
+ * member's organisation claims it first: the gates of two organisations do not exclude each other.
+ */
+async function lookUp(
+  { member }: Attempt,
+  { body }: Input<unknown, { user_code: string }>,
+  context: Context,
+  find: (login: Keeper, org: string) => Promise<Asking | null> = (login) => login.asking(),
+): Promise<Prepared> {
   const code = readUserCode(body.user_code);
   const who = [member, clientOf(context.request.ip)];
   // safety: user-codes-limited
   const wait = Math.max(...(await Promise.all(who.map((one) => countAttempt(context.env, 'user code', one)))));
-  const login = wait || code === null ? null : await keeper(context, code, (one) => one.asking());
+  const login = wait || code === null ? null : await keeper(context, code, (one) => find(one, context.org));
   return { input: { login, wait } satisfies Found };
 }
 
@@ -110,16 +118,21 @@ export const terminalRoutes = [
     tag: TAG,
     summary: 'Poll for the session of a terminal login',
     description:
-      'Returns AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the polling interval. A device code gives one session; using it again more than ten seconds after the first time ends the session.',
+      'Returns AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the polling interval, and counts as a refused attempt of the address. A device code gives one session; using it again more than ten seconds after the first time ends the session.',
     body: { schema: wire.PollIn },
     answers: { 200: wire.TerminalSignedIn },
     refusals: ['AUTHORIZATION_PENDING', 'SLOW_DOWN', 'ACCESS_DENIED', 'CODE_EXPIRED'],
     async public({ body: { device_code } }, context) {
       const code = readDeviceCode(context.deployment.proof, device_code);
       if (code === null) return { refusal: await context.count(refuse('CODE_EXPIRED')) };
+      // safety: device-polls-limited
+      const wait = await countPoll(context.env, context.request.ip);
+      if (wait) return { refusal: refuse('RATE_LIMITED', { retry_after: wait }) };
       const polled = await keeper(context, code, (login) => login.poll(sha256(device_code)));
       if (polled.state === 'approved') return fetchSession(context, polled.org, polled.session);
-      if (polled.state === 'early') return { refusal: refuse('SLOW_DOWN', { message: `Wait ${polled.interval} seconds between polls.` }) };
+      // safety: early-polls-counted
+      if (polled.state === 'early')
+        return { refusal: await context.count(refuse('SLOW_DOWN', { message: `Wait ${polled.interval} seconds between polls.` })) };
       const codes = { pending: 'AUTHORIZATION_PENDING', denied: 'ACCESS_DENIED', ended: 'CODE_EXPIRED' } as const;
       return { refusal: refuse(codes[polled.state]) };
     },
@@ -153,6 +166,8 @@ export const terminalRoutes = [
       'Signs the terminal in as the calling member. Needs a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`). Safe to repeat.',
     answers: { 200: wire.Decided },
     refusals: ['CODE_EXPIRED'],
+    // safety: device-login-claimed
+    more: (attempt: Attempt, input, context: Context) => lookUp(attempt, input, context, (login, org) => login.claim(org)),
     async render({ session }: { session: string }, input, context: Context) {
       await decide(session, input, context, context.org);
       return { json: { status: 'confirmed', session_id: session } };

@@ -20,10 +20,13 @@ export interface Verified {
   spent: Spent;
 }
 
-/** The issuer's keys that can verify a token with this `kid`, or why there are none. */
-export type FindKeys = (kid: string | undefined) => Promise<IssuerKey[] | string>;
+/**
+ * The issuer's keys that can verify a token with this `kid`, or why there are none. `isDoubted`: those given before did not verify it.
+ */
+export type FindKeys = (kid: string | undefined, isDoubted: boolean) => Promise<IssuerKey[] | string>;
 
 type Problem = { problem: string };
+type Doubt = Problem & { isDoubted?: true };
 
 const MALFORMED = 'the token is malformed';
 const EXPIRED = 'the token has expired';
@@ -75,16 +78,33 @@ function overdue({ exp = 0, iat = 0 }: { exp?: number; iat?: number }, now: numb
 export async function verify(text: string, trust: Trust, findKeys: FindKeys, now = Date.now()): Promise<Verified | Problem> {
   const said = isJwt(text) ? named(text) : { problem: MALFORMED };
   if ('problem' in said) return said;
-  const { alg, kid } = said;
   // Do not fetch keys for a token of another issuer.
   if (said.issuer !== trust.issuer) return { problem: 'the issuer does not match' };
-  const keys = trust.keys ? Object.values(trust.keys) : await findKeys(kid);
+  const verified = await verifyWith(trust.keys ? Object.values(trust.keys) : await findKeys(said.kid, false), text, said, trust, now);
+  // The issuer may have replaced the key under the same `kid`.
+  // safety: doubted-keys-fetched-anew
+  if (trust.keys || !('isDoubted' in verified)) return verified;
+  return verifyWith(await findKeys(said.kid, true), text, said, trust, now);
+}
+
+/** The same with these keys. A problem is a doubt if other keys might verify the token. */
+async function verifyWith(
+  keys: IssuerKey[] | string,
+  text: string,
+  { alg, kid }: Pick<Exclude<ReturnType<typeof named>, Problem>, 'alg' | 'kid'>,
+  trust: Trust,
+  now: number,
+): Promise<Verified | Doubt> {
   if (typeof keys === 'string') return { problem: keys };
   // safety: issuer-key-fits-algorithm
   const fitting = keys.filter((key) => key.kty === KEY_TYPES[alg] && (key.alg ?? alg) === alg && (kid === undefined || key.kid === kid));
   const [key] = fitting;
   if (!key || fitting.length > 1)
-    return { problem: fitting.length ? 'several keys match the token' : 'no key of the issuer matches the token' };
+    return {
+      problem: fitting.length ? 'several keys match the token' : 'no key of the issuer matches the token',
+      // With an unknown `kid` the issuer has been asked already.
+      ...(keys.some((one) => kid === undefined || one.kid === kid) && { isDoubted: true }),
+    };
   try {
     const { payload } = await jwtVerify(text, await importJWK({ ...key }, alg), {
       algorithms: [alg],
@@ -106,6 +126,6 @@ export async function verify(text: string, trust: Trust, findKeys: FindKeys, now
     const problem = refusedBy(trust, workload);
     return problem ? { problem } : { workload, subject: valuesOf(payload, 'sub')[0] ?? null, spent: spentOf(text, workload, payload) };
   } catch (error) {
-    return { problem: problemOf(error) };
+    return { problem: problemOf(error), ...(error instanceof errors.JWSSignatureVerificationFailed && { isDoubted: true }) };
   }
 }

@@ -1,13 +1,14 @@
 // Request and response schemas of trusts and of the token exchange.
 
 import { z } from '@hono/zod-openapi';
+import { callerProblem } from '../../auth/issuers';
 import { utf8 } from '../../crypto/bytes';
 import { exampleId } from '../../db/ids';
 import { parentIdOf } from '../../db/schema';
 import type { IssuerKey } from '../../db/trusts';
-import { Addresses, Environments, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
+import { Addresses, Environments, iso, isoOrNull, Name, Patterns, pageOf, Revision, Scopes, Time, text } from '../../http/wire';
 import type { Shown } from '../credentials/wire';
-import { problemOf, sharedProblem } from './rules';
+import { problemOf } from './rules';
 
 /** The most bytes of JSON in a trust's claims and in its keys. */
 const MOST_CLAIMS = 4096;
@@ -94,7 +95,7 @@ const Lifetime = z
   .openapi({ description: 'Lifetime of its session tokens in seconds, 3600 by default.', example: 3600 });
 
 const fitsIssuer = ({ issuer, claims }: { issuer?: string; claims?: Record<string, string | string[]> }, context: z.RefinementCtx) => {
-  const problem = issuer !== undefined && claims !== undefined ? sharedProblem(issuer, claims) : null;
+  const problem = issuer !== undefined && claims !== undefined ? callerProblem(issuer, claims) : null;
   if (problem) context.addIssue({ code: 'custom', path: ['claims'], message: problem });
 };
 
@@ -133,6 +134,7 @@ export const TrustPatch = z
 export const Trust = z
   .object({
     id: z.string(),
+    revision: Revision,
     name: z.string(),
     issuer: z.string(),
     audiences: z.array(z.string()),
@@ -199,9 +201,9 @@ const jwksOf = (keys: Record<string, IssuerKey> | null) => (keys ? { keys: Objec
 
 /** A trust in a response. */
 export function trustOut({ row, environments, used }: Shown): z.infer<typeof Trust> {
-  const { id, name, scopes, secrets, allowed_addresses, created_by, created_at, expires_at, trust } = row;
+  const { id, revision, name, scopes, secrets, allowed_addresses, created_by, created_at, expires_at, trust } = row;
   return {
-    ...{ id, name: name ?? '', issuer: trust?.issuer ?? '', audiences: trust?.audiences ?? [], claims: trust?.claims ?? {} },
+    ...{ id, revision, name: name ?? '', issuer: trust?.issuer ?? '', audiences: trust?.audiences ?? [], claims: trust?.claims ?? {} },
     ...{ scopes, environments, secrets, allowed_addresses, ttlSeconds: trust?.ttl ?? 0, jwks: jwksOf(trust?.keys ?? null) },
     ...{ created_by, parent_id: parentIdOf(row), created_at: iso(created_at), updated_at: iso(trust?.changed_at ?? created_at) },
     expires_at: isoOrNull(expires_at),

@@ -109,6 +109,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     method: 'patch',
     path: one,
     action: 'webhook.update',
+    revises: true,
     tag,
     summary: 'Change a webhook',
     description:
@@ -128,6 +129,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     method: 'delete',
     path: one,
     action: 'webhook.delete',
+    revises: true,
     tag,
     summary: 'Delete a webhook',
     description: 'Also deletes its deliveries.',
@@ -139,6 +141,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     method: 'post',
     path: `${one}/rotate-secret`,
     action: 'webhook.rotate_secret',
+    revises: true,
     tag,
     summary: 'Rotate the signing secret of a webhook',
     description:

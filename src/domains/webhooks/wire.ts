@@ -5,7 +5,7 @@ import type { WebhookRow } from '../../db/schema';
 import type { Delivery as DeliveryRow } from '../../gate/deliveries';
 import { deliveryStatuses } from '../../gate/delivery-jobs';
 import { eventTypes } from '../../gate/outbox';
-import { Instant, iso, isoOrNull, Overlap, pageOf, pageQuery, Time, text } from '../../http/wire';
+import { Instant, iso, isoOrNull, Overlap, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
 
 /** Kinds of events that can be subscribed to. */
 const kinds = [...eventTypes, 'SYNC_COMPLETED', 'SYNC_FAILED'] as const;
@@ -63,6 +63,7 @@ const reasons = ['user', 'failing', 'gone'] as const;
 export const Webhook = z
   .object({
     id: z.string().openapi({ example: exampleId('webhook') }),
+    revision: Revision,
     url: z
       .string()
       .openapi({ description: 'The URL. For a URL that is itself a credential, such as that of a Slack webhook, only the host.' }),
@@ -118,6 +119,7 @@ export const Redelivered = z
 /** A webhook as the gate returns it; the Worker adds the URL. */
 export const webhookOut = (row: WebhookRow): Omit<z.infer<typeof Webhook>, 'url'> => ({
   id: row.id,
+  revision: row.revision,
   events: row.events ?? '*',
   description: row.description,
   enabled: row.disabled === null,

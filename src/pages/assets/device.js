@@ -1,5 +1,5 @@
 // The script of the page /device: asks for the code of a terminal login, shows who requests it, and confirms or denies it. Invariants:
-// opening the page decides nothing; data from a terminal enters the page only as text; the code is removed from the address bar.
+// opening the page decides nothing; data from a terminal enters the page only as text; the code is removed from the address bar; a decision takes a button that was in view for a second, and a confirmation the passkey.
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a classic script; the functions in it are short.
 (() => {
   const find = (id) => document.getElementById(id);
@@ -22,6 +22,24 @@
   function show(part) {
     for (const name of parts) find(name).hidden = name !== part;
     (part === 'enter' ? find('code') : find(part)).focus();
+  }
+
+  /** How long the buttons of the question sleep, in milliseconds: a key or click that was meant for something else decides nothing. */
+  const ASLEEP = 1000;
+  const deciding = [find('confirm'), find('deny')];
+  let asleep = [];
+  let waking;
+
+  /** The buttons sleep after the question is shown, after the page gets the focus, and after the keyboard reaches one of them. */
+  function sleep() {
+    clearTimeout(waking);
+    // A button that is busy wakes when its work is done.
+    asleep = deciding.filter((button) => asleep.includes(button) || button.getAttribute('aria-disabled') !== 'true');
+    for (const button of asleep) button.setAttribute('aria-disabled', 'true');
+    waking = setTimeout(() => {
+      for (const button of asleep) button.removeAttribute('aria-disabled');
+      asleep = [];
+    }, ASLEEP);
   }
 
   const session = window.createSession({
@@ -58,6 +76,7 @@
     find('elsewhere').hidden = login.same_address;
     say('');
     show('one');
+    sleep();
   }
 
   /** Looks up the code that the page was opened with; otherwise asks for one. */
@@ -97,6 +116,13 @@
     decide('confirm', callConfirmed, 'The terminal is signed in', 'Return to your terminal. You can close this page.'),
   );
   onClick(find('deny'), 'Denying…', decide('deny', call, 'The login was denied', 'The terminal was not signed in.'));
+  window.addEventListener('focus', sleep);
+  document.addEventListener('visibilitychange', sleep);
+  // A press of the mouse gives the focus too, right before its click: the page had it for longer.
+  for (const button of deciding) {
+    button.addEventListener('focus', () => button.matches(':focus-visible') && sleep());
+    button.addEventListener('keydown', (event) => event.repeat && event.preventDefault());
+  }
   find('enter').addEventListener('submit', (event) => event.preventDefault());
   window.addEventListener('hashchange', () => take() && member && begin());
 

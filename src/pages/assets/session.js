@@ -102,15 +102,10 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     signIn(await assert('/auth/login'));
   }
 
-  /** A request that needs a recent confirmation: if the last one is too old, asks for the passkey and repeats the request. */
+  /** A request that gives something away: asks for the passkey every time, however recent the last confirmation is. */
   async function callConfirmed(method, path, body) {
-    try {
-      return await call(method, path, body);
-    } catch (error) {
-      if (error.code !== 'REAUTHENTICATION_REQUIRED') throw error;
-      signIn(await assert('/auth/confirm'));
-      return call(method, path, body);
-    }
+    signIn(await assert('/auth/confirm'));
+    return call(method, path, body);
   }
 
   /** Runs an action for a button, one at a time, and shows the result. */

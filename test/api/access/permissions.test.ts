@@ -5,6 +5,7 @@ import type { Action } from '../../../src/auth/actions';
 import { covers, roleScopes } from '../../../src/auth/scopes';
 import { actions, routes } from '../../../src/domains';
 import { type Code, catalogue } from '../../../src/errors';
+import { bodies } from '../../support/bodies';
 import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { newDevice } from '../../support/device';
@@ -22,83 +23,6 @@ let hosts = 0;
 beforeEach(() => {
   address = `100.64.${++hosts >> 8}.${hosts & 255}`;
 });
-
-const passkey = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
-const creation = { ...passkey, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
-const assertion = { ...passkey, response: { clientDataJSON: 'AAAA', authenticatorData: 'AAAA', signature: 'AAAA' } };
-
-/** A body that each route takes; what is not here takes none, or an empty one. */
-const bodies: Record<string, unknown> = {
-  'POST /orgs': { name: 'x', owner: { email: 'a@example.com', name: 'A' } },
-  'POST /orgs/{org_id}/recovery': { reason: 'all keys are lost' },
-  'POST /orgs/{org_id}/adopt': { reason: 'the database was lost' },
-  'POST /deployment/keys/rewrap': {},
-  'PATCH /orgs/{org_id}': { name: 'taken over' },
-  'DELETE /orgs/{org_id}': { confirm: 'x' },
-  'POST /orgs/{org_id}/environments': { name: 'QA', slug: 'qa' },
-  'PATCH /orgs/{org_id}/environments/{id}': { name: 'x' },
-  'POST /orgs/{org_id}/api-keys': { name: 'k', scopes: ['integrations:notify'] },
-  'PATCH /orgs/{org_id}/api-keys/{id}': { name: 'k' },
-  'POST /orgs/{org_id}/api-keys/{id}/rotate': {},
-  'POST /orgs/{org_id}/access-tokens': { ttlSeconds: 60 },
-  'POST /orgs/{org_id}/agent-credentials': { name: 'a', scopes: ['integrations:notify'] },
-  'PATCH /orgs/{org_id}/agent-credentials/{id}': { name: 'a' },
-  'POST /orgs/{org_id}/provider-tokens': { name: 'p', scopes: ['issue'] },
-  'POST /orgs/{org_id}/break-glass-tokens': { reason: 'the database is down' },
-  'POST /orgs/{org_id}/members': { email: 'i@example.com', name: 'I', role: 'viewer' },
-  'PATCH /orgs/{org_id}/members/{id}': { name: 'x' },
-  'POST /orgs/{org_id}/teams': { name: 't' },
-  'PATCH /orgs/{org_id}/teams/{id}': { name: 'x' },
-  'POST /orgs/{org_id}/teams/{id}/members': { member_id: 'mem_0' },
-  'POST /orgs/{org_id}/grants': { grantee: { type: 'member', id: 'mem_0' }, permission: 'read' },
-  'POST /orgs/{org_id}/policies': { name: 'x', kind: 'naming', config: { pattern: '.' } },
-  'PATCH /orgs/{org_id}/policies/{id}': { enabled: false },
-  'POST /orgs/{org_id}/devices': { name: 'd', platform: 'p' },
-  'POST /orgs/{org_id}/audit-log/export/confirm': { sequence: 1, hash: '0'.repeat(64) },
-  'PATCH /orgs/{org_id}/devices/{id}': { name: 'x' },
-  'POST /orgs/{org_id}/devices/{id}/assign': { member_id: null },
-  'POST /orgs/{org_id}/panic': { reason: 'a laptop was stolen' },
-  'POST /orgs/{org_id}/credentials/{id}/contain': {},
-  'POST /orgs/{org_id}/secrets': { name: 'INTRUDER', type: 'generic', value: 'v' },
-  'PATCH /orgs/{org_id}/secrets/{id}': { value: 'v' },
-  'PUT /orgs/{org_id}/secrets/by-name/{name}': { value: 'v' },
-  'POST /orgs/{org_id}/secrets/{id}/rotate': { value: 'v' },
-  'POST /orgs/{org_id}/secrets/{id}/rollback': { version: 1 },
-  'POST /orgs/{org_id}/webhooks': { url: 'https://hooks.example.com/in', events: '*' },
-  'PATCH /orgs/{org_id}/webhooks/{id}': { description: 'x' },
-  'POST /orgs/{org_id}/webhooks/{id}/redeliver': { since: '2026-01-01T00:00:00.000Z' },
-  'POST /orgs/{org_id}/integrations': {
-    kind: 'notify',
-    platform: 'slack',
-    name: 'x',
-    config: { webhookUrl: 'https://hooks.slack.com/services/T/B/x' },
-  },
-  'PATCH /orgs/{org_id}/integrations/{id}': { name: 'x' },
-  'POST /orgs/{org_id}/integrations/generate': { format: 'json', environmentId: 'production' },
-  'POST /orgs/{org_id}/integrations/import': { source: 'svc', onConflict: 'skip', data: {} },
-  'POST /orgs/{org_id}/integrations/sync': { integrationId: 'int_0', environmentId: 'production' },
-  'POST /orgs/{org_id}/integrations/notify': { integrationId: 'int_0' },
-  'POST /orgs/{org_id}/scans': { text: 'x' },
-  'POST /orgs/{org_id}/secrets/{id}/share': { kind: 'link', expires_in: 60, max_views: 1 },
-  'POST /s/{id}': { key: 'svcshare_none' },
-  'POST /provider/issue': { secretName: 'INTRUDER', environment: 'production', value: 'v', ttlSeconds: 60 },
-  'POST /provider/rotate': { secretName: 'KEEP', environment: 'production', newValue: 'v' },
-  'POST /provider/revoke': { secretName: 'KEEP', environment: 'production' },
-  'POST /orgs/{org_id}/trusts': { name: 'x', issuer: 'https://issuer.example.com', claims: { sub: 'x' }, scopes: ['scans:read'] },
-  'PATCH /orgs/{org_id}/trusts/{id}': { name: 'x' },
-  'POST /auth/exchange': { org_id: 'x', trust_id: 'x', token: 'x' },
-  'POST /auth/enrol/options': { token: 'x' },
-  'POST /auth/enrol': { token: 'x', response: creation },
-  'POST /auth/device': { client_name: 'svc on a laptop' },
-  'POST /auth/device/token': { device_code: 'svcdc_none' },
-  'POST /auth/device/lookup': { user_code: 'BCDF-GHJK' },
-  'POST /auth/device/confirm': { user_code: 'BCDF-GHJK' },
-  'POST /auth/device/deny': { user_code: 'BCDF-GHJK' },
-  'POST /auth/login': { response: assertion },
-  'POST /auth/confirm': { response: assertion },
-  'POST /orgs/{org_id}/members/{id}/passkeys': { response: creation },
-  'PATCH /orgs/{org_id}/members/{id}/passkeys/{passkey_id}': { name: 'x' },
-};
 
 interface World {
   /** With the JWT of its owner, where a person asks. */
@@ -347,7 +271,7 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
     if (!byBootstrap) {
       it('allowed addresses: refuses a key that is used from an address outside of them', async () => {
         const world = await furnished();
-        expectRefusal(await call(world, (await newKey(world.o, { allowed_addresses: ['198.51.100.0/24'] })).token), 'ADDRESS_NOT_ALLOWED');
+        expectRefusal(await call(world, await most('api_key', world.o, { allowed_addresses: ['198.51.100.0/24'] })), 'ADDRESS_NOT_ALLOWED');
       });
     }
 
@@ -372,13 +296,13 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
 
     it('refused requests: none of them changed anything', async () => {
       const world = await furnished();
-      const weak = await newKey(world.o, { scopes: ['integrations:notify'] });
+      const weak = await most('api_key', world.o, { scopes: ['integrations:notify'] });
       const held = async () =>
         (await Promise.all(['/secrets', '/members', '/teams', '/grants', '/devices'].map((list) => world.o.get(list)))).map(
           ({ text }) => text,
         );
       const before = await held();
-      if (need.scopes.length) await call(world, weak.token);
+      if (need.scopes.length) await call(world, weak);
       await call(world, world.other.token);
       expect(await held()).toEqual(before);
     });

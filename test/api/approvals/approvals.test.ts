@@ -1,8 +1,10 @@
 // Approvals: a held request does nothing, and is done once, as it was asked, when others have approved it.
 import { describe, expect, it } from 'vitest';
-import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { rootOfCredential } from '../../../src/gate/quota-root';
+import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
+import { inCore } from '../../support/gate';
 import { codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -53,7 +55,12 @@ describe('approval: a read', () => {
     expect(codeOf(await asked.get(`/secrets/${secret.id}?version=1`))).toEqual(HELD);
     expect(codeOf(await asked.get(`/secrets/${secret.id}`, { 'If-None-Match': '"v0"' }))).toEqual(HELD);
     const all = await asked.get('/environments/production/values');
-    expect(all.json).toEqual({ environment: 'production', values: { free: free.value }, versions: { free: 1 }, withheld: ['DB'] });
+    expect(all.json).toEqual({
+      environment: 'production',
+      values: { free: free.value },
+      versions: { free: 1 },
+      withheld: ['DB'],
+    });
     expect(codeOf(await asked.get('/environments/production/values', under('apr_x')))).toEqual(MISMATCH);
     expect((await asked.get('/secrets/by-name/free')).json.value).toBe(free.value);
   });
@@ -198,7 +205,7 @@ describe('approval: deciders', () => {
 
   it('count once each, and one rejection ends the request', async () => {
     const { o, ann, bob } = await newOffice();
-    const [cat, dan] = [await signIn(o, 'admin'), await signIn(o, 'admin')];
+    const [cat, dan] = [await colleague(o, 'admin'), await colleague(o, 'admin')];
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' }, required: 2 } });
     const [a, b] = [await newSecret(o), await newSecret(o)];
     const first = approvalIn(await bob.o.get(`/secrets/${a.id}`));
@@ -216,7 +223,7 @@ describe('approval: deciders', () => {
 
   it('no longer count once they lost the right', async () => {
     const { o, ann, bob } = await newOffice();
-    const cat = await signIn(o, 'admin');
+    const cat = await colleague(o, 'admin');
     const policy = await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
     const secret = await newSecret(o);
     const { id } = approvalIn(await bob.o.get(`/secrets/${secret.id}`));
@@ -237,6 +244,26 @@ describe('approval: waiting', () => {
     expect((await waiting).json.status).toBe('approved');
     expect((await asked.get(`/approvals/${id}?wait=25`)).json.status).toBe('approved');
   });
+
+  it('is answered at once past a hundred waits of one root', async () => {
+    const { o, asked } = await newOffice();
+    await newApprovalPolicy(o, ['secret.read']);
+    const { id } = approvalIn(await asked.get(`/secrets/${(await newSecret(o)).id}`));
+    const ends: (() => void)[] = [];
+    await inCore(o, (core) => {
+      const { root } = core.rows.get('approval', id) as { root: string };
+      const top = rootOfCredential(core, root);
+      let isWaiting = true;
+      for (let n = 0; n < 100; n++) core.approvalWaiters.wait(top, () => isWaiting, 60_000);
+      ends.push(() => {
+        isWaiting = false;
+        core.approvalWaiters.check();
+      });
+    });
+    expect((await asked.get(`/approvals/${id}?wait=25`)).json.status).toBe('pending');
+    await inCore(o, () => ends[0]?.());
+    // Less than the wait.
+  }, 15_000);
 
   it('can be cancelled only by the requester', async () => {
     const { o, ann, asked } = await newOffice();

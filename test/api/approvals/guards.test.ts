@@ -1,7 +1,6 @@
 // What guards approval policies: nobody opens the door alone, by changing a policy, its approvers, or who may decide.
 import { describe, expect, it } from 'vitest';
-import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { signIn } from '../../support/browser';
+import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newBreakGlass, newKey } from '../../support/credentials';
 import { newMember, newTeam } from '../../support/people';
 import { type Answer, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
@@ -105,7 +104,7 @@ describe('approval policy: its approvers', () => {
 
   it('fails closed with too few approvers, and says who can fix it', async () => {
     const { o, ann, bob, asked } = await newOffice();
-    const cat = await signIn(o, 'admin');
+    const cat = await colleague(o, 'admin');
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' }, required: 2 } });
     const secret = await newSecret(o);
     expect((await ann.o.del(`/members/${bob.member.id}`)).status).toBe(200);
@@ -123,7 +122,7 @@ describe('approval policy: its approvers', () => {
 describe('approval: who is accountable', () => {
   it('is the creator through all links, even if the creator is gone', async () => {
     const { o, bob } = await newOffice();
-    const cat = await signIn(o, 'admin');
+    const cat = await colleague(o, 'admin');
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
     const secret = await newSecret(o);
     const first = await newKey(bob.o, { scopes: ['secrets:*', 'tokens:*'] });
@@ -136,7 +135,7 @@ describe('approval: who is accountable', () => {
 
   it('also is who rotates an API key', async () => {
     const { o, bob } = await newOffice();
-    const cat = await signIn(o, 'admin');
+    const cat = await colleague(o, 'admin');
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
     const secret = await newSecret(o);
     const key = await newKey(bob.o, { scopes: ['secrets:*'] });

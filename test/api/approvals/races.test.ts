@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ApprovalRow, MemberRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/puts';
-import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { change, signIn } from '../../support/browser';
+import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { change } from '../../support/browser';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { DAY } from '../../support/time';
@@ -27,7 +27,7 @@ describe('approval: concurrency', () => {
 
   it('two approvers and a canceller concurrently: the request ends in one state, and is used at most once', async () => {
     const { o, asked } = await newOffice();
-    const [cat, dan] = [await signIn(o, 'admin'), await signIn(o, 'admin')];
+    const [cat, dan] = [await colleague(o, 'admin'), await colleague(o, 'admin')];
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.update'], { config: { approvers: { role: 'admin' }, required: 2 } });
     for (let round = 0; round < 5; round++) {
@@ -79,7 +79,7 @@ describe('approval: time', () => {
 describe('approval: changes between the request and its use', () => {
   it('an approver who became connected to the requester no longer counts', async () => {
     const { o, bob, asked } = await newOffice();
-    const cat = await signIn(o, 'admin');
+    const cat = await colleague(o, 'admin');
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
     const { id } = approvalIn(await asked.get(`/secrets/${secret.id}`));

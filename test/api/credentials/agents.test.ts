@@ -294,6 +294,8 @@ describe('agent: update', () => {
       { ttlSeconds: null },
       { ttlSeconds: 7200 },
       { scopes: ['secrets:read'], secrets: ['*'] },
+      { rate_limit: 121 },
+      { rate_limit: 6000, scopes: ['secrets:read'] },
     ])
       expect([fields, ...codeOf(await change(clerk, fields))]).toEqual([fields, ...EXCEEDS]);
     expect((await o.get(`/agent-credentials/${agent.id}`)).json).toMatchObject({ scopes: ['secrets:*'], secrets: ['app/*'] });
@@ -304,9 +306,14 @@ describe('agent: update', () => {
       { scopes: ['secrets:read', 'secrets:list'] },
       { scopes: ['secrets:list'] },
       { ttlSeconds: 60 },
+      { rate_limit: 60 },
       { name: 'narrow' },
     ])
       expect([fields, (await change(clerk, fields)).status]).toEqual([fields, 200]);
+    expect(codeOf(await change(clerk, { rate_limit: 120 }))).toEqual(EXCEEDS);
+    // Of an agent that holds no more than they do they may.
+    const own = await newAgent(o, { scopes: ['tokens:write'], ttlSeconds: 3600 });
+    expect((await clerk.patch(`/agent-credentials/${own.id}`, { rate_limit: 6000 })).status).toBe(200);
     expect(codeOf(await change(clerk, { allowed_addresses: null }))).toEqual(EXCEEDS);
     // Once narrowed it is not widened back by the same hands; by the owner's it is.
     expect(codeOf(await change(clerk, { scopes: ['secrets:*'] }))).toEqual(EXCEEDS);

@@ -27,7 +27,7 @@ describe('device', () => {
     expect([made.status, made.json]).toEqual([
       201,
       {
-        ...{ id, ...ANN, serial: 'C02', public_key: keys.jwk, thumbprint: await calculateJwkThumbprint(keys.jwk as never) },
+        ...{ id, revision: 1, ...ANN, serial: 'C02', public_key: keys.jwk, thumbprint: await calculateJwkThumbprint(keys.jwk as never) },
         ...{
           member_id: null,
           status: 'active',
@@ -39,14 +39,20 @@ describe('device', () => {
       },
     ]);
     expect((await o.get(`/devices/${id}`)).json).toEqual(made.json);
-    const changed = { ...made.json, name: 'Old laptop', serial: null };
+    const changed = { ...made.json, revision: 2, name: 'Old laptop', serial: null };
     expect((await o.patch(`/devices/${id}`, { name: 'Old laptop', serial: null })).json).toEqual(changed);
     const assigned = await o.post(`/devices/${id}/assign`, { member_id: member.id });
-    expect([assigned.status, assigned.json]).toEqual([200, { ...changed, member_id: member.id, assigned_at: assigned.json.assigned_at }]);
+    expect([assigned.status, assigned.json]).toEqual([
+      200,
+      { ...changed, revision: 3, member_id: member.id, assigned_at: assigned.json.assigned_at },
+    ]);
     expect((await o.post(`/devices/${id}/assign`, { member_id: member.id })).json).toEqual(assigned.json);
-    expect((await o.post(`/devices/${id}/assign`, { member_id: null })).json).toEqual(changed);
+    expect((await o.post(`/devices/${id}/assign`, { member_id: null })).json).toEqual({ ...changed, revision: 4 });
     const blocked = await o.post(`/devices/${id}/block`);
-    expect([blocked.status, blocked.json]).toEqual([200, { ...changed, status: 'blocked', blocked_at: blocked.json.blocked_at }]);
+    expect([blocked.status, blocked.json]).toEqual([
+      200,
+      { ...changed, revision: 5, status: 'blocked', blocked_at: blocked.json.blocked_at },
+    ]);
     expect((await o.post(`/devices/${id}/block`)).json).toEqual(blocked.json);
     expect((await o.del(`/devices/${id}`)).status).toBe(204);
     for (const answer of [

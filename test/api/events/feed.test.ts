@@ -52,29 +52,30 @@ describe('event feed', () => {
     await o.del(`/secrets/${id}`);
     const { data, next_after, has_more } = await feed(o);
     expect(data.map(({ sequence, type }) => [sequence, type])).toEqual([
-      [1, 'CREDENTIAL_CREATED'],
-      [2, 'SECRET_CREATED'],
-      [3, 'SECRET_ROTATED'],
-      [4, 'SECRET_DELETED'],
+      [1, 'MEMBER_ADDED'],
+      [2, 'CREDENTIAL_CREATED'],
+      [3, 'SECRET_CREATED'],
+      [4, 'SECRET_ROTATED'],
+      [5, 'SECRET_DELETED'],
     ]);
-    expect([next_after, has_more]).toEqual([4, false]);
+    expect([next_after, has_more]).toEqual([5, false]);
     const environment = (await o.get('/environments/production')).json.id;
-    expect(data[2]).toEqual({
-      sequence: 3,
+    expect(data[3]).toEqual({
+      sequence: 4,
       id: expect.stringMatching(/^evt_/),
       type: 'SECRET_ROTATED',
       timestamp: expect.stringMatching(/Z$/),
       org_id: o.id,
       data: { secret_id: id, name, environment: 'production', environment_id: environment, version: 2 },
     });
-    const first = await feed(o, '?limit=3');
-    expect([first.data.length, first.next_after, first.has_more]).toEqual([3, 3, true]);
+    const first = await feed(o, '?limit=4');
+    expect([first.data.length, first.next_after, first.has_more]).toEqual([4, 4, true]);
     expect(await types(o, `?after=${first.next_after}`)).toEqual(['SECRET_DELETED']);
-    expect(await feed(o, '?after=4')).toEqual({ data: [], next_after: 4, has_more: false });
+    expect(await feed(o, '?after=5')).toEqual({ data: [], next_after: 5, has_more: false });
     expect(await types(o, '?types=SECRET_CREATED,SECRET_DELETED')).toEqual(['SECRET_CREATED', 'SECRET_DELETED']);
     await evict(o);
     await newSecret(o);
-    expect((await feed(o, '?after=4')).data.map(({ sequence }) => sequence)).toEqual([5]);
+    expect((await feed(o, '?after=5')).data.map(({ sequence }) => sequence)).toEqual([6]);
   });
 
   it('refuses unknown kinds and parameters, and invalid positions', async () => {
@@ -110,7 +111,7 @@ describe('event feed', () => {
     expect(codeOf(await (await newProvider(o)).o.get('/events'))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     expect(codeOf(await o.as(other.token).get('/events'))).toEqual([404, 'NOT_FOUND']);
     await newSecret(o);
-    expect(await types(other)).toEqual(['CREDENTIAL_CREATED']);
+    expect(await types(other)).toEqual(['MEMBER_ADDED', 'CREDENTIAL_CREATED']);
   });
 });
 
@@ -206,10 +207,10 @@ describe('event feed: ranges in D1', () => {
     expect((await eventsOf(closed[1] as { events: string }))?.map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: 1000 }, (_, n) => 1001 + n),
     );
-    expect(await inCore(o, ({ outbox }) => [outbox.moved(), outbox.head(), outbox.oldest(1)[0]?.sequence])).toEqual([2000, 3501, 2001]);
+    expect(await inCore(o, ({ outbox }) => [outbox.moved(), outbox.head(), outbox.oldest(1)[0]?.sequence])).toEqual([2000, 3502, 2001]);
     const all = await whole(o);
-    expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 3501 }, (_, n) => n + 1));
-    expect(new Set(all.map(({ id }) => id)).size).toBe(3501);
+    expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 3502 }, (_, n) => n + 1));
+    expect(new Set(all.map(({ id }) => id)).size).toBe(3502);
     // Over the border of a range, and of the gate.
     expect((await feed(o, '?after=995&limit=10')).data.map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: 10 }, (_, n) => 996 + n),
@@ -217,10 +218,10 @@ describe('event feed: ranges in D1', () => {
     expect((await feed(o, '?after=1995&limit=10')).data.map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: 10 }, (_, n) => 1996 + n),
     );
-    expect((await whole(o, 100, '&types=CREDENTIAL_CREATED')).map(({ sequence }) => sequence)).toEqual([1]);
+    expect((await whole(o, 100, '&types=CREDENTIAL_CREATED')).map(({ sequence }) => sequence)).toEqual([2]);
     await evict(o);
     await newSecret(o);
-    expect((await feed(o, '?after=3501')).data.map(({ sequence }) => sequence)).toEqual([3502]);
+    expect((await feed(o, '?after=3502')).data.map(({ sequence }) => sequence)).toEqual([3503]);
   });
 
   it('keeps events in the gate that D1 rejects, and moves them later', async () => {
@@ -235,14 +236,14 @@ describe('event feed: ranges in D1', () => {
         core.database.write = write;
       });
       expect(await inCore(o, ({ outbox }) => [outbox.moved(), outbox.oldest(1)[0]?.sequence])).toEqual([0, 1]);
-      expect((await whole(o)).length).toBe(2501);
+      expect((await whole(o)).length).toBe(2502);
     }
     await inCore(o, async (core) => {
       core.schedule.at('events', core.now());
       for (let turn = 0; turn < 3; turn++) await runTasks(core, o.id, core.now() + 10_000);
     });
     expect(await inCore(o, ({ outbox }) => outbox.moved())).toBe(1000);
-    expect((await whole(o)).length).toBe(2501);
+    expect((await whole(o)).length).toBe(2502);
   });
 
   it('large events make smaller ranges', async () => {
@@ -252,7 +253,7 @@ describe('event feed: ranges in D1', () => {
     const closed = await segments(o);
     expect(closed.length).toBeGreaterThan(1);
     for (const { from, to } of closed) expect(to - from).toBeLessThan(600);
-    expect((await whole(o)).length).toBe(3501);
+    expect((await whole(o)).length).toBe(3502);
   });
 
   it('a limited caller sees no more of D1 than of the gate', async () => {
@@ -310,7 +311,7 @@ describe('event feed: ranges in D1', () => {
       core.schedule.at('retention', core.now());
       await runTasks(core, o.id);
     });
-    expect(await types(o)).toEqual(['CREDENTIAL_CREATED', 'SECRET_CREATED']);
+    expect(await types(o)).toEqual(['MEMBER_ADDED', 'CREDENTIAL_CREATED', 'SECRET_CREATED']);
   });
 
   it('no number is used twice after a gate has lost its storage', async () => {

@@ -11,7 +11,8 @@ import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../
 import { newDevice } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { newMember } from '../../support/people';
+import { newIssuer, newTrust } from '../../support/issuers';
+import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { DAY, MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -39,6 +40,9 @@ async function during(o: Caller, work: () => Promise<unknown>): Promise<StoredEv
   await work();
   return raisedSince(o, head);
 }
+
+const newNaming = (o: Caller) => newPolicy(o, 'naming', { pattern: '^app/' });
+const newTrusted = async (o: Caller) => newTrust(o, await newIssuer());
 
 /** A prepared step: what it does, then what it raises by the table. */
 type Step = (o: Caller) => Promise<{ o?: Caller; work(): Promise<unknown> }>;
@@ -156,13 +160,52 @@ const steps: Record<string, [EventType[], Step]> = {
       },
     ),
   ],
-  'credential.contain': [['CREDENTIAL_REVOKED'], onNew(newKey, (o, { id }) => o.post(`/credentials/${id}/contain`, {}))],
-  'org.panic': [['CREDENTIAL_REVOKED', 'CREDENTIAL_CREATED'], just((o) => o.post('/panic', { reason: 'stolen', api_keys: true }))],
+  'credential.contain': [['INCIDENT_OPENED', 'CREDENTIAL_REVOKED'], onNew(newKey, (o, { id }) => o.post(`/credentials/${id}/contain`, {}))],
+  'org.panic': [
+    ['CREDENTIAL_REVOKED', 'INCIDENT_OPENED', 'CREDENTIAL_CREATED'],
+    just((o) => o.post('/panic', { reason: 'stolen', api_keys: true })),
+  ],
   'org.recover': [
     ['ORG_RECOVERED', 'CREDENTIAL_CREATED'],
     just((o) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'the key is lost' } })),
   ],
   'member.enrol': [['ENROLMENT_CREATED'], onNew(newMember, (o, { id }) => o.post(`/members/${id}/enrolments`))],
+  'member.create': [['MEMBER_ADDED'], just((o) => newMember(o))],
+  'member.update': [['MEMBER_CHANGED'], onNew(newMember, (o, { id }) => o.patch(`/members/${id}`, { role: 'viewer' }))],
+  'member.update a name': [['MEMBER_CHANGED'], onNew(newMember, (o, { id }) => o.patch(`/members/${id}`, { name: 'Other' }))],
+  'member.delete with its grants': [
+    ['MEMBER_REMOVED', 'GRANT_REMOVED'],
+    async (o) => {
+      const { id } = await newMember(o);
+      await newGrant(o, 'member', id);
+      return { work: () => o.del(`/members/${id}`) };
+    },
+  ],
+  'team.delete with its grants': [
+    ['GRANT_REMOVED'],
+    async (o) => {
+      const id = await newTeam(o);
+      await newGrant(o, 'team', id);
+      return { work: () => o.del(`/teams/${id}`) };
+    },
+  ],
+  'grant.create': [['GRANT_CREATED'], onNew(newMember, (o, { id }) => newGrant(o, 'member', id))],
+  'grant.delete': [
+    ['GRANT_REMOVED'],
+    async (o) => {
+      const { id } = await newGrant(o, 'member', (await newMember(o)).id);
+      return { work: () => o.del(`/grants/${id}`) };
+    },
+  ],
+  'policy.create': [['POLICY_CREATED'], just((o) => newPolicy(o, 'naming', { pattern: '^app/' }))],
+  'policy.update': [['POLICY_CHANGED'], onNew(newNaming, (o, { id }) => o.patch(`/policies/${id}`, { enabled: false }))],
+  'policy.delete': [['POLICY_REMOVED'], onNew(newNaming, (o, { id }) => o.del(`/policies/${id}`))],
+  'trust.create': [['CREDENTIAL_CREATED'], just(newTrusted)],
+  'trust.update': [
+    ['TRUST_CHANGED'],
+    onNew(newTrusted, (o, { id }) => o.patch(`/trusts/${id}`, { claims: { sub: 'repo:acme/app:main' } })),
+  ],
+  'trust.delete': [['CREDENTIAL_REVOKED'], onNew(newTrusted, (o, { id }) => o.del(`/trusts/${id}`))],
   'a name that a naming policy refuses': [
     ['POLICY_VIOLATED'],
     async (o) => {
@@ -177,7 +220,10 @@ const steps: Record<string, [EventType[], Step]> = {
   'device.create': [['DEVICE_REGISTERED'], just((o) => newDevice(o))],
   'device.assign to a member': [
     ['DEVICE_ASSIGNED'],
-    onNew(newDevice, async (o, { id }) => o.post(`/devices/${id}/assign`, { member_id: (await newMember(o)).id })),
+    async (o) => {
+      const [{ id }, member] = [await newDevice(o), await newMember(o)];
+      return { work: () => o.post(`/devices/${id}/assign`, { member_id: member.id }) };
+    },
   ],
   'device.assign to nobody': [
     ['DEVICE_UNASSIGNED'],
@@ -226,17 +272,25 @@ describe('events: their causes', () => {
 
   it('auth.enrol', async () => {
     const { o } = await newSignedIn();
-    expect((await raisedSince(o, 0)).map(({ type }) => type)).toEqual(['CREDENTIAL_CREATED', 'MEMBER_ENROLLED']);
+    expect((await raisedSince(o, 0)).map(({ type }) => type)).toEqual(['MEMBER_ADDED', 'CREDENTIAL_CREATED', 'MEMBER_ENROLLED']);
   });
 
   it('member.delete with revoke_credentials', async () => {
     const { o, bob } = await newOffice();
     const found = await during(o, () => o.del(`/members/${bob.member.id}?revoke_credentials=true`));
-    expect(found.map(({ type }) => type)).toEqual(['CREDENTIAL_REVOKED']);
+    expect(found.map(({ type }) => type)).toEqual(['CREDENTIAL_REVOKED', 'MEMBER_REMOVED']);
   });
 
   const quiet: [string, (o: Caller) => Promise<{ work(): Promise<unknown> }>][] = [
     ['a read', onSecret((o, id) => o.get(`/secrets/${id}`))],
+    [
+      'a member who joins a team, and one with the same name',
+      onNew(newMember, async (o, { id }) => {
+        const { name } = (await o.get(`/members/${id}`)).json;
+        await newTeam(o, id);
+        return o.patch(`/members/${id}`, { name });
+      }),
+    ],
     ['a session token', just((o) => newSession(o))],
     [
       'a value that is there already',

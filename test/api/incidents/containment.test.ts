@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
 import { problemOf } from '../../model/invariants';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
-import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
+import { alive, contain, idsOf, newAgent, newKey, newProvider, newSession, statusOrCode } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { newKeyInput } from '../../support/people';
@@ -14,11 +14,6 @@ import { type Answer, BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, 
 
 useWorld();
 
-const codeOf = (answer: Answer) => (answer.status < 300 ? answer.status : answer.json.error.code);
-const alive = async (o: Caller) => codeOf(await send('GET', '/api/v1/whoami', { token: o.token }));
-const contain = (o: Caller, id: string, body?: unknown, headers?: Record<string, string>) =>
-  o.post(`/credentials/${id}/contain`, body ?? {}, headers);
-const idsOf = (list: { id: string }[]) => list.map(({ id }) => id).sort();
 interface Deed {
   secret_id: string;
   name: string | null;
@@ -119,7 +114,7 @@ describe('contain', () => {
     const mine = await newAgent(made.o);
     const beside = await newKey(key.o);
     const session = await newSession(key.o);
-    for (const one of [key.o, session.o]) expect(codeOf(await contain(one, key.id))).toBe('CONFLICT');
+    for (const one of [key.o, session.o]) expect(statusOrCode(await contain(one, key.id))).toBe('CONFLICT');
     expect(await alive(key.o)).toBe(200);
     const answer = await contain(made.o, key.id);
     expect(idsOf(answer.json.revoked)).toEqual([key.id, beside.id, session.id].sort());
@@ -143,12 +138,12 @@ describe('contain', () => {
     const key = await newKey(o);
     const { id, name } = await newSecret(o);
     await key.o.get(`/secrets/${id}`);
-    expect(codeOf(await contain((await newKey(o, { scopes: ['tokens:read', 'audit:read'] })).o, key.id))).toBe('INSUFFICIENT_SCOPE');
+    expect(statusOrCode(await contain((await newKey(o, { scopes: ['tokens:read', 'audit:read'] })).o, key.id))).toBe('INSUFFICIENT_SCOPE');
     const narrow = await newKey(o, { scopes: ['tokens:write'] });
     expect((await contain(narrow.o, key.id)).json.read).toMatchObject([{ secret_id: id, name: null, version: 1 }]);
     expect((await contain(o, key.id)).json.read).toMatchObject([{ secret_id: id, name, version: 1 }]);
-    expect(codeOf(await contain(o, 'key_unknown'))).toBe('NOT_FOUND');
-    expect(codeOf(await contain(o, key.id, { since: 'yesterday' }))).toBe('VALIDATION_FAILED');
+    expect(statusOrCode(await contain(o, 'key_unknown'))).toBe('NOT_FOUND');
+    expect(statusOrCode(await contain(o, key.id, { since: 'yesterday' }))).toBe('VALIDATION_FAILED');
   });
 
   it('concurrency: nothing that the credential is creating survives', async () => {
@@ -549,7 +544,7 @@ describe('contain: rotation of exposed values', () => {
     const without = await newKey(o, { scopes: ['tokens:write', 'secrets:read'] });
     const elsewhere = await newKey(o, { scopes: ['tokens:write', 'secrets:rotate'], environments: ['staging'] });
     for (const one of [without, elsewhere])
-      expect(codeOf(await contain(one.o, key.id, { rotate: 'generated' }))).toBe('INSUFFICIENT_SCOPE');
+      expect(statusOrCode(await contain(one.o, key.id, { rotate: 'generated' }))).toBe('INSUFFICIENT_SCOPE');
     expect(await alive(key.o)).toBe(200);
     const bounded = await newKey(o, { scopes: ['secrets:read'], environments: ['production'], secrets: ['x*'] });
     const enough = await newKey(o, { scopes: ['tokens:write', 'secrets:rotate'], environments: ['production'], secrets: ['x*', 'y'] });
@@ -615,8 +610,14 @@ describe('graph: a credential', () => {
       name: 'k',
       parent: { kind: 'api_key', id: o.keyId, name: 'first key', relation: 'created_by' },
       children: expect.arrayContaining([
-        { kind: 'session', id: session.id, name: 'k', relation: 'dies_with' },
-        { kind: 'agent', id: made.id, name: 'a', relation: 'created_by' },
+        {
+          ...{ kind: 'session', id: session.id, name: 'k', relation: 'dies_with', dies_with: key.id },
+          ...{ parent_id: key.id, depth: 1, ended_by_contain: true },
+        },
+        {
+          ...{ kind: 'agent', id: made.id, name: 'a', relation: 'created_by', dies_with: null },
+          ...{ parent_id: key.id, depth: 1, ended_by_contain: true },
+        },
       ]),
       grants: [
         {
@@ -643,7 +644,7 @@ describe('graph: a credential', () => {
     });
     await contain(o, key.id);
     expect((await o.get(`/credentials/${session.id}/graph`)).json.reach).toEqual({ alive: false, scopes: [], environments: [] });
-    expect(codeOf(await o.get('/credentials/key_none/graph'))).toBe('NOT_FOUND');
+    expect(statusOrCode(await o.get('/credentials/key_none/graph'))).toBe('NOT_FOUND');
   });
 
   it('shows a browser session with the role of its member', async () => {

@@ -6,17 +6,15 @@ import type { CredentialRow, OrgRow } from '../../../src/db/schema';
 import { countLive } from '../../../src/gate/lifetime';
 import { runTasks } from '../../../src/gate/tasks';
 import { problemOf } from '../../model/invariants';
-import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
+import { alive, newAgent, newBreakGlass, newKey, newProvider, newSession, statusOrCode } from '../../support/credentials';
 import { type Fate, faults, reset, until } from '../../support/faults';
 import { evict, inGate, loseStorage } from '../../support/gate';
 import { byMember, newSignedInMember } from '../../support/planted';
 import { DAY } from '../../support/time';
-import { type Answer, BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
-const codeOf = (answer: Answer) => (answer.status < 300 ? answer.status : answer.json.error.code);
-const alive = async (o: Caller) => codeOf(await send('GET', '/api/v1/whoami', { token: o.token }));
 const panic = (o: Caller, fields: Record<string, unknown> = {}, headers?: Record<string, string>) =>
   o.post('/panic', { reason: 'a laptop was stolen', ...fields }, headers);
 const orgOf = (o: Caller) => inGate(o, ({ core }) => core.rows.get('org', o.id) as OrgRow);
@@ -41,7 +39,7 @@ describe('panic', () => {
     for (const one of [...Object.values(each), of.o]) expect(await alive(one)).toBe(200);
     const answer = await panic(o);
     expect(answer.status).toBe(200);
-    expect(Object.keys(answer.json)).toEqual(['ended_at', 'recent']);
+    expect(Object.keys(answer.json)).toEqual(['ended_at', 'incident_id', 'recent']);
     for (const one of [...Object.values(each), of.o]) expect(await alive(one)).toBe('TOKEN_REVOKED');
     expect((await byMember(o, member.session, 'caller.read')).outcome).toMatchObject({
       kind: 'refused',
@@ -122,12 +120,12 @@ describe('panic', () => {
     const o = await newOrg();
     const limited = await newKey(o, { environments: ['staging'] });
     const narrow = await newKey(o, { scopes: ['tokens:write'] });
-    for (const one of [limited, narrow]) expect(codeOf(await panic(one.o))).toBe('INSUFFICIENT_SCOPE');
-    expect(codeOf(await panic((await newSession(o)).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
-    expect(codeOf(await panic((await newAgent(o, { scopes: ['*'] })).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
+    for (const one of [limited, narrow]) expect(statusOrCode(await panic(one.o))).toBe('INSUFFICIENT_SCOPE');
+    expect(statusOrCode(await panic((await newSession(o)).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
+    expect(statusOrCode(await panic((await newAgent(o, { scopes: ['*'] })).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
     const { session } = await newSignedInMember(o, 'developer');
     expect((await byMember(o, session, 'org.panic', { input: { reason: 'x', token: null } })).outcome).toMatchObject({ kind: 'refused' });
-    expect(codeOf(await panic(o, { reason: '' }))).toBe('VALIDATION_FAILED');
+    expect(statusOrCode(await panic(o, { reason: '' }))).toBe('VALIDATION_FAILED');
     expect((await orgOf(o)).generation).toBe(null);
   });
 
@@ -136,7 +134,7 @@ describe('panic', () => {
     const before = await inGate(o, ({ core }) => core.outbox.head());
     await panic(o, { api_keys: true }, { 'Idempotency-Key': 'p' });
     const events = await inGate(o, ({ core }) => core.outbox.from(before, 10));
-    expect(events.map(({ type }) => type)).toEqual(['CREDENTIAL_REVOKED', 'CREDENTIAL_CREATED']);
+    expect(events.map(({ type }) => type)).toEqual(['CREDENTIAL_REVOKED', 'INCIDENT_OPENED', 'CREDENTIAL_CREATED']);
   });
 });
 
@@ -154,7 +152,7 @@ describe('idempotency: a repeated panic', () => {
   it('is refused for a key that ended with it: the response was given once', async () => {
     const o = await newOrg();
     await panic(o, { api_keys: true }, { 'Idempotency-Key': 'once' });
-    expect(codeOf(await panic(o, { api_keys: true }, { 'Idempotency-Key': 'once' }))).toBe('TOKEN_REVOKED');
+    expect(statusOrCode(await panic(o, { api_keys: true }, { 'Idempotency-Key': 'once' }))).toBe('TOKEN_REVOKED');
     expect((await orgOf(o)).generation).toBe(1);
   });
 
@@ -337,7 +335,7 @@ it('panic: one that revokes the API keys is atomic, whichever call fails', async
   }
 });
 
-it('panic: ends ten thousand credentials with two rows written', async () => {
+it('panic: ends ten thousand credentials with three rows written', async () => {
   const o = await newOrg();
   faults.asked.clear();
   await panic(o, { api_keys: true });
@@ -345,6 +343,7 @@ it('panic: ends ten thousand credentials with two rows written', async () => {
   expect(statements.map((sql) => sql.split(' ').slice(0, 3).join(' ')).sort()).toEqual([
     'insert into commits',
     'insert into credentials',
+    'insert into incidents',
     'update orgs set',
   ]);
   const row = await inGate(o, ({ core }) => core.rows.get('credential', o.keyId) as CredentialRow);

@@ -291,8 +291,9 @@ describe('approval: a generated file', () => {
     expect(codeOf(await make(asked, {}, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
     const shown = (await ann.o.get(`/approvals/${id}`)).json;
     expect(shown.summary).toBe(
-      'The API key "deploy" asks to generate a file (json) of 2 secrets of the environment production, which needs approval for: DB.',
+      'The API key "deploy" asks to generate a file (json) of 2 secrets of the environment production, of which 1 needs approval.',
     );
+    expect(JSON.stringify(shown.shown)).toContain('DB');
     await approve(ann, id);
     for (const other of [{ format: 'yaml' }, { names: ['DB'] }])
       expect(codeOf(await make(asked, other, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);

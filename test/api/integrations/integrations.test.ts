@@ -81,14 +81,17 @@ describe('integration: stored connections', () => {
       201,
       {
         ...{ id, kind: 'notify', platform: 'slack', name: 'Operations', config: shown.slack },
-        ...{ events: ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'], createdAt, updatedAt: createdAt },
+        ...{ events: ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'], revision: 1, createdAt, updatedAt: createdAt },
       },
     ]);
     expect(id).toMatch(/^int_/);
     expect((await o.get(`/integrations/${id}`)).json).toEqual(json);
     expect((await o.get('/integrations')).json).toEqual({ data: [json], next_cursor: null, has_more: false });
     const patched = await o.patch(`/integrations/${id}`, { name: 'Security', events: '*' });
-    expect([patched.status, patched.json]).toEqual([200, { ...json, name: 'Security', events: '*', updatedAt: patched.json.updatedAt }]);
+    expect([patched.status, patched.json]).toEqual([
+      200,
+      { ...json, name: 'Security', events: '*', revision: 2, updatedAt: patched.json.updatedAt },
+    ]);
     expect((await o.patch(`/integrations/${id}`, { events: ['SECRET_LEAKED'] })).json.events).toEqual(['SECRET_LEAKED']);
     expect((await o.del(`/integrations/${id}`)).status).toBe(204);
     for (const gone of [

@@ -324,3 +324,16 @@ describe('audit log: permission of a limited credential', () => {
     expect(others.map(({ resource_name }) => resource_name)).toEqual(['app/db']);
   });
 });
+
+it('audit log: of requests at once no more are admitted than it has room for', async () => {
+  const o = await newOrg();
+  const size = await inCore(o, ({ auditLog }) => auditLog.size());
+  await append(o, 100_000 - 3 - size);
+  faults.delay = 5;
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => o.post('/secrets', { name: `s-${n}`, type: 'generic', value: 'v' })),
+  );
+  faults.delay = 0;
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array.from({ length: 7 }, () => 503)]);
+  expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(100_000);
+});

@@ -244,12 +244,14 @@ describe('purge: expired data', () => {
   it('data about a credential outside its row: is deleted with the row', async () => {
     const o = await newOrg();
     const { id } = await newAgent(o, { ttlSeconds: 60 });
-    await inCore(o, ({ meta }) => meta.set(`due:${id}:sec_1`, '1'));
+    const fresh = () => inCore(o, ({ told }) => told.fresh(id, ['sec_1', 'sec_2']));
+    await inCore(o, ({ told }) => told.note(id, ['sec_1'], 'key_1', 1));
+    expect(await fresh()).toEqual(['sec_2']);
     const later = Date.now() + 91 * DAY;
     faults.clock = later;
     await runAt(o, later);
     faults.clock = null;
-    expect(await inCore(o, ({ meta, rows }) => [meta.get(`due:${id}:sec_1`), rows.get('credential', id)])).toEqual([null, null]);
+    expect([await fresh(), await inCore(o, ({ rows }) => rows.get('credential', id))]).toEqual([['sec_1', 'sec_2'], null]);
   });
 });
 
@@ -302,5 +304,18 @@ describe('limits: session tokens', () => {
     await runAt(o, later);
     expect(await inCore(o, ({ rows }) => rows.get('credential', session.id))).toBe(null);
     expect((await session.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+  });
+});
+
+describe('limits: makers that have left the gate', () => {
+  it('makers that have left the gate are bounded, and the newest stay', async () => {
+    const o = await newOrg();
+    const kept = await inCore(o, ({ formerMakers, storage: { sql } }) => {
+      sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 60010)
+        insert into former_makers select printf('key_%06d', i), printf('key_%06d', i + 1), 'r' || i % 5, i from n`);
+      formerMakers.leave([o.keyId], 0);
+      return sql.exec<{ n: number; oldest: string }>('select count(*) n, min(id) oldest from former_makers').one();
+    });
+    expect(kept).toEqual({ n: 60_000, oldest: 'key_000011' });
   });
 });

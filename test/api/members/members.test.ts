@@ -312,6 +312,18 @@ describe('member: the last owner', () => {
 });
 
 describe('member: removal', () => {
+  it('a key that is limited to environments or names removes nobody', async () => {
+    const o = await newOrg();
+    const { id } = await newMember(o, 'auditor');
+    for (const limits of [{ environments: ['development'] }, { secrets: ['dev_*'] }]) {
+      const { o: limited } = await newKey(o, limits);
+      expect(codeOf(await limited.del(`/members/${id}`))).toEqual(EXCEEDS);
+      expect(codeOf(await limited.del(`/members/${id}?revoke_credentials=true`))).toEqual(EXCEEDS);
+    }
+    const { o: whole } = await newKey(o, { scopes: ['members:*'] });
+    expect((await whole.del(`/members/${id}`)).status).toBe(200);
+  });
+
   it('removes their passkeys, memberships and grants, and nothing of others', async () => {
     const o = await newOrg();
     const [{ id }, other] = [await newMember(o, 'viewer'), await newMember(o, 'viewer')];
@@ -325,7 +337,9 @@ describe('member: removal', () => {
     expect((await o.get(`/teams/${team}/members`)).json.data.map((row: { member_id: string }) => row.member_id)).toEqual([other.id]);
     expect((await o.get('/grants')).json.data.map((row: { id: string }) => row.id)).toEqual([kept.id]);
     for (const table of ['passkeys', 'team_members', 'grants', 'members']) {
-      const left = JSON.stringify((await db.prepare(`select * from ${table} where org_id = ?`).bind(o.id).all()).results);
+      const { results } = await db.prepare(`select * from ${table} where org_id = ?`).bind(o.id).all();
+      // Whom they invited and who invited them is kept for seven days: see auth/ties.ts.
+      const left = JSON.stringify(results.map(({ connections: _, ...row }) => row));
       expect(left, table).not.toContain(id);
     }
     expect((await asMember(o, id, 'secret.list')).status).toBe(401);

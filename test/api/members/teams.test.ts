@@ -14,11 +14,15 @@ describe('team', () => {
   it('is created, shown, renamed, listed and deleted', async () => {
     const o = await newOrg();
     const made = await o.post('/teams', { name: 'Payments' });
-    expect([made.status, made.json]).toEqual([201, { id: made.json.id, name: 'Payments', created_at: made.json.created_at }]);
+    expect([made.status, made.json]).toEqual([201, { id: made.json.id, revision: 1, name: 'Payments', created_at: made.json.created_at }]);
     const { id } = made.json;
     expect((await o.get(`/teams/${id}`)).json).toEqual(made.json);
     expect((await o.patch(`/teams/${id}`, { name: 'Billing' })).json.name).toBe('Billing');
-    expect((await o.get('/teams')).json).toEqual({ data: [{ ...made.json, name: 'Billing' }], next_cursor: null, has_more: false });
+    expect((await o.get('/teams')).json).toEqual({
+      data: [{ ...made.json, revision: 2, name: 'Billing' }],
+      next_cursor: null,
+      has_more: false,
+    });
     expect((await o.del(`/teams/${id}`)).status).toBe(204);
     for (const answer of [await o.get(`/teams/${id}`), await o.patch(`/teams/${id}`, { name: 'x' }), await o.del(`/teams/${id}`)])
       expect(codeOf(answer)).toEqual([404, 'NOT_FOUND']);

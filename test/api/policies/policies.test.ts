@@ -24,6 +24,7 @@ describe('policy', () => {
       {
         ...{
           id,
+          revision: 1,
           name: 'Upper case',
           kind: 'naming',
           enabled: true,

@@ -56,6 +56,34 @@ async function asService(o: Caller, operation: string, input: unknown) {
   return outcome;
 }
 
+describe('rotation policy: what applies to a secret', () => {
+  const shown = async (o: Caller, id: string) => (await o.get(`/secrets?id=${id}`)).json.data[0].rotation;
+
+  it('shows the rule by which the value is due first, as the report does, and none for what cannot be read', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'OLD' });
+    expect(await shown(o, id)).toBeNull();
+    const policy = (await newPolicy(o, 'rotation', { max_age_days: 30 })).id;
+    const quarterly = { policy: { id: policy, name: expect.any(String) }, every_seconds: (30 * DAY) / 1000, cron: null };
+    expect(await shown(o, id)).toEqual({ ...quarterly, due_at: new Date(START + 30 * DAY).toISOString(), is_due: false });
+    at(31 * DAY);
+    expect(await shown(o, id)).toEqual({ ...quarterly, due_at: new Date(START + 30 * DAY).toISOString(), is_due: true });
+    await o.patch(`/secrets/${id}`, { rotate_every_seconds: (10 * DAY) / 1000 });
+    const own = { policy: null, every_seconds: (10 * DAY) / 1000, cron: null };
+    expect(await shown(o, id)).toEqual({ ...own, due_at: new Date(START + 10 * DAY).toISOString(), is_due: true });
+    await o.patch(`/secrets/${id}`, { value: 'new', rotate_every_seconds: null });
+    await newPolicy(o, 'rotation', { cron: '30 3 * * *' });
+    expect(await shown(o, id)).toMatchObject({
+      cron: '30 3 * * *',
+      every_seconds: null,
+      due_at: '2027-02-01T03:30:00.000Z',
+      is_due: false,
+    });
+    await o.del(`/secrets/${id}`);
+    expect(await shown(o, id)).toBeNull();
+  });
+});
+
 describe('rotation policy: due secrets', () => {
   it('raises an event once a period, with an audit entry, until the value is replaced', async () => {
     const o = await newOrg();

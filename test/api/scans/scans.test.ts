@@ -23,7 +23,10 @@ interface Finding {
   line: number;
   column: number;
   preview: string;
+  fingerprint: string;
   secret_id?: string;
+  secret_name?: string;
+  environment?: string;
   live?: boolean;
   credential_id?: string;
   is_caller?: boolean;
@@ -45,7 +48,7 @@ describe('scan', () => {
     const text = await scan(o, `first line\n  key = "${AWS}"\n`);
     expect(text).toEqual({
       id: expect.stringMatching(/^scn_/),
-      findings: [{ rule: 'aws-access-key-id', path: null, line: 2, column: 10, preview: 'AKIA…(20)' }],
+      findings: [{ rule: 'aws-access-key-id', path: null, line: 2, column: 10, preview: 'AKIA…(20)', fingerprint: expect.any(String) }],
       truncated: false,
     });
     const { findings } = await scan(o, {
@@ -54,7 +57,7 @@ describe('scan', () => {
         { path: 'b/c.env', content: `X=${AWS}` },
       ],
     });
-    expect(findings).toEqual([{ rule: 'aws-access-key-id', path: 'b/c.env', line: 1, column: 3, preview: 'AKIA…(20)' }]);
+    expect(findings).toMatchObject([{ rule: 'aws-access-key-id', path: 'b/c.env', line: 1, column: 3, preview: 'AKIA…(20)' }]);
   });
 
   it('scope: scans:write is needed, and nothing else', async () => {
@@ -102,6 +105,37 @@ describe('scan', () => {
     // A value that has a known format is one finding.
     const aws = await newSecret(o, { name: 'C', value: AWS });
     expect((await scan(o, `key ${AWS}`)).findings).toMatchObject([{ rule: 'aws-access-key-id', secret_id: aws.id }]);
+  });
+
+  it('stored value: a finding names the secret and its environment', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'billing/KEY', value: 'a-value-with-a-name', environment: 'staging' });
+    expect((await scan(o, 'a-value-with-a-name')).findings).toMatchObject([{ secret_name: 'billing/KEY', environment: 'staging' }]);
+  });
+
+  it('stored value: an ordinary word is not a finding, in any case or place', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'STAGE', value: 'development' });
+    await newSecret(o, { name: 'NEAR', value: 'development1' });
+    const { findings } = await scan(o, '{ "environment": "development" }\nSTAGE=Development\ndevelopment\nX=development1\n');
+    expect(findings).toMatchObject([{ secret_name: 'NEAR', line: 4 }]);
+  });
+
+  it('allowed line: findings on a line with svc:allow are left out, and raise no event', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'A', value: 'a-value-in-a-test' });
+    const text = `${AWS} # svc:allow\n"a-value-in-a-test" // svc:allow\n${o.token} svc:allow\n`;
+    expect((await scan(o, text)).findings).toEqual([]);
+    expect(await leaks(o)).toEqual([]);
+    expect((await scan(o, `${text}a-value-in-a-test\nsvc:allow\n`)).findings).toMatchObject([{ secret_name: 'A', line: 4 }]);
+  });
+
+  it('fingerprint: is the same wherever the same is found, and tells nothing to another organisation', async () => {
+    const [o, other] = [await newOrg(), await newOrg()];
+    const of = async (at: Caller, text: string) => (await scan(at, text)).findings.map(({ fingerprint }) => fingerprint);
+    const [first] = await of(o, `x ${AWS}`);
+    expect(await of(o, `\n\n${AWS} and ${AWS.replace('Y3', 'Z3')}`)).toEqual([first, expect.not.stringMatching(first as string)]);
+    expect(await of(other, AWS)).not.toEqual([first]);
   });
 
   it('stored value: only current ones of 8 characters or more, of active secrets', async () => {
@@ -155,19 +189,47 @@ describe('scan: tokens of this service', () => {
     const text = [key.token, dead.token, `svc_live_${'0'.repeat(66)}`, key.token.replace(/.$/, (c) => (c === 'a' ? 'b' : 'a'))].join('\n');
     const { findings } = await scan(o, text);
     expect(findings).toEqual([
-      { rule: 'svc-token', path: null, line: 1, column: 1, preview: `svc_…(${key.token.length})`, live: true, credential_id: key.id },
-      { rule: 'svc-token', path: null, line: 2, column: 1, preview: `svc_…(${dead.token.length})`, live: false, credential_id: dead.id },
+      {
+        rule: 'svc-token',
+        path: null,
+        fingerprint: expect.any(String),
+        line: 1,
+        column: 1,
+        preview: `svc_…(${key.token.length})`,
+        live: true,
+        credential_id: key.id,
+      },
+      {
+        rule: 'svc-token',
+        path: null,
+        fingerprint: expect.any(String),
+        line: 2,
+        column: 1,
+        preview: `svc_…(${dead.token.length})`,
+        live: false,
+        credential_id: dead.id,
+      },
     ]);
     const writer = await newKey(o, { scopes: ['scans:write'] });
     expect((await scan(writer.o, key.token)).findings[0]).toEqual({
-      ...{ rule: 'svc-token', path: null, line: 1, column: 1, preview: `svc_…(${key.token.length})`, live: true },
+      ...{
+        rule: 'svc-token',
+        path: null,
+        fingerprint: expect.any(String),
+        line: 1,
+        column: 1,
+        preview: `svc_…(${key.token.length})`,
+        live: true,
+      },
     });
   });
 
   it('token of another organisation: nothing but that it is one', async () => {
     const [o, other] = [await newOrg(), await newOrg()];
     const { findings } = await scan(o, { text: other.token, revoke_live: true });
-    expect(findings).toEqual([{ rule: 'svc-token', path: null, line: 1, column: 1, preview: `svc_…(${other.token.length})` }]);
+    expect(findings).toEqual([
+      { rule: 'svc-token', path: null, line: 1, column: 1, preview: `svc_…(${other.token.length})`, fingerprint: expect.any(String) },
+    ]);
     expect((await whoami(other)).status).toBe(200);
   });
 
@@ -225,7 +287,17 @@ describe('scan: tokens of this service', () => {
     const secret = await newSecret(o);
     const [link, other] = [await newLink(o, secret.id, { max_views: 1 }), await newLink(o, secret.id)];
     const { findings } = await scan(o, `see ${link.url}`);
-    expect(findings).toEqual([{ rule: 'svc-token', path: null, line: 1, column: expect.any(Number), preview: 'svcs…(75)', live: true }]);
+    expect(findings).toEqual([
+      {
+        rule: 'svc-token',
+        path: null,
+        line: 1,
+        column: expect.any(Number),
+        preview: 'svcs…(75)',
+        fingerprint: expect.any(String),
+        live: true,
+      },
+    ]);
     expect((await view(link)).status).toBe(200);
     expect((await scan(o, link.url)).findings).toMatchObject([{ rule: 'svc-token', live: false }]);
     const weak = await newKey(o, { scopes: ['scans:write', 'tokens:write'] });
@@ -258,7 +330,7 @@ describe('scan: tokens of terminals', () => {
     const text = `old ${used}\nnew="${terminal.refreshToken}"\n${terminal.refreshToken.replace(/\.\d+\./, '.9.')}`;
     const { findings } = await scan(o, text);
     const [id] = /ses_\w{22}/.exec(used) ?? [];
-    const place = { rule: 'svc-token', path: null, preview: `svcr…(${used.length})`, credential_id: id };
+    const place = { rule: 'svc-token', path: null, preview: `svcr…(${used.length})`, fingerprint: expect.any(String), credential_id: id };
     expect(findings).toEqual([
       { ...place, line: 1, column: 5, live: false },
       { ...place, line: 2, column: 6, live: true },
@@ -294,7 +366,7 @@ describe('scan: tokens of terminals', () => {
     const text = `${device_code} ${device_code.replace(/.{4}$/, 'AAAA')} svcref_org_${'0'.repeat(22)}.ses_${'0'.repeat(22)}.1.${'A'.repeat(43)}`;
     const { findings } = await scan(await newOrg(), { text, revoke_live: true });
     expect(findings.filter(({ rule }) => rule === 'svc-token')).toEqual([
-      { rule: 'svc-token', path: null, line: 1, column: 1, preview: `svcd…(${device_code.length})` },
+      { rule: 'svc-token', path: null, line: 1, column: 1, preview: `svcd…(${device_code.length})`, fingerprint: expect.any(String) },
     ]);
   });
 });

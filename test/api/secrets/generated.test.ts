@@ -66,8 +66,8 @@ describe('generate', () => {
     // What D1 is made to say does not pass: a given value would count as one that may be replaced.
     await db.prepare('update secret_versions set generated = 1 where secret_id = ? and version = 1').bind(id).run();
     await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
-    expect((await o.post(`/secrets/${id}/rollback`, { version: 1 })).status).toBe(503);
-    expect((await o.get(`/secrets/${id}?version=1`)).status).toBe(503);
+    expect((await o.post(`/secrets/${id}/rollback`, { version: 1 })).status).toBe(500);
+    expect((await o.get(`/secrets/${id}?version=1`)).status).toBe(500);
     expect((await o.post(`/secrets/${id}/rollback`, { version: 2 })).json.generated).toBe(true);
   });
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SecretRow } from '../../../src/db/schema';
 import { type Below, below } from '../../../src/domains/secrets/gate/folders';
-import { prefixesOf } from '../../../src/domains/secrets/gate/reads';
+import { prefixesOf } from '../../../src/domains/secrets/gate/selection';
 import type { Core } from '../../../src/gate/core';
 import { newKey } from '../../support/credentials';
 import { inCore } from '../../support/gate';

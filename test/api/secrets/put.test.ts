@@ -1,8 +1,8 @@
 // PUT by name: one call that creates a secret or updates the one that has the name.
 import { describe, expect, it } from 'vitest';
-import { newAgent, newKey } from '../../support/credentials';
+import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
+import { codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -53,6 +53,42 @@ describe('PUT by name', () => {
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1);
     expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+  });
+
+  it('concurrency: two requests right after a DELETE create one secret, and the other updates it', async () => {
+    const o = await newOrg();
+    const put = (name: string, n: number) => o.call('PUT', `/secrets/by-name/${name}`, { value: `value ${n}` });
+    for (const name of ['A', 'B', 'C', 'D']) {
+      const { json } = await put(name, 0);
+      await o.del(`/secrets/${json.id}`);
+      const answers = await Promise.all([put(name, 1), put(name, 2)]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 201]);
+      expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1);
+    }
+  });
+
+  it('concurrency: requests that race DELETE, restore and a provider all succeed', async () => {
+    const o = await newOrg();
+    const provider = await newProvider(o);
+    faults.delay = 5;
+    for (const name of ['A', 'B', 'C']) {
+      const put = (n: number) => o.call('PUT', `/secrets/by-name/${name}`, { value: `value ${n}` });
+      const { json } = await put(0);
+      const issued = { secretName: name, environment: 'production', value: 'issued', ttlSeconds: 600 };
+      const [gone, ...answers] = await Promise.all([
+        o.del(`/secrets/${json.id}`),
+        put(1),
+        put(2),
+        send('POST', '/api/v1/provider/issue', { token: provider.token, body: issued }),
+        put(3),
+        put(4),
+      ]);
+      expect([gone.status, ...answers.map(({ status }) => (status === 201 ? 200 : status))]).toEqual([204, 200, 200, 200, 200, 200]);
+      const { data } = (await o.get(`/secrets?prefix=${name}`)).json;
+      expect(data).toHaveLength(1);
+      const restored = await Promise.all([o.post(`/secrets/${json.id}/restore`, {}), put(5), put(6)]);
+      expect(restored.slice(1).map(({ status }) => status)).toEqual([200, 200]);
+    }
   });
 
   it('finds the secret when the isolate remembers another one under the name', async () => {

@@ -1,5 +1,5 @@
 // The ways in which a link ends, and attacks on links: each gets the same response.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newId } from '../../../src/db/ids';
 import { runTasks } from '../../../src/gate/tasks';
@@ -238,6 +238,37 @@ describe('share link: passphrase', () => {
     const of = (status: number) => answers.filter((answer) => answer.status === status).length;
     expect([of(403), of(410)]).toEqual([10, 20]);
     expect(codeOf(await view(link, 'right'))).toEqual(GONE);
+  });
+
+  it('is stretched only for a live link that has one, below the limits of the key and of the address', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    const [link, open, revoked] = [
+      await newLink(o, id, { passphrase: 'right' }),
+      await newLink(o, id),
+      await newLink(o, id, { passphrase: 'right' }),
+    ];
+    await o.del(`/secrets/${id}/shares/${revoked.id}`);
+    // Stretching begins by composing the letters of the passphrase.
+    const normalize = vi.spyOn(String.prototype, 'normalize');
+    const stretched = () => normalize.mock.contexts.filter((text) => String(text) === 'attempt').length;
+    const [ip, other] = ['192.0.2.210', '192.0.2.211'];
+    expect(codeOf(await view(revoked, 'attempt'))).toEqual(GONE);
+    expect(codeOf(await view({ id: newId('shr'), key: link.key }, 'attempt'))).toEqual(GONE);
+    expect((await view(open, 'attempt')).status).toBe(200);
+    expect(stretched()).toBe(0);
+    expect(codeOf(await view(link, 'attempt', other))).toEqual([403, 'PASSPHRASE_WRONG']);
+    expect(stretched()).toBe(1);
+    // Past the limit of an address.
+    for (let n = 0; n < 21; n++) await view({ id: link.id, key: 'none' }, 'attempt', ip);
+    expect(codeOf(await view(link, 'attempt', ip))).toEqual([429, 'RATE_LIMITED']);
+    expect((await view(open, 'attempt', ip)).status).toBe(200);
+    // Past the limit of the key.
+    for (let n = 0; n < 200; n++) await view({ id: newId('shr'), key: link.key }, undefined);
+    expect(codeOf(await view(link, 'attempt', other))).toEqual([429, 'RATE_LIMITED']);
+    expect(stretched()).toBe(1);
+    normalize.mockRestore();
+    expect((await o.get(`/secrets/${id}/shares`)).json.data).toHaveLength(2);
   });
 
   it('one that is sent to a link without is ignored', async () => {

@@ -4,19 +4,25 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { CHALLENGE_LIVES, newChallenge } from '../../../src/auth/proofs';
+import { allScopes } from '../../../src/auth/scopes';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { revision } from '../../../src/gate/puts';
 import { another, type Browser, change, invite, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext, until } from '../../support/faults';
 import { inCore, keyring } from '../../support/gate';
+import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
 import { newPasskey, type Spoil, spoiledAssertions } from '../../support/passkey';
 import { newMember } from '../../support/people';
+import { signInTerminal } from '../../support/terminal';
 import { MINUTE } from '../../support/time';
-import { type Answer, type Caller, callerOf, codeOf, db, newSecret, send, useWorld } from '../../support/world';
+import { type Answer, type Caller, callerOf, codeOf, db, newSecret, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
 
+/** Every scope, without `*` itself. */
+const EACH_SCOPE = allScopes.filter((scope) => scope.endsWith(':*'));
 const REFUSED = [403, 'REAUTHENTICATION_REQUIRED'];
 const passkey = (options?: Parameters<typeof newPasskey>[1]) => newPasskey(ORIGIN, options);
 const later = (minutes: number) => {
@@ -78,6 +84,42 @@ describe('reauthentication', () => {
     expect((await as.get(`/members/${o.owner}/passkeys`)).status).toBe(200);
   });
 
+  it('is required of every credential that somebody can make without one: none of them does any of this', async () => {
+    const { o, browser } = await newSignedIn();
+    const first = (await whoami(o)).json.id;
+    const calls = {
+      ...(await restricted(o)),
+      'limit the addresses of members': (as: Caller) => as.patch('', { allowed_addresses: ['192.0.2.0/24'] }),
+      'keep the audit log for less time': (as: Caller) => as.patch('', { audit_retention_days: 90 }),
+      'rotate a key that acts as an owner': (as: Caller) => as.post(`/api-keys/${first}/rotate`, {}),
+      'confirm an export of the audit log': (as: Caller) => as.post('/audit-log/export/confirm', { through: 1, hash: 'a'.repeat(64) }),
+    };
+    const [admin, terminal] = [await signIn(o, 'admin'), await signInTerminal(browser)];
+    later(5.1);
+    const owner = browser.o;
+    const issuer = await newIssuer();
+    const made: Record<string, Caller> = {
+      'API key with each scope by its name': (await newKey(owner, { scopes: EACH_SCOPE })).o,
+      'API key for all environments': (await newKey(owner, { scopes: ['*'], environments: ['development', 'staging', 'production'] })).o,
+      'API key for all names': (await newKey(terminal.o, { scopes: ['*'], secrets: ['*'] })).o,
+      agent: (await newAgent(owner, { scopes: ['*'] })).o,
+      workload: (await newWorkload(o, await newTrust(owner, issuer, { scopes: ['*'] }), await issuer.sign())).o,
+      'break-glass token': (await newBreakGlass(owner)).o,
+      'provider token': (await newProvider(owner)).o,
+      'terminal session': terminal.o,
+    };
+    made['session token'] = (await newSession(made['API key with each scope by its name'] as Caller)).o;
+    for (const [who, as] of Object.entries(made))
+      for (const [what, call] of Object.entries(calls)) expect((await call(as)).status, `${who}: ${what}`).toBe(403);
+    // An admin makes keys that hold everything, but none that acts as an owner.
+    const key = (await newKey(admin.o, { scopes: ['*'] })).o;
+    // Rotated by an admin, a key no longer acts as an owner.
+    const { 'rotate a key that acts as an owner': rotate, ...others } = calls;
+    for (const [what, call] of Object.entries(others)) expect((await call(key)).status, `API key of an admin: ${what}`).toBe(403);
+    const successor = o.as((await rotate(key)).json.token);
+    for (const [what, call] of Object.entries(others)) expect((await call(successor)).status, `successor: ${what}`).toBe(403);
+  });
+
   it('lasts five minutes from sign-in, enrolment and confirmation, only for that session', async () => {
     const { o, browser } = await newSignedIn();
     const rename = async (as: Browser) => (await as.o.patch(`/members/${o.owner}/passkeys/${own}`, { name: 'x' })).status;
@@ -118,7 +160,7 @@ describe('reauthentication', () => {
     }
   });
 
-  it('is not required from API keys', async () => {
+  it('is not required from API keys that act as an owner', async () => {
     const { o } = await newSignedIn();
     const { id } = await newMember(o, 'viewer');
     later(60);
@@ -446,7 +488,15 @@ describe('panic: by a member', () => {
           const ses = newId('ses');
           core.rows.put('credential', { ...session, id: ses, token_hash: ses, member_id: id });
           core.rows.put('grant', {
-            ...{ org_id: o.id, id: newId('grt'), grantee_type: 'member', grantee_id: id, permission: 'read', environments: null },
+            ...{
+              org_id: o.id,
+              id: newId('grt'),
+              grantee_type: 'member',
+              grantee_id: id,
+              permission: 'read',
+              environments: null,
+              accountable: null,
+            },
             ...{ secrets: [long], created_by: id, dies_with: null, created_at: now, expires_at: null, revision: 1, mac: '' },
           });
         }

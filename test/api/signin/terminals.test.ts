@@ -1,7 +1,13 @@
 // Terminal login (RFC 8628), through the public interface: codes, confirmation, the terminal's session, and what must be refused.
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { newDeviceCode } from '../../../src/auth/proofs';
+import { newDeviceCode, placeOfUserCode, readUserCode } from '../../../src/auth/proofs';
+import type { DeviceLogin } from '../../../src/device-login';
+import type { Env } from '../../../src/env';
+import type { Throttle } from '../../../src/throttle';
+import { colleague } from '../../support/approvals';
 import { another, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { faults } from '../../support/faults';
 import { keyring } from '../../support/gate';
@@ -110,10 +116,43 @@ describe('device login', () => {
       const { user_code } = terminal.codes;
       const answers = await Promise.all([browser, stranger].map((each) => decide(each, 'confirm', user_code)));
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
-      const winner = answers[0]?.status === 200 ? browser : stranger;
+      const [winner, loser] = answers[0]?.status === 200 ? [browser, stranger] : [stranger, browser];
+      // The other has no session of a terminal, live or not.
+      expect((await send('GET', '/api/v1/auth/sessions', { token: loser.token })).json.data).toHaveLength(1);
       expect((await terminal.poll()).json.member).toEqual(winner.member);
+      expect((await send('GET', '/api/v1/auth/sessions', { token: winner.token })).json.data).toHaveLength(2);
     },
   );
+
+  it('concurrency: while the gate of one organisation begins the session, no other confirms or denies the login', async () => {
+    const { o, browser } = await newSignedIn();
+    const stranger = (await newSignedIn()).browser;
+    const terminal = newTerminal();
+    await terminal.start();
+    const { user_code } = terminal.codes;
+    // What claims the login is interrupted before the gate is called again.
+    const { proof } = await (await keyring()).deployment();
+    const login = (env as unknown as Env).DEVICE_LOGIN.getByName(placeOfUserCode(proof, readUserCode(user_code) as string));
+    expect(await login.claim(o.id)).toMatchObject({ decided: null });
+    for (const what of ['confirm', 'deny'] as const) expect(codeOf(await decide(stranger, what, user_code))).toEqual(expired);
+    expect((await send('GET', '/api/v1/auth/sessions', { token: stranger.token })).json.data).toHaveLength(1);
+    expect(codeOf(await terminal.poll())).toEqual([400, 'AUTHORIZATION_PENDING']);
+    expect((await decide(browser, 'confirm', user_code)).status).toBe(200);
+    expect((await terminal.poll()).json.member).toEqual(browser.member);
+  });
+
+  it('concurrency: of a confirmation and a denial at once one takes effect', async () => {
+    const { browser } = await newSignedIn();
+    const other = (await newSignedIn()).browser;
+    const terminal = newTerminal();
+    await terminal.start();
+    const { user_code } = terminal.codes;
+    const [confirmed, denied] = await Promise.all([decide(browser, 'confirm', user_code), decide(other, 'deny', user_code)]);
+    expect([confirmed.status, denied.status].sort()).toEqual([200, 400]);
+    const sessions = (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data;
+    expect(sessions).toHaveLength(confirmed.status === 200 ? 2 : 1);
+    expect((await terminal.poll()).status).toBe(confirmed.status);
+  });
 
   it('concurrency: concurrent polls get one session, each with its own refresh token', async () => {
     const { browser } = await newSignedIn();
@@ -179,6 +218,37 @@ describe('device login', () => {
     // What is confirmed is not held up.
     await decide(browser, 'confirm', terminal.codes.user_code);
     expect((await terminal.poll()).status).toBe(200);
+  });
+
+  it('an early poll writes nothing, and twenty of them in a minute block further ones', async () => {
+    faults.clock = Date.now();
+    const { browser } = await newSignedIn();
+    const terminal = newTerminal();
+    await terminal.start();
+    const { proof } = await (await keyring()).deployment();
+    const place = placeOfUserCode(proof, readUserCode(terminal.codes.user_code) as string);
+    const login = (env as unknown as { DEVICE_LOGIN: DurableObjectNamespace<DeviceLogin> }).DEVICE_LOGIN.getByName(place);
+    const written = () => runInDurableObject(login, async (_, { storage }) => JSON.stringify([...(await storage.list())]));
+    const before = await written();
+    expect(codeOf(await terminal.poll())).toEqual([400, 'AUTHORIZATION_PENDING']);
+    for (let n = 0; n < 20; n++) expect(codeOf(await terminal.poll())).toEqual([400, 'SLOW_DOWN']);
+    expect(codeOf(await terminal.poll())).toEqual([429, 'RATE_LIMITED']);
+    expect(await written()).toBe(before);
+    await decide(browser, 'confirm', terminal.codes.user_code);
+    expect((await terminal.poll()).status).toBe(200);
+  });
+
+  it('rate limit: 1,200 polls a minute from an address, of whatever logins', async () => {
+    const terminal = newTerminal();
+    await terminal.start();
+    const throttle = (env as unknown as { THROTTLE: DurableObjectNamespace<Throttle> }).THROTTLE.getByName(
+      `device poll ${terminal.address}`,
+    );
+    for (let n = 0; n < 1199; n++) await throttle.counted(1200);
+    expect(codeOf(await terminal.poll())).toEqual([400, 'AUTHORIZATION_PENDING']);
+    const held = await terminal.poll();
+    expect([...codeOf(held), Number(held.headers.get('retry-after')) > 0]).toEqual([429, 'RATE_LIMITED', true]);
+    expect(await runInDurableObject(throttle, async (_, { storage }) => (await storage.list()).size)).toBe(0);
   });
 
   it('a forged, altered or foreign device code is refused like an expired one, without a call', async () => {
@@ -459,7 +529,7 @@ describe('terminal session', () => {
     const config = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
     await o.post('/policies', { name: 'p', kind: 'approval', config });
     const { id } = (await o.post('/secrets', { name: 's', type: 'generic', value: 'v' })).json;
-    const dev = await signIn(o, 'developer');
+    const dev = await colleague(o, 'developer');
     const asked = (await dev.o.get(`/secrets/${id}`)).json.error.approval.id;
     const terminal = await signInTerminal(browser);
     const kind = [403, 'CREDENTIAL_KIND_NOT_ALLOWED'];

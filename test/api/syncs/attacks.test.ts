@@ -74,9 +74,10 @@ it('sync: a lease is held by one consumer, and the next consumer knows which ste
     const syncs = createSyncs(storage.sql);
     const first = syncs.take('syn_1', 1000);
     expect(syncs.take('syn_1', 2000)).toBe(null);
+    const place = { target: 'there', environment: 'env_1', folds: false };
     const step = { name: 'A', target: 'A', kind: 'put' as const, remote: null, digest: 'd' };
-    syncs.plan('syn_1', [step, { ...step, name: 'B', target: 'B' }], []);
-    syncs.begin('syn_1', [step]);
+    syncs.plan('syn_1', place, { steps: [step, { ...step, name: 'B', target: 'B' }], results: [], missing: [] });
+    syncs.begin('syn_1', place, [step]);
     const second = syncs.take('syn_1', 10_000_000);
     expect(second).toMatchObject({ planned: true });
     expect(syncs.renew('syn_1', first?.lease as number, 10_000_001)).toBe(false);
@@ -87,9 +88,9 @@ it('sync: a lease is held by one consumer, and the next consumer knows which ste
     ]);
     // A report that comes twice counts once.
     const report = { name: 'A', targetName: 'A', action: 'created' as const, digest: 'd' };
-    for (let i = 0; i < 2; i++) syncs.report('syn_1', { id: 'place', environment: 'env_1' }, [report]);
+    for (let i = 0; i < 2; i++) syncs.report('syn_1', place, [report]);
     expect(syncs.results('syn_1')).toHaveLength(1);
-    expect(syncs.owned('place')).toEqual([{ target: 'A', name: 'A', digest: 'd' }]);
+    expect(syncs.owned(place)).toEqual([{ target: 'A', name: 'A', digest: 'd' }]);
     syncs.forget('syn_1');
     syncs.forgetEnvironment('env_1');
   });

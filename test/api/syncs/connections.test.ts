@@ -38,7 +38,14 @@ describe('sync: stored connections', () => {
       201,
       {
         ...{ id: made.json.id, kind: 'sync', platform: 'heroku', name: 'Production app', config: { appName: 'demo-app' } },
-        ...{ environments: ['production'], auto: false, prune: true, createdAt: made.json.createdAt, updatedAt: made.json.createdAt },
+        ...{
+          environments: ['production'],
+          auto: false,
+          prune: true,
+          revision: 1,
+          createdAt: made.json.createdAt,
+          updatedAt: made.json.createdAt,
+        },
       },
     ]);
     expect(made.text).not.toContain(TOKEN);
@@ -119,13 +126,15 @@ describe('sync: whose reach', () => {
     expect(codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' }))).toEqual([409, 'CONFLICT']);
   });
 
-  it("sync: changing a connection's target gives it the reach of the caller", async () => {
+  it("sync: changing a connection's target gives it the reach of the caller, who reaches all that it could send", async () => {
     const o = await newOrg();
-    for (const name of ['app/ONE', 'other/TWO']) await newSecret(o, { name, value: name });
-    const id = await connect(o);
-    const narrow = o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], secrets: ['app/*'] })).token);
-    expect((await narrow.patch(`/integrations/${id}`, { config: { appName: 'of-the-attacker', token: TOKEN } })).status).toBe(200);
-    expect(short(await run(o, id))).toEqual(['app/ONE created']);
+    for (const name of ['app/ONE', 'app/old/TWO', 'other/THREE']) await newSecret(o, { name, value: name });
+    const of = async (secrets: string[]) => o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], secrets })).token);
+    const id = await connect(await of(['app/old/*']));
+    const moved = { config: { appName: 'another', token: TOKEN } };
+    expect((await (await of(['app/*'])).patch(`/integrations/${id}`, moved)).status).toBe(200);
+    expect(short(await run(o, id))).toEqual(['app/ONE created', 'app/old/TWO created']);
+    expect(codeOf(await (await of(['app/old/*'])).patch(`/integrations/${id}`, moved))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
   it('sync: a connection is not changed from outside its environments', async () => {

@@ -1,12 +1,16 @@
 // The platforms that secrets are written to, as GET /integrations/platforms shows them: their fields, which of them are credentials, and where they may lead.
 import { afterEach, expect, it, vi } from 'vitest';
 import { type SyncPlatform, syncPlatforms } from '../../../src/adapters/platforms';
+import { faults } from '../../support/faults';
 import { type Targets, useTargets } from '../../support/syncs';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 import { hostileTargets } from '../../unit/delivery/targets';
 
 useWorld();
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  faults.variables = {};
+});
 
 /** Of each platform: the fields that are required, those of which exactly one group is given, and those that may be absent. */
 const fields: Record<SyncPlatform, { required: string; oneOf?: string[]; optional?: string }> = {
@@ -76,6 +80,23 @@ it('sync: no config leads to an address that is not public, and nothing is calle
       }
   expect(targets.calls).toEqual([]);
   expect((await o.get('/integrations/syncs')).json.data).toEqual([]);
+});
+
+it('sync: a host that no URL can have is refused, also where PLATFORM_BASE_URLS replaces it', async () => {
+  const o = await newOrg();
+  for (const base of [undefined, 'https://gitlab.example.com']) {
+    faults.variables = base === undefined ? {} : { PLATFORM_BASE_URLS: JSON.stringify({ 'gitlab-ci': base }) };
+    for (const host of ['1.2.3.4.5', '256.1.1.1', 'gitlab.com:99999', '[::1', '[1:2]', 'xn--0', '0x1ffffffff'])
+      for (const [path, body] of [
+        ['/integrations/sync', { environmentId: 'production' }],
+        ['/integrations/sync', { environmentId: 'production', dryRun: true }],
+        ['/integrations', { kind: 'sync', name: 'GitLab' }],
+      ] as const) {
+        const answer = await o.post(path, { ...body, platform: 'gitlab-ci', config: { token: 'x', projectId: 1, host } });
+        expect([host, ...codeOf(answer)]).toEqual([host, 400, 'VALIDATION_FAILED']);
+        expect(answer.json.error.details[0].path).toBe('config.host');
+      }
+  }
 });
 
 it('sync: port 6443 is allowed only for a Kubernetes API server', async () => {

@@ -75,6 +75,41 @@ describe('workload identity: keys of the issuer', () => {
     expect(asked.length).toBe(4);
   });
 
+  it.each([
+    ['another key', 'ES256', 'k'],
+    ['another key of another type', 'RS256', 'k'],
+    ['another key, without a kid', 'ES256', undefined],
+  ])('that are replaced under the same kid are fetched anew: %s', async (_, alg, kid) => {
+    const { o, issuer, trust, asked, reason } = await publishing({ kid: kid as string });
+    const header = kid === undefined ? { kid: undefined } : {};
+    await kidsAt(issuer.url, kid, Date.now() - 2 * MINUTE);
+    expect((await exchange(o, trust, await issuer.sign({}, header))).status).toBe(201);
+    expect(asked.length).toBe(2);
+    const next = await newIssuer({ url: issuer.url, alg, kid: kid as string });
+    issuer.jwks = next.jwks;
+    // The new key works at once, and the old one no more.
+    expect((await exchange(o, trust, await next.sign({}, header))).status).toBe(201);
+    expect(asked.length).toBe(4);
+    expect(codeOf(await exchange(o, trust, await issuer.sign({}, header)))).toEqual(UNAUTHENTICATED);
+    // Within the minute the issuer is not asked again, whoever signs.
+    const forger = await newIssuer({ url: issuer.url, kid: kid as string });
+    for (const answer of await Promise.all(Array.from({ length: 5 }, async () => exchange(o, trust, await forger.sign({}, header)))))
+      expect(codeOf(answer)).toEqual(UNAUTHENTICATED);
+    expect(asked.length).toBe(4);
+    expect(await reason()).toMatch(alg === 'ES256' ? 'the signature is not valid' : 'no key of the issuer matches the token');
+    expect((await exchange(o, trust, await next.sign({}, header))).status).toBe(201);
+  });
+
+  it('given with the trust are not replaced by what the issuer publishes', async () => {
+    const { publish, asked } = useIssuers();
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer);
+    const published = publish(await newIssuer({ url: issuer.url, kid: issuer.kid }));
+    expect(codeOf(await exchange(o, trust, await published.sign()))).toEqual(UNAUTHENTICATED);
+    expect(asked).toEqual([]);
+  });
+
   it('that are new are found by those who wait for the same look-up', async () => {
     const { issuer, asked, stand } = await publishing();
     const now = Date.now();

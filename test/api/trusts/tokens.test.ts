@@ -305,6 +305,30 @@ describe('workload identity: rate limit', () => {
     expect((await exchange(o, trust, await issuer.sign(), address)).status).toBe(201);
   });
 
+  it('past the limit of its address an exchange reads no D1, whatever trust it names; a right one for a known trust passes', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const [trust, unread] = [await newTrust(o, issuer), await newTrust(o, issuer)];
+    const stranger = await newOrg();
+    const address = { 'CF-Connecting-IP': '192.0.2.178' };
+    const wrong = await issuer.sign({ sub: 'x' });
+    for (let n = 0; n < 21; n++) await exchange(o, trust, wrong, address);
+    const asked = [faults.gate, faults.d1];
+    for (const [org, of] of [
+      [o, trust],
+      [o, unread],
+      [o, { ...trust, id: `trs_${'0'.repeat(22)}` }],
+      [stranger, trust],
+    ] as const)
+      expect(codeOf(await exchange(org, of, wrong, address))).toEqual([429, 'RATE_LIMITED']);
+    expect([faults.gate, faults.d1]).toEqual(asked);
+    // A trust that was changed since is judged by the gate.
+    const right = await issuer.sign();
+    expect((await exchange(o, trust, right, address)).status).toBe(201);
+    expect((await o.del(`/trusts/${trust.id}`)).status).toBe(204);
+    expect(codeOf(await exchange(o, trust, right, address))).toEqual([429, 'RATE_LIMITED']);
+  });
+
   it('refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();

@@ -21,7 +21,13 @@ describe('workload identity: trust', () => {
     const made = await o.post('/trusts', trustIn(issuer, { environments: ['production'], secrets: ['app/*'], ttlSeconds: 900 }));
     expect(made.status).toBe(201);
     expect(made.json).toEqual({
-      ...{ id: expect.stringMatching(/^trs_[A-Za-z0-9]{22}$/), name: 'ci', issuer: issuer.url, audiences: ['http://localhost'] },
+      ...{
+        id: expect.stringMatching(/^trs_[A-Za-z0-9]{22}$/),
+        revision: 1,
+        name: 'ci',
+        issuer: issuer.url,
+        audiences: ['http://localhost'],
+      },
       ...{ claims: { sub: 'repo:acme/app:*' }, scopes: ['secrets:read'], environments: ['production'], secrets: ['app/*'] },
       ...{ allowed_addresses: null, ttlSeconds: 900, jwks: issuer.jwks, created_by: o.keyId, parent_id: null },
       ...{ created_at: expect.any(String), updated_at: expect.any(String), expires_at: null },
@@ -204,6 +210,43 @@ describe('workload identity: validation of a trust', () => {
     expect((await o.get(`/trusts/${owned.id}`)).json.claims).toEqual(owned.claims);
     expect((await o.get(`/trusts/${other.id}`)).json.issuer).toBe(issuer.url);
     expect((await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:acme/site:*' } })).status).toBe(200);
+  });
+
+  it('PATCH is judged as POST is: what stays of the trust counts', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const github = 'https://token.actions.githubusercontent.com';
+    const inside = await newTrust(o, await newIssuer({ url: 'https://kubernetes.default.svc.cluster.local' }));
+    const given = await newTrust(o, issuer);
+    const fetched = await newTrust(o, issuer, { jwks: undefined });
+    const called = { job_workflow_ref: 'acme/ci/.github/workflows/deploy.yml@refs/heads/main' };
+    for (const [trust, fields, path] of [
+      // The keys would be fetched from an address that is not public.
+      [inside, { jwks: null }, 'issuer'],
+      [fetched, { issuer: 'https://10.0.0.1' }, 'issuer'],
+      [given, { issuer: 'https://10.0.0.1', jwks: null }, 'issuer'],
+      // The claims name no caller at the issuer.
+      [fetched, { issuer: github, claims: called }, 'claims'],
+      [fetched, { issuer: 'https://accounts.google.com' }, 'claims'],
+      [fetched, { issuer: 'https://agent.buildkite.com' }, 'claims'],
+      [fetched, { claims: called }, 'claims'],
+      [fetched, { claims: { azp: 'x' } }, 'claims'],
+    ] as const) {
+      const answer = await o.patch(`/trusts/${trust.id}`, fields);
+      expect([fields, ...codeOf(answer), answer.json.error?.details[0].path]).toEqual([fields, 400, 'VALIDATION_FAILED', path]);
+    }
+    for (const { id, issuer: url, jwks } of [inside, given, fetched])
+      expect((await o.get(`/trusts/${id}`)).json).toMatchObject({ issuer: url, jwks, claims: { sub: 'repo:acme/app:*' } });
+    // By tokens:write alone nobody makes a trust accept other tokens; what is said in full is taken.
+    const clerk = (await newKey(o, { scopes: ['tokens:write'] })).o;
+    for (const [trust, fields] of [
+      [given, { jwks: null }],
+      [fetched, { issuer: github }],
+      [given, { issuer: github, jwks: null }],
+    ] as const) {
+      expect(codeOf(await clerk.patch(`/trusts/${trust.id}`, fields))).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+      expect((await o.patch(`/trusts/${trust.id}`, fields)).status).toBe(200);
+    }
   });
 
   it('* for a claim beside the one that names the workload: the token must have that claim', async () => {
@@ -513,7 +556,7 @@ describe('workload identity: incident response', () => {
     const workload = await newWorkload(o, trust, await issuer.sign());
     const { json } = await o.get(`/credentials/${trust.id}/graph`);
     expect(json).toMatchObject({ kind: 'trust', id: trust.id, name: 'ci', parent: { id: o.keyId, relation: 'created_by' } });
-    expect(json.children).toEqual([{ kind: 'session', id: workload.id, name: expect.any(String), relation: 'dies_with' }]);
+    expect(json.children).toMatchObject([{ kind: 'session', id: workload.id, name: expect.any(String), relation: 'dies_with' }]);
     expect(json.reach).toEqual({ alive: true, scopes: ['secrets:read'], environments: [{ environment: 'staging', secrets: 1 }] });
     expect((await o.get(`/credentials/${workload.id}/graph`)).json.parent).toMatchObject({ kind: 'trust', id: trust.id });
   });

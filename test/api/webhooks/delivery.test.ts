@@ -3,7 +3,7 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../../src/crypto/bytes';
 import { hmacHex } from '../../../src/crypto/digest';
-import { createDeliveries } from '../../../src/gate/deliveries';
+import { createDeliveries, deliveryQuotas } from '../../../src/gate/deliveries';
 import { LEASE } from '../../../src/gate/delivery-endpoints';
 import { RETRIES } from '../../../src/gate/delivery-jobs';
 import { ATTENDED } from '../../../src/gate/delivery-task';
@@ -173,6 +173,35 @@ describe('webhooks: limits', () => {
     });
     const rows = (await deliveriesOf(o, id)).map(({ event_id, status }) => `${event_id} ${status}`).sort();
     expect(rows).toEqual(['evt_1 pending', 'evt_2 pending', 'evt_3 failed', 'evt_4 pending', 'evt_5 failed']);
+  });
+
+  it('webhooks: past the quotas of an endpoint and of the organisation the oldest ended deliveries leave, and events with the last one', async () => {
+    const o = await newOrg();
+    const [one, other] = [await newWebhook(o), await newWebhook(o)];
+    const before = { ...deliveryQuotas };
+    Object.assign(deliveryQuotas, { org: 7, endpoint: 4, slack: 1 });
+    const counted = await inGate(o, ({ core }, { storage }) => {
+      // Whatever is beyond two pending ones has failed.
+      const few = createDeliveries(storage.sql, core.meta, 2);
+      let n = 0;
+      const add = (webhook: string) =>
+        few.add(
+          [{ id: webhook, combines: false }],
+          { id: `evt_${String(++n).padStart(2, '0')}`, type: 'SECRET_CREATED', at: now, data: {} },
+          now + n,
+        );
+      const count = (table: string) => storage.sql.exec<{ n: number }>(`select count(*) n from ${table}`).one().n;
+      return storage.transactionSync(() => {
+        for (let i = 0; i < 12; i++) add(one.id);
+        const first = count('deliveries');
+        for (let i = 0; i < 12; i++) add(other.id);
+        few.sweep(now);
+        return [first, count('deliveries'), count('delivery_events')];
+      });
+    }).finally(() => Object.assign(deliveryQuotas, before));
+    expect(counted).toEqual([5, 7, 7]);
+    // What waits stays.
+    expect((await deliveriesOf(o, one.id)).filter(({ status }) => status === 'pending')).toHaveLength(2);
   });
 
   it('webhooks: deliveries are kept for 30 days, and those that wait for longer', async () => {

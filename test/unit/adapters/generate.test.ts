@@ -160,13 +160,40 @@ describe('generate: names', () => {
 
   it.each([
     ['shell', ['PATH', 'LD_PRELOAD', 'IFS', 'ENV', 'BASH_ENV', 'DYLD_X', 'PROMPT_COMMAND', 'NODE_OPTIONS', 'UID', '_'], {}],
-    ['dotenv', ['PATH', 'GIT_SSH_COMMAND', 'PYTHONSTARTUP', 'LD_LIBRARY_PATH', 'SECONDS'], { dialect: 'bash' }],
+    [
+      'shell',
+      [
+        'PS0',
+        'PS1',
+        'PS2',
+        'PS4',
+        'CDPATH',
+        'TMOUT',
+        'MAILPATH',
+        'HISTFILE',
+        'LC_ALL',
+        'BASH_XTRACEFD',
+        'LD_DEBUG',
+        'SHLVL',
+        'path',
+        'PROMPT',
+        'NULLCMD',
+        'status',
+        'argv',
+      ],
+      {},
+    ],
+    ['dotenv', ['PATH', 'PS1', 'GIT_SSH_COMMAND', 'PYTHONSTARTUP', 'LD_LIBRARY_PATH', 'SECONDS'], { dialect: 'bash' }],
     ['github-actions', ['GITHUB_TOKEN', 'RUNNER_TEMP', 'NODE_OPTIONS', 'github_token'], {}],
-    ['ansible', ['class', 'None', 'import'], {}],
-    ['tfvars', ['count', 'for_each'], {}],
+    ['ansible', ['class', 'None', 'import', 'true', 'NONE', 'False', 'environment', 'vars', 'groups', 'hostvars', 'ansible_host'], {}],
+    ['ansible', ['ansible_become_password', 'inventory_hostname', 'play_hosts', 'name', 'port', 'omit', 'item', 'self', 'not'], {}],
+    ['tfvars', ['version', 'providers', 'provider', 'source', 'count', 'for_each', 'lifecycle', 'depends_on', 'locals', '_'], {}],
+    ['tfvars-json', ['provider', '_'], {}],
     ['docker-env', ['1st'], {}],
   ])('that %s cannot have are refused: %j', (format, names, options) => {
-    const secrets = Object.fromEntries([...names, 'LD_API_KEY', 'GITHUBX', 'Class'].map((name) => [name, 'x']));
+    const secrets = Object.fromEntries(
+      [...names, 'LD_API_KEY', 'GITHUBX', 'Class', 'PS9', 'ENVIRONMENT', 'Ansible_x', 'Count'].map((name) => [name, 'x']),
+    );
     expect(made(format, secrets, options)).toMatchObject({ code: 'NAME_NOT_REPRESENTABLE' });
     expect(refusedBy(format, secrets, options)).toEqual([...names].sort());
   });

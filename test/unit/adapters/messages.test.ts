@@ -12,7 +12,11 @@ it.each([
   ['DEVICE_BLOCKED', { device_id: 'dev_1' }, 'devices?id=dev_1', 'devices'],
   ['MEMBER_ENROLLED', { member_id: 'mem_1' }, 'members/mem_1', 'members'],
   ['WEBHOOK_DISABLED', { webhook_id: 'whk_1', host: 'example.com' }, 'webhooks/whk_1', 'webhooks'],
+  ['POLICY_CHANGED', { policy_id: 'pol_1', name: 'p' }, 'policies/pol_1', 'policies'],
+  ['TRUST_CHANGED', { credential_id: 'trs_1', kind: 'trust' }, 'credentials/trs_1', 'credentials'],
+  ['GRANT_REMOVED', { grant_id: 'grt_1', grantee_id: 'mem_1' }, 'audit', 'audit'],
   ['BREAK_GLASS_USED', { credential_id: 'bgt_1' }, 'credentials/bgt_1', 'credentials'],
+  ['INCIDENT_OPENED', { incident_id: 'inc_1', credential_id: 'key_1' }, 'incident/report/inc_1', 'incident'],
   ['SYNC_FAILED', { sync_id: 'syn_1' }, 'syncs/syn_1', 'syncs'],
   ['AUDIT_CHECKPOINT', { seq: 7 }, 'audit', 'audit'],
 ])('notify: a message about %s links to its page in the console', (type, data, one, all) => {

@@ -94,7 +94,7 @@ describe('import sources', () => {
       shown(read('aws-secrets-manager', [{ Name: 'a', SecretBinary: 'aGk=' }, { Name: 'b' }, { Name: 'c', SecretString: '{}' }])),
     ).toEqual({
       values: { a: 'hi' },
-      failed: ['b VALUE_MISSING', 'c VALUE_EMPTY: the map has no keys'],
+      failed: ['b VALUE_MISSING', 'c VALUE_MISSING: the map has no keys'],
     });
     expect(shown(read('aws-secrets-manager', { SecretValues: [], NextToken: 't' })).failed).toEqual([
       'NextToken INCOMPLETE: the export has further pages',
@@ -130,10 +130,13 @@ describe('import sources', () => {
       { name: 'projects/p/locations/l/secrets/E/versions/1', payload: { data: 'w6k' } },
       { name: 'projects/p/secrets/F/versions/1', state: 'ENABLED' },
       version('G', ''),
+      // A project, and a secret, may be called `secrets`.
+      { name: 'projects/secrets/secrets/secrets/versions/1', payload: { data: 'cw' } },
+      { name: 'projects/secrets/locations/l/secrets/H', payload: { data: 'aA' } },
     ]);
     expect(shown(answer)).toEqual({
-      values: { A: '123456789', B: '123456789', D: '/w8+', E: 'é' },
-      failed: ['C CHECKSUM_MISMATCH', 'F VALUE_MISSING', 'G VALUE_EMPTY'],
+      values: { A: '123456789', B: '123456789', D: '/w8+', E: 'é', G: '', secrets: 's', H: 'h' },
+      failed: ['C CHECKSUM_MISMATCH', 'F VALUE_MISSING'],
     });
     expect(answer.items.find(({ name }) => name === 'D')?.is_base64).toBe(true);
     expect(unreadable('gcp-secret-manager', { name: 'x', payload: {} })).toMatch('$.name does not name a secret');
@@ -294,8 +297,8 @@ describe('import sources', () => {
 
   it('dotenv: only text; of repeated names the last counts', () => {
     expect(shown(readText('dotenv', '\uFEFFexport A="a\\nb" # c\r\nB=\nA=last\nC=${A}\n'))).toEqual({
-      values: { A: 'last', C: '${A}' },
-      failed: ['B VALUE_EMPTY'],
+      values: { A: 'last', B: '', C: '${A}' },
+      failed: [],
     });
     expect(refusalOf(() => readExport('dotenv', { A: 'a' }, '', '', NOW))).toMatch('IMPORT_UNREADABLE');
     expect(refusalOf(() => readText('dotenv', 'hunter2 and more'))).toMatch('has no assignment');

@@ -3,17 +3,19 @@
 import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { ApprovalRow, MemberRow } from '../../../db/schema';
-import { type Refusal, refuse } from '../../../errors';
-import { APPROVAL_LASTS, approvalShown } from '../../../gate/approval-row';
+import { invalid, type Refusal, refuse } from '../../../errors';
+import { APPROVAL_LASTS, approvalShown, mostValid, validFor } from '../../../gate/approval-row';
+import { openFacts } from '../../../gate/approval-shown';
+import { type Status, statusNow } from '../../../gate/approval-state';
 import { approvalsFor, ineligible } from '../../../gate/approvers';
 import { type ListInput, listed } from '../../../gate/listing';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
-import type { Plan } from '../../../gate/plan';
+import type { Fact, Plan } from '../../../gate/plan';
 import { policiesOf } from '../../../gate/policies';
 import { revision } from '../../../gate/puts';
+import { quotaRootOf } from '../../../gate/quota-root';
 import type { Call, Operation } from '../../../gate/types';
 import { iso, isoOrNull } from '../../../http/wire';
-import { type Status, statusOf } from '../rules';
 
 const find = ({ core, ask }: Call<unknown>): ApprovalRow | null => core.rows.get('approval', ask.named.approval as string);
 
@@ -23,7 +25,8 @@ const isOwn = ({ caller }: Call<unknown>, row: ApprovalRow): boolean =>
 
 /** Why the calling member may not decide the request under any of its policies; null if they may under at least one. */
 function barred({ core, caller }: Call<unknown>, row: ApprovalRow, now: number): string | null {
-  const member = caller.kind === 'member' ? core.rows.get('member', caller.id) : null;
+  // safety: terminal-decides-nothing
+  const member = caller.kind === 'member' && !caller.isTerminal ? core.rows.get('member', caller.id) : null;
   if (!member) return 'Only members can decide, in a browser session.';
   const reasons = heldBy(core, row).map((policy) => ineligible(core, row, policy, member, now));
   if (reasons.includes(null)) return null;
@@ -34,26 +37,43 @@ function barred({ core, caller }: Call<unknown>, row: ApprovalRow, now: number):
 const heldBy = (core: Call['core'], row: ApprovalRow) =>
   policiesOf(core, 'approval').flatMap((policy) => (row.policies.some(({ id }) => id === policy.row.id) ? [policy.row] : []));
 
+/** What the request would do: for its root, and for members who may decide it. */
+function factsFor({ core, ask, caller }: Call<unknown>, row: ApprovalRow, mayDecide: boolean): Fact[] | null {
+  // safety: shown-to-root-and-deciders
+  const isFor = row.root === caller.root || mayDecide;
+  const sealed = isFor ? core.approvalDetails.of(row.id) : null;
+  return sealed !== null && ask.keys ? openFacts(ask.keys.answer, row.org_id, row.id, sealed) : null;
+}
+
 function shown(call: Call<unknown>, row: ApprovalRow): object {
   const { core } = call;
   const now = core.now();
   const nameOf = (id: string) => (core.rows.get('member', id) as MemberRow | null)?.name ?? null;
   const { required, approvals } = approvalShown(row);
-  const { id, operation, action, summary, requester, method, path, digest, ip, place, user_agent, reason } = row;
-  const status = statusOf(row, now);
+  const { id, operation, action, summary, method, path, digest, ip, place, user_agent, reason } = row;
+  const { credential: _, ...requester } = row.requester;
+  const status = statusNow(core, row);
+  const isOpen = status === 'pending' || status === 'approved';
+  const mayDecide = isOpen && barred(call, row, now) === null;
   return {
     ...{ id, status, operation, action, summary, required, approvals },
     decisions: row.decisions.map(({ member, decision, at }) => ({ member_id: member, name: nameOf(member), decision, time: iso(at) })),
-    policies: row.policies.map(({ id, name, required }) => ({ id, name, required })),
+    policies: row.policies.map(({ id, name, required, accountable }) => ({ id, name, required, ...(accountable && { accountable }) })),
     requester: { ...requester, accountable: row.accountable.map((id) => ({ member_id: id, name: nameOf(id) })) },
     target: { id: row.resource, name: row.resource_name, environment: row.environment },
     request: { id: row.request_id, method, path, digest, ip, place, user_agent, reason },
-    may_decide: status === 'pending' && barred(call, row, now) === null,
+    shown: isOpen ? factsFor(call, row, mayDecide) : null,
+    max_valid_seconds: mostValid(row),
+    valid_for_seconds: validFor(row),
+    may_decide: status === 'pending' && mayDecide,
     created_at: iso(row.created_at),
     expires_at: iso(row.expires_at),
     ended_at: isoOrNull(row.ended_at),
   };
 }
+
+/** The answer to a change. It is stored for repeats, longer than an approval may last, so it leaves out what the request would do. */
+const answered = (call: Call<unknown>, row: ApprovalRow): object => ({ ...shown(call, row), shown: null });
 
 const list: Operation<ListInput & { status: Status | null; isForMe: boolean }> = {
   read(call): Outcome {
@@ -61,9 +81,8 @@ const list: Operation<ListInput & { status: Status | null; isForMe: boolean }> =
     // safety: approvals-of-others-hidden
     const isShown = (row: ApprovalRow) => reachesAll(caller, need.scopes) || isOwn(call, row);
     return listed(core, 'approval', idStart('approval'), input, (row) => {
-      const now = core.now();
-      if (!isShown(row) || (input.status !== null && statusOf(row, now) !== input.status)) return null;
-      if (input.isForMe && (statusOf(row, now) !== 'pending' || barred(call, row, now) !== null)) return null;
+      if (!isShown(row) || (input.status !== null && statusNow(core, row) !== input.status)) return null;
+      if (input.isForMe && (statusNow(core, row) !== 'pending' || barred(call, row, core.now()) !== null)) return null;
       return shown(call, row);
     });
   },
@@ -86,8 +105,12 @@ const read: Operation<{ wait: number }> = {
     const { core, input } = call;
     const before = visible(call);
     if (!before) return fail(refuse('NOT_FOUND'));
-    if (input.wait === 0 || statusOf(before, core.now()) !== 'pending') return ok(shown(call, before));
-    await core.approvalWaiters.wait(before.id, input.wait * 1000);
+    const isWaiting = () => {
+      const row = core.rows.get('approval', before.id);
+      return row !== null && statusNow(core, row) === 'pending';
+    };
+    if (input.wait === 0 || !isWaiting()) return ok(shown(call, before));
+    await core.approvalWaiters.wait(quotaRootOf(core, call.caller), isWaiting, input.wait * 1000);
     // safety: waiter-judged-again
     const refusal = call.recheck();
     const row = visible(call);
@@ -99,33 +122,52 @@ const read: Operation<{ wait: number }> = {
 const ended = (status: Status): Refusal =>
   refuse('CONFLICT', { message: `This request can no longer be decided: its status is ${status}.` });
 
-function decide(decision: 'approve' | 'reject'): Operation<Record<string, never>> {
+/** Members accountable for an agent decide its requests under such a policy without approvals:decide. */
+function decidesAsAccountable(call: Call<unknown>): boolean {
+  const row = find(call);
+  return row?.policies.some(({ accountable }) => accountable) === true && row.accountable.includes(call.caller.id);
+}
+
+function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number }> {
   return {
+    exempt: decidesAsAccountable,
     change: {
       locks: (call) => [call.ask.named.approval as string, call.caller.credential, call.caller.id],
       plan(call, now): Plan | Refusal {
-        const { caller } = call;
+        const { core, caller } = call;
+        const valid_for = call.input.valid_for || undefined;
         const row = find(call);
         if (!row) return refuse('NOT_FOUND');
-        const status = statusOf(row, now);
+        const status = statusNow(core, row);
         const mine = row.decisions.find(({ member }) => member === caller.id);
         // Repeating the same decision changes nothing.
-        if (mine?.decision === decision && (status === 'pending' || status === 'approved' || status === 'rejected'))
-          return { status: 200, data: shown(call, row) };
+        if (
+          mine?.decision === decision &&
+          mine.valid_for === valid_for &&
+          (status === 'pending' || status === 'approved' || status === 'rejected')
+        )
+          return { status: 200, data: answered(call, row) };
         if (status !== 'pending') return ended(status);
         const why = barred(call, row, now);
         // safety: decider-eligible
         if (why !== null) return refuse('INSUFFICIENT_SCOPE', { message: why });
-        return decided(
-          call,
-          { ...row, decisions: [...row.decisions.filter(({ member }) => member !== caller.id), { member: caller.id, decision, at: now }] },
-          row,
-          now,
-        );
+        // safety: repeats-within-policies
+        if (valid_for !== undefined && valid_for > mostValid(row)) return tooLong(row);
+        const mineNow = { member: caller.id, decision, at: now, ...(valid_for !== undefined && { valid_for }) };
+        return decided(call, { ...row, decisions: [...row.decisions.filter(({ member }) => member !== caller.id), mineNow] }, row, now);
       },
     },
   };
 }
+
+/** 400: the request cannot be repeated, or not for so long. */
+const tooLong = (row: ApprovalRow): Refusal =>
+  invalid(
+    'valid_for_seconds',
+    mostValid(row) === 0
+      ? 'cannot be given: this request can only be made once, because it does more than read or a policy does not allow repeating it'
+      : `must be at most ${mostValid(row)}, as the policies that hold this request say`,
+  );
 
 /** The plan that adds one decision: a rejection ends the request; the last required approval lets it be repeated for a day. */
 function decided(call: Call<unknown>, after: ApprovalRow, before: ApprovalRow, now: number): Plan {
@@ -137,14 +179,14 @@ function decided(call: Call<unknown>, after: ApprovalRow, before: ApprovalRow, n
   const fields = {
     decisions,
     ...(isRejected && { status: 'rejected' as const, ended_at: now }),
-    ...(isApproved && { status: 'approved' as const, expires_at: now + APPROVAL_LASTS }),
+    ...(isApproved && { status: 'approved' as const, expires_at: now + (validFor(after) * 1000 || APPROVAL_LASTS) }),
   };
   const put = revision(call, 'approval', before, fields);
   const row = put.row as ApprovalRow;
   const { id, operation, status } = row;
   return {
     status: 200,
-    data: shown(call, row),
+    data: answered(call, row),
     puts: [put],
     events: [
       {
@@ -171,13 +213,13 @@ const cancel: Operation<Record<string, never>> = {
     plan(call, now): Plan | Refusal {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      const status = statusOf(row, now);
-      if (status === 'cancelled') return { status: 200, data: shown(call, row) };
+      const status = statusNow(call.core, row);
+      if (status === 'cancelled') return { status: 200, data: answered(call, row) };
       if (status !== 'pending' && status !== 'approved') return ended(status);
       const put = revision(call, 'approval', row, { status: 'cancelled', ended_at: now });
       return {
         status: 200,
-        data: shown(call, put.row as ApprovalRow),
+        data: answered(call, put.row as ApprovalRow),
         puts: [put],
         events: [{ type: 'APPROVAL_DECIDED', data: { approval_id: row.id, operation: row.operation, status: 'cancelled' } }],
       };

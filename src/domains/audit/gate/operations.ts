@@ -2,14 +2,14 @@
 
 import { refuse } from '../../../errors';
 import type { Entry } from '../../../gate/audit-entry';
-import type { Filter } from '../../../gate/audit-log';
+import type { Filter } from '../../../gate/audit-filter';
 import { type Cut, cutOf } from '../../../gate/cut';
 import { type Missing, missingEntries } from '../../../gate/missing-entries';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import { archive } from '../../../gate/segments';
 import type { Operation, OperationOutcome } from '../../../gate/types';
-import { mostLookedAt, shows, type View, viewOf } from '../view';
+import { mostLookedAt, seenIn, shows, type View, viewOf } from '../view';
 import { checkpointOperations } from './checkpoints';
 import { readerOperations } from './readers';
 import { retentionOperations } from './retention';
@@ -44,7 +44,8 @@ const read: Operation<AuditInput> = {
     const isShown = (entry: Entry) => shows(view, entry);
     const before = input.before ?? Number.MAX_SAFE_INTEGER;
     // safety: audit-list-steps-bounded
-    const { entries, next } = core.auditLog.newest(input.filter, before, input.limit, isShown, mostLookedAt(view));
+    const { entries: found, next } = core.auditLog.newest(input.filter, before, input.limit, isShown, mostLookedAt(view));
+    const entries = found.map((entry) => seenIn(view, entry));
     const part = { entries, next, oldest: core.auditLog.oldest(), held: core.auditLog.held(), cut: cutOf(core)?.sequence ?? 0, view };
     return { ...ok(part satisfies AuditPart), audited: input.further };
   },

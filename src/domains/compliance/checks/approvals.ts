@@ -19,13 +19,23 @@ const approvers = ({ decisions }: ApprovalFacts): string[] => [
 /** What is wrong with the approvals of a used request; null if nothing is. */
 function flawOf(row: ApprovalFacts): string | null {
   const by = approvers(row);
-  const required = Math.max(0, ...row.policies.map((policy) => policy.required));
-  const own = by.find((member) => member === row.requester.id || row.accountable?.includes(member));
-  if (by.length < required) return `used with ${by.length} of ${required} approvals`;
-  return own === undefined ? null : `approved by ${own}, who requested it or is accountable for it`;
+  const isOwn = (member: string) => member === row.requester.id || row.accountable?.includes(member) === true;
+  // A policy on agents counts the decision of their accountable members alone, and no other policy counts it.
+  const checked = row.policies.some(({ accountable }) => accountable);
+  const others = row.policies.filter(({ accountable }) => !accountable);
+  const required = Math.max(0, ...others.map((policy) => policy.required));
+  const [own, second] = [by.filter(isOwn), by.filter((member) => !isOwn(member))];
+  if (second.length < required) return `used with ${second.length} of ${required} approvals`;
+  if (checked) return own.length ? null : 'used without the approval of a member accountable for the agent';
+  return own[0] === undefined ? null : `approved by ${own[0]}, who requested it or is accountable for it`;
 }
 
-const statusOf = ({ status, expires_at }: ApprovalFacts, now: number): string =>
+/** An approval that may be repeated stays approved after its first use. */
+const isUsed = ({ status, used_by }: ApprovalFacts): boolean => status === 'used' || (used_by ?? null) !== null;
+
+const statusOf = (row: ApprovalFacts, now: number): string => (isUsed(row) ? 'used' : unusedStatusOf(row, now));
+
+const unusedStatusOf = ({ status, expires_at }: ApprovalFacts, now: number): string =>
   (status === 'pending' || status === 'approved') && expires_at <= now
     ? status === 'pending'
       ? 'expired undecided'
@@ -34,7 +44,10 @@ const statusOf = ({ status, expires_at }: ApprovalFacts, now: number): string =>
 
 /** @param nameOf the name of a member, where it is known */
 export function newApprovalChecks(policies: readonly PolicyRow[], nameOf: (member: string) => string | null, now: number): ApprovalChecks {
-  const enabled = policies.filter(({ kind, enabled }) => kind === 'approval' && enabled === 1);
+  // A policy whose approvers are the accountable members is one person's check on a program, not a second person.
+  const enabled = policies.filter(
+    ({ kind, enabled, config }) => kind === 'approval' && enabled === 1 && !('accountable' in (config as ApprovalConfig).approvers),
+  );
   const held = [...new Set(enabled.flatMap(({ config }) => (config as ApprovalConfig).operations))].sort();
   const tally = newTally();
   const seen = { total: 0, flawed: 0, undecided: 0 };
@@ -55,7 +68,7 @@ export function newApprovalChecks(policies: readonly PolicyRow[], nameOf: (membe
     add(rows) {
       for (const row of rows) {
         const status = statusOf(row, now);
-        const flaw = row.status === 'used' ? flawOf(row) : null;
+        const flaw = isUsed(row) ? flawOf(row) : null;
         seen.total++;
         if (flaw !== null) seen.flawed++;
         if (status === 'expired undecided') seen.undecided++;

@@ -3,7 +3,7 @@
 import { widthOf } from '../../../auth/globs';
 import { isFound } from '../../../auth/naming';
 import { appliesTo } from '../../../auth/policies';
-import { dueSince, nextTimes, type RotationRule } from '../../../auth/rotation';
+import { dueSince, firstDue, type RotationRule } from '../../../auth/rotation';
 import { DAY } from '../../../db/rows';
 import type { NamingConfig, PolicyRow, RotationConfig } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
@@ -53,10 +53,6 @@ const evidenceOf = (
 /** `found`, or `not_applicable` if there was nothing to test. */
 const unlessNone = ({ active }: Seen, found: Status): Status => (active === 0 ? 'not_applicable' : found);
 
-/** When a value first became due under a rule. */
-const firstDue = ({ cron, every }: Rule, since: number): number =>
-  cron === undefined ? since + (every as number) : (nextTimes(cron, since)[0] as number);
-
 function newRotationCheck(policies: readonly PolicyRow[], now: number) {
   const overdue = newTally();
   let [long, scheduled] = [0, 0];
@@ -78,7 +74,7 @@ function newRotationCheck(policies: readonly PolicyRow[], now: number) {
       if (dueSince(rules, since, now) === null) return;
       if (dueSince(rules, since, now - LONG_OVERDUE * DAY) !== null) long++;
       overdue.add(() => {
-        const dues = rules.map(({ policy, ...rule }) => ({ policy, at: firstDue({ policy, ...rule }, since) }));
+        const dues = rules.map(({ policy, ...rule }) => ({ policy, at: firstDue(rule, since) }));
         const { policy, at } = dues.reduce((first, due) => (due.at < first.at ? due : first));
         const by = policy ? `the policy ${policy.name}` : 'its rotate_every_seconds';
         return evidenceOf(secret, at, `Due since ${said(at)} by ${by}.`, { policy_id: policy?.id ?? null });

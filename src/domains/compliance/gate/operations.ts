@@ -163,10 +163,10 @@ function approvals({ rows }: Core, after: string, { from, to }: Period): Page<Ap
 
 function approvalFacts(row: ApprovalRow): ApprovalFacts {
   const { id, status, operation, requester, accountable, resource, resource_name, environment, policies, decisions } = row;
-  const { reason, created_at, expires_at, ended_at } = row;
+  const { reason, created_at, expires_at, ended_at, used_by } = row;
   return {
     ...{ id, status, operation, requester, accountable, resource, resource_name, environment, policies, decisions },
-    ...{ reason, created_at, expires_at, ended_at },
+    ...{ reason, created_at, expires_at, ended_at, used_by },
   };
 }
 

@@ -5,7 +5,7 @@ import { type Wanted, withinPermissions } from '../../../auth/delegation';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
 import { forms } from '../../../db/names';
-import { DAY } from '../../../db/rows';
+import { DAY, isBrief } from '../../../db/rows';
 import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
@@ -15,10 +15,10 @@ import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import { insertion, type New } from '../../../gate/puts';
+import { wholeQuotas } from '../../../gate/quotas';
 import type { Call, Operation } from '../../../gate/types';
 import { endIn, shown, type TokenInput } from './credential';
 
-const MOST_CREDENTIALS = 10_000;
 const AGENT_LIVES = 30 * DAY;
 const MOST_BREAK_GLASS = 5;
 /** The longest chain from a credential to the top of its lineage. */
@@ -102,7 +102,9 @@ export function issue(call: Call<unknown>, token: TokenInput, made: Made, permis
   const { core, ask, caller } = call;
   const unknown = unknownEnvironment(asked.environments, permissions.environments) ?? unusable(core, asked.device_id);
   if (unknown) return unknown;
-  if (countLive(core, ask.org, now) >= MOST_CREDENTIALS)
+  const adding = core.intents.adding('credential').filter((one) => !isBrief(one.kind));
+  // safety: credentials-being-added-count
+  if (countLive(core, ask.org, now) + adding.length >= wholeQuotas.credentials)
     return refuse('LIMIT_REACHED', {
       message: 'An organisation can have at most 10,000 live credentials. Revoke some that you no longer need.',
     });
@@ -123,7 +125,7 @@ export function issue(call: Call<unknown>, token: TokenInput, made: Made, permis
     ...parentColumn(parentId),
   });
   const row = put.row as CredentialRow;
-  return { status: 201, data: shown(core, row), puts: [put], resource: token.id };
+  return { status: 201, data: shown(call, row), puts: [put], resource: token.id };
 }
 
 /** Fields of every new credential. */
@@ -149,7 +151,7 @@ export const firstKey = (
   name: string,
   createdBy: string,
   now: number,
-  fields: Partial<Pick<CredentialRow, 'generation' | 'created_in'>> = {},
+  fields: Partial<Pick<CredentialRow, 'generation' | 'created_in' | 'accountable'>> = {},
 ) =>
   insertion(call, 'credential', {
     ...fresh(call.core, call.ask.org, token, now),

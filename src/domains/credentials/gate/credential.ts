@@ -1,7 +1,6 @@
 // Finding and showing credentials in the gate. The Worker creates tokens; the gate has only their hashes.
 import type { CredentialKind, CredentialRow } from '../../../db/schema';
-import type { Core } from '../../../gate/core';
-import { slugOf } from '../../../gate/named';
+import { limitsShown } from '../../../gate/limits-shown';
 import type { Call } from '../../../gate/types';
 import { trustOut } from '../../trusts/wire';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from '../wire';
@@ -22,13 +21,11 @@ const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object>
   trust: trustOut,
 };
 
-/** A credential as shown to callers: its row, environment slugs and last use. */
-export const shown = (core: Core, row: CredentialRow): object =>
-  outs[row.kind as keyof typeof outs]({
-    row,
-    environments: row.environments?.map((id) => slugOf(core, id)) ?? null,
-    used: core.lastUsed.of(row.id),
-  });
+/** A credential as shown to the caller: its row, environment slugs and last use. */
+export function shown(call: Call<unknown>, row: CredentialRow): object {
+  const { environments, secrets } = limitsShown(call, row);
+  return outs[row.kind as keyof typeof outs]({ row: { ...row, secrets }, environments, used: call.core.lastUsed.of(row.id) });
+}
 
 export const target = (call: Call<unknown>) => call.ask.named.credential as string;
 

@@ -16,22 +16,25 @@ import { revoke, rotateKey, update } from './update';
 
 /** Lists the live credentials of one kind from the gate's own rows: only the gate knows which are live, and until when. */
 const list = (kind: CredentialKind): Operation<ListInput> => ({
-  read: ({ core, ask, input }) =>
-    listed(core, 'credential', idStart(kind), input, (row) => {
+  read(call) {
+    const { core, ask, input } = call;
+    return listed(core, 'credential', idStart(kind), input, (row) => {
       const lineage = row.kind === kind ? lineageOf(core, row) : [];
-      return lineage[0] && endOf(core, ask.org, lineage) === null ? shown(core, lineage[0]) : null;
-    }),
+      return lineage[0] && endOf(core, ask.org, lineage) === null ? shown(call, lineage[0]) : null;
+    });
+  },
 });
 
 function read(kind: CredentialKind): Operation<Record<string, never>> {
   return {
-    read: (call) => found(find(call, kind), (row) => shown(call.core, row)),
+    read: (call) => found(find(call, kind), (row) => shown(call, row)),
   };
 }
 
 const whoami: Operation<Record<string, never>> = {
   read({ core, ask, caller }): Outcome {
     const [{ scopes, environments, secrets }, ...granted] = caller.permissions;
+    const slugsOf = (ids: readonly string[] | null) => ids?.map((id) => slugOf(core, id)) ?? null;
     const usual = environmentOf(core, ask.org, null);
     const reachesUsual = usual && caller.permissions.some((permissionSet) => enters(permissionSet, usual.id));
     return ok({
@@ -40,8 +43,11 @@ const whoami: Operation<Record<string, never>> = {
       org_id: ask.org,
       name: caller.name,
       scopes,
-      ...(caller.kind === 'member' && { granted_scopes: [...new Set(granted.flatMap((permissionSet) => permissionSet.scopes))] }),
-      environments: environments?.map((id) => slugOf(core, id)) ?? null,
+      ...(caller.kind === 'member' && {
+        granted_scopes: [...new Set(granted.flatMap((permissionSet) => permissionSet.scopes))],
+        granted: granted.map((one) => ({ scopes: one.scopes, environments: slugsOf(one.environments), secrets: one.secrets })),
+      }),
+      environments: slugsOf(environments),
       default_environment: reachesUsual ? usual.slug : null,
       secrets,
       expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),

@@ -24,6 +24,12 @@ import type { Call, Operation } from '../../../gate/types';
 import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 
+/** The row whose revision If-Match names. A revoked credential has none, so that a repeated revocation succeeds. */
+function unrevoked(call: Call<unknown>, kind: CredentialKind): CredentialRow | null {
+  const row = find(call, kind);
+  return row?.revoked_at === null ? row : null;
+}
+
 /** What a credential's row grants. */
 export const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, device_id }: CredentialRow): Wanted => ({
   scopes,
@@ -46,6 +52,12 @@ export function mayOutlive({ core, caller }: Call<unknown>, row: CredentialRow):
 export const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted): Refusal | null =>
   // safety: widening-within-lifetime, widening-within-permissions
   isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
+
+/** The same for an updated row: a higher rate limit is more, too. */
+const mayUpdate = (call: Call<UpdateInput>, row: CredentialRow, after: CredentialRow): Refusal | null =>
+  // safety: rate-limit-raised-within-permissions
+  mayGive(call, row, held(after)) ??
+  (after.rate_limit > row.rate_limit ? (mayOutlive(call, row) ?? withinPermissions(call.caller, held(after))) : null);
 
 /** 403 if the caller would raise a rate limit that applies to itself. */
 function raisesOwn({ core, caller }: Call<unknown>, row: CredentialRow, rate_limit = 0): Refusal | null {
@@ -89,10 +101,11 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
       const fields = changed(call, now);
       const after = { ...row, ...fields };
       // safety: own-rate-limit
-      return mayGive(call, row, held(after)) ?? raisesOwn(call, row, call.input.rate_limit) ?? fields;
+      return mayUpdate(call, row, after) ?? raisesOwn(call, row, call.input.rate_limit) ?? fields;
     },
     change: {
       locks: (call) => [target(call)],
+      revises: (call) => unrevoked(call, kind),
       plan(call, _now, { judged }) {
         const { core, ask, input } = call;
         const row = find(call, kind);
@@ -101,7 +114,7 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
         const unknown = unknownEnvironment(input.environments ?? null, fields.environments ?? null);
         if (unknown) return unknown;
         const put = revision(call, 'credential', row, fields);
-        return { status: 200, data: shown(core, put.row as CredentialRow), puts: [put] };
+        return { status: 200, data: shown(call, put.row as CredentialRow), puts: [put] };
       },
     },
   };
@@ -128,6 +141,7 @@ export const rotateKey: Operation<RotateInput> = {
   change: {
     // The caller is locked like any creator of a credential: a revocation of the caller waits, and then revokes the successor too.
     locks: (call) => [target(call), ...makerLocks(call)],
+    revises: (call) => unrevoked(call, 'api_key'),
     plan(call, now) {
       const { core, ask, input } = call;
       const row = find(call, 'api_key');
@@ -156,7 +170,7 @@ export const rotateKey: Operation<RotateInput> = {
       const made = successor.row as CredentialRow;
       return {
         status: 201,
-        data: shown(core, made),
+        data: shown(call, made),
         puts: [successor, old],
         resource: input.token.id,
         about: { successor: made.id },
@@ -186,6 +200,7 @@ export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller:
         // safety: revoked-session-mac
         return row !== undefined && row.mac === macOf(rowKeyOf(call), 'credential', row);
       },
+      revises: (call) => unrevoked(call, kind),
       plan(call, now, { fetched: known }): Plan | Refusal {
         const row = find(call, kind);
         if (!row && !known) return refuse('NOT_FOUND');

@@ -58,8 +58,6 @@ const create: Operation<NewInput> = {
     locks: ({ input }) => ['devices', input.id],
     plan(call, now) {
       const { core, ask, caller, input } = call;
-      if (core.rows.count('device') >= MOST_DEVICES)
-        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 2,000 devices. Remove some that you no longer need.' });
       const other = input.public_key && deviceWith(core, input.public_key);
       // safety: device-key-unique
       if (other)
@@ -75,6 +73,7 @@ const create: Operation<NewInput> = {
 const update: Operation<{ name?: string; platform?: string; serial?: string | null }> = {
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
@@ -88,6 +87,7 @@ const assign: Operation<{ member_id: string | null }> = {
   change: {
     // The member must not change in the meantime.
     locks: (call) => [target(call), ...(call.input.member_id === null ? [] : [call.input.member_id])],
+    revises: find,
     plan(call, now) {
       const { core, input } = call;
       const row = find(call);
@@ -115,6 +115,7 @@ const assign: Operation<{ member_id: string | null }> = {
 const block: Operation<Record<string, never>> = {
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
@@ -128,6 +129,7 @@ const block: Operation<Record<string, never>> = {
 const remove: Operation<Record<string, never>> = {
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');

@@ -5,6 +5,7 @@ import { rowKinds } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
 import type { EventType, StoredEvent } from '../../../gate/outbox';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { quotaRootOf } from '../../../gate/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { mostLookedAt, shows, type View, viewOf } from '../view';
 
@@ -84,34 +85,51 @@ function countsOf({ core }: Call<unknown>, { view }: EventsPart, known: Counts |
   return Object.fromEntries(counted.map((kind) => [kind, core.rows.edits(kind)]));
 }
 
-const full = refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 streams at a time, a credential 100.' });
+const full = refuse('LIMIT_REACHED', {
+  message: 'An organisation can have at most 1,000 streams at a time; a member, or an API key with what it created, 100.',
+});
+
+type StreamCall = Call<Asked & { wait: number; counts?: Counts }>;
 
 /** One round of a stream: it ends when there is something to send, or after the given number of milliseconds. */
-const stream: Operation<Asked & { wait: number; counts?: Counts }> = {
-  async read(call): Promise<OperationOutcome> {
-    const { core, input } = call;
+const stream: Operation<StreamCall['input']> = {
+  async read(call: StreamCall): Promise<OperationOutcome> {
+    const { core, ask, input, caller } = call;
     const answer = (outcome: Outcome): OperationOutcome => ({ ...outcome, audited: input.further });
     const gone = core.outbox.gone();
-    let after = input.after ?? core.outbox.head();
+    const after = input.after ?? core.outbox.head();
     if (after < gone) return answer(fail(eventsGone(gone + 1)));
-    const deadline = Date.now() + input.wait;
-    for (;;) {
-      const { root } = call.caller;
-      if (core.listeners.isFull(root)) return answer(fail(full));
-      const part = look(call, after, input.types, MOST_FOUND);
-      const counts = countsOf(call, part, input.counts);
-      const hasChanged = counts !== null && counted.some((kind) => counts[kind] !== input.counts?.[kind]);
-      const left = Math.min(deadline - Date.now(), endOf(call) - core.now());
-      if (part.events.length || part.moved > after || part.through < part.head || hasChanged || left <= 0)
-        return answer(ok({ ...part, ...(counts && { counts }) }));
-      after = part.through;
-      await core.listeners.wait(root, left);
-      // safety: stream-judged-again
-      const refusal = call.recheck() ?? (endOf(call) <= core.now() ? refuse('TOKEN_EXPIRED') : null);
-      if (refusal) return answer(fail(refusal));
+    // All rounds of a stream are calls of one request.
+    const { id } = ask.request;
+    if (!core.listeners.enter(id, quotaRootOf(core, caller), core.now())) return answer(fail(full));
+    let hasEnded = true;
+    try {
+      const outcome = await round(call, after);
+      hasEnded = outcome.kind !== 'ok';
+      return answer(outcome);
+    } finally {
+      core.listeners.leave(id, hasEnded, core.now());
     }
   },
 };
+
+async function round(call: StreamCall, from: number): Promise<Outcome> {
+  const { core, input } = call;
+  const deadline = Date.now() + input.wait;
+  for (let after = from; ; ) {
+    const part = look(call, after, input.types, MOST_FOUND);
+    const counts = countsOf(call, part, input.counts);
+    const hasChanged = counts !== null && counted.some((kind) => counts[kind] !== input.counts?.[kind]);
+    const left = Math.min(deadline - Date.now(), endOf(call) - core.now());
+    if (part.events.length || part.moved > after || part.through < part.head || hasChanged || left <= 0)
+      return ok({ ...part, ...(counts && { counts }) });
+    after = part.through;
+    await core.listeners.wait(left);
+    // safety: stream-judged-again
+    const refusal = call.recheck() ?? (endOf(call) <= core.now() ? refuse('TOKEN_EXPIRED') : null);
+    if (refusal) return fail(refusal);
+  }
+}
 
 /** When the caller expires: the credential, or the JWT that a member sent. */
 function endOf({ ask: { bearer }, caller }: Call<unknown>): number {

@@ -1,7 +1,7 @@
 // Generating files, in the gate: it selects the secrets, gives the Worker their ciphertexts and receives the result. Invariants: a file
 // contains only secrets that the caller may read now; the audit entry names its contents and is written before the file is sent; an
 // approval is used only by a file that is sent.
-import { mayAct, mayReach, namesHeld, reaches, reachesEnvironment, stepsFor } from '../../../auth/authorize';
+import { mayAct, mayReach, namesHeld, reaches, stepsFor } from '../../../auth/authorize';
 import { sha256 } from '../../../crypto/digest';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -12,9 +12,10 @@ import { environmentOf } from '../../../gate/named';
 import { namesNoted } from '../../../gate/noted-names';
 import { fail, ok } from '../../../gate/outcome';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
-import { exceedsBulk, inOrder, pageOf, rowsOf, unknownEnvironment } from '../../secrets/gate/reads';
+import { unknownEnvironment } from '../../secrets/gate/reads';
+import { exceedsBulk, inOrder, partOf, rowsOf } from '../../secrets/gate/selection';
 import { inDoubt } from '../../secrets/gate/state';
-import { fetchVersions, keep } from '../../secrets/gate/versions';
+import { fetchVersions, keep, keyOf } from '../../secrets/gate/versions';
 import { type Delivered, readable } from '../../secrets/rules';
 import { READ } from '../actions';
 
@@ -59,14 +60,20 @@ interface Selected {
 type GenerateCall = Call<GenerateInput>;
 
 /** The environment of a file. One outside the caller's reach is 403 for an agent and looks non-existent to any other caller. */
-function reachedEnvironment({ core, ask, caller, input }: GenerateCall): EnvironmentRow | Refusal {
+function reachedEnvironment({ core, ask, need, caller, input }: GenerateCall): EnvironmentRow | Refusal {
   const environment = environmentOf(core, ask.org, input.environment);
-  const outside = mayReach(caller, READ, { environment: environment?.id ?? '', shown: input.environment });
+  const place = { environment: environment?.id ?? '', shown: input.environment };
+  const outside = mayReach(caller, READ, place) ?? mayReach(caller, { ...READ, scopes: need.scopes }, place);
   if (outside && caller.kind === 'agent') return outside;
   // safety: generate-within-environments
-  if (!environment || !reachesEnvironment(caller, READ.scopes, environment.id)) return unknownEnvironment(input.environment);
+  if (!environment || outside) return unknownEnvironment(input.environment);
   return environment;
 }
+
+/** Whether the limits of the scope integrations:generate include a name. With one permission set they are those of secrets:read. */
+const isWithin = ({ caller, need }: GenerateCall, environment: string, name: string): boolean =>
+  // safety: generate-within-limits-of-its-scope
+  caller.permissions.length === 1 || reaches(caller, need.scopes, environment, name);
 
 /** The secrets of a file: the named ones, or all that the caller may read. */
 function select(call: GenerateCall, now: number): Selected | Refusal {
@@ -75,17 +82,14 @@ function select(call: GenerateCall, now: number): Selected | Refusal {
   const { caller, input } = call;
   if (input.names) return selectNamed(call, environment, input.names, now);
   const patterns = namesHeld(caller, READ.scopes, environment.id);
-  const found = rowsOf(call, { environment: environment.id, scopes: READ.scopes, prefix: '', patterns }, now);
+  const found = rowsOf(call, { environment: environment.id, scopes: READ.scopes, patterns }, now);
   if (found === null) return refuse('RESULT_TOO_LARGE');
-  return { environment, rows: [...found.rows, ...found.held].sort(inOrder) };
+  const rows = [...found.rows, ...found.held].filter(({ name }) => isWithin(call, environment.id, name));
+  return { environment, rows: rows.sort(inOrder) };
 }
 
-function selectNamed(
-  { core, caller }: GenerateCall,
-  environment: EnvironmentRow,
-  names: readonly string[],
-  now: number,
-): Selected | Refusal {
+function selectNamed(call: GenerateCall, environment: EnvironmentRow, names: readonly string[], now: number): Selected | Refusal {
+  const { core, caller } = call;
   const steps = stepsFor(caller, READ.scopes, MOST_STEPS);
   const rows: SecretRow[] = [];
   const missing: string[] = [];
@@ -93,7 +97,8 @@ function selectNamed(
     // safety: generate-steps-bounded
     if (!steps.take(environment.id, name)) return refuse('RESULT_TOO_LARGE');
     // safety: generate-within-names
-    const row = reaches(caller, READ.scopes, environment.id, name) ? core.rows.find('secret', environment.id, name) : null;
+    const isReached = reaches(caller, READ.scopes, environment.id, name) && isWithin(call, environment.id, name);
+    const row = isReached ? core.rows.find('secret', environment.id, name) : null;
     // safety: generate-active-only
     if (row && readable(row, now) === null) rows.push(row);
     else missing.push(name);
@@ -133,10 +138,10 @@ function about({ core, caller, input }: GenerateCall, { environment, rows }: Sel
 }
 
 /** What approvers are asked for, and which secrets need approval. */
-function together({ core, input }: GenerateCall, { environment, rows }: Selected) {
-  const held = rows.filter((row) => holdingReads(core, row).length).map(({ name }) => name);
-  const describes = `generate a file (${input.format}) of ${rows.length} secrets of the environment ${environment.slug}, which needs approval for: ${listed(held)}`;
-  return { all: rows, describes };
+function together({ core, caller, input }: GenerateCall, { environment, rows }: Selected) {
+  const held = rows.filter((row) => holdingReads(core, row, [caller]).length).length;
+  const describes = `generate a file (${input.format}) of ${rows.length} secrets of the environment ${environment.slug}, of which ${held} ${held === 1 ? 'needs' : 'need'} approval`;
+  return { all: rows, describes, shows: [{ name: 'Format', value: input.format }] };
 }
 
 /**
@@ -175,16 +180,16 @@ async function generate(call: GenerateCall): Promise<OperationOutcome> {
     });
     if (input.etag !== null && input.etag !== etag) return give({ names: [], items: [], next: null, changed: true });
     if (input.valueless) return give({ names: rows.map(({ name }) => name), items: [], next: null });
-    const { items, next, missing } = pageOf(
+    const { part, next, missing } = partOf(
       core,
       { rows, fetched, environment: environment.slug, now },
-      { as_text: true, after: input.after },
+      { as_text: true, from: Number(input.after ?? 0) },
     );
     if (missing.length === 0) {
       for (const version of fetched.values()) keep(core, version);
-      return give({ names: [], items, next });
+      return give({ names: [], items: part.map(({ item }) => item), next });
     }
-    for (const version of await fetchVersions(call, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
+    for (const version of await fetchVersions(call, missing)) fetched.set(keyOf(version.secret_id, version.version), version);
   }
 }
 

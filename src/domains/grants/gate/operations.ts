@@ -5,12 +5,13 @@ import type { Wanted } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
 import { type CredentialRow, type Grantee, type GrantRow, parentColumn } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { accountableFor } from '../../../gate/accountable';
 import { grantScopes, takesGrants } from '../../../gate/caller';
 import type { Core } from '../../../gate/core';
 import { isAlive, isGrantAlive } from '../../../gate/lifetime';
+import { limitsShown } from '../../../gate/limits-shown';
 import { lineageOf } from '../../../gate/lineage';
 import { type ListInput, listed } from '../../../gate/listing';
-import { slugOf } from '../../../gate/named';
 import { found } from '../../../gate/outcome';
 import type { Put } from '../../../gate/plan';
 import { insertion, removal } from '../../../gate/puts';
@@ -20,9 +21,11 @@ import { grantOut } from '../wire';
 
 /** Every request of a member evaluates all of them. */
 const MOST_GRANTS = 100;
-const MOST_IN_ALL = 10_000;
 
-const shown = (core: Core, row: GrantRow) => grantOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null);
+function shown(call: Call<unknown>, row: GrantRow) {
+  const { environments, secrets } = limitsShown(call, row);
+  return grantOut({ ...row, secrets }, environments);
+}
 
 function find({ core, ask }: Call<unknown>): GrantRow | null {
   const row = core.rows.get('grant', ask.named.grant as string);
@@ -30,14 +33,16 @@ function find({ core, ask }: Call<unknown>): GrantRow | null {
 }
 
 const list: Operation<ListInput & { grantee: string | null }> = {
-  read: ({ core, ask, input }) =>
-    listed(core, 'grant', idStart('grant'), input, (row) =>
-      (input.grantee === null || row.grantee_id === input.grantee) && isGrantAlive(core, ask.org, row) ? shown(core, row) : null,
-    ),
+  read(call) {
+    const { core, ask, input } = call;
+    return listed(core, 'grant', idStart('grant'), input, (row) =>
+      (input.grantee === null || row.grantee_id === input.grantee) && isGrantAlive(core, ask.org, row) ? shown(call, row) : null,
+    );
+  },
 };
 
 const read: Operation<Record<string, never>> = {
-  read: (call) => found(find(call), (row) => shown(call.core, row)),
+  read: (call) => found(find(call), (row) => shown(call, row)),
 };
 
 export interface NewInput {
@@ -69,7 +74,7 @@ const create: Operation<NewInput> = {
     locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
     plan(call, now, { judged }) {
       const put = granting(call, call.input, judged as Granted, now);
-      return 'code' in put ? put : { status: 201, data: shown(call.core, put.row as GrantRow), puts: [put] };
+      return 'code' in put ? put : { status: 201, data: shown(call, put.row as GrantRow), puts: [put] };
     },
   },
 };
@@ -87,8 +92,6 @@ export function granting(call: Call<unknown>, input: NewInput, { environments, s
     return refuse('LIMIT_REACHED', {
       message: 'A member or team can have at most 100 grants. Combine some of them, or delete some that you no longer need.',
     });
-  if (core.rows.count('grant') >= MOST_IN_ALL)
-    return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 10,000 grants.' });
   return insertion(call, 'grant', {
     org_id: ask.org,
     id,
@@ -98,6 +101,7 @@ export function granting(call: Call<unknown>, input: NewInput, { environments, s
     environments,
     secrets,
     created_by: caller.id,
+    accountable: accountableFor(core, caller),
     // safety: grant-ends-with-creator
     ...parentColumn(parentOf(caller)),
     created_at: now,

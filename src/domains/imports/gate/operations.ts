@@ -188,7 +188,7 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
   };
 }
 
-/** Values are encrypted for a secret's id. Asks the Worker, once, to encrypt those again whose names belong to existing secrets. */
+/** Values are encrypted for a secret's id. Asks the Worker to encrypt those again whose names belong to other secrets: see `encryptFor`. */
 function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | { more: Wanted } | null {
   const { ask, input } = call;
   if (input.dry_run) return null;
@@ -199,7 +199,7 @@ function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | { mor
       : [],
   );
   if (ids.length === 0) return null;
-  return ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { ids } };
+  return ask.is_last ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { ids } };
 }
 
 function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Proposal {

@@ -1,4 +1,4 @@
-// A credential's parent and children, its permissions, and the secrets that it can reach now.
+// A credential's parent, everything below it, its permissions, and the secrets that it can reach now.
 
 import { type Caller, namesHeld, type PermissionSet, reaches, reachesEnvironment, stepsFor } from '../../../auth/authorize';
 import { type ProviderScope, providerScopes } from '../../../auth/scopes';
@@ -7,14 +7,17 @@ import { type CredentialRow, parentIdOf } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { callerOf } from '../../../gate/caller';
 import type { Core } from '../../../gate/core';
-import { endOf, isAlive } from '../../../gate/lifetime';
+import { endOf } from '../../../gate/lifetime';
+import { limitsShown } from '../../../gate/limits-shown';
 import { lineageOf } from '../../../gate/lineage';
-import { MOST_ENVIRONMENTS, slugOf } from '../../../gate/named';
+import { MOST_ENVIRONMENTS } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
 import { isoOrNull } from '../../../http/wire';
+import { endingOf, isLiving, target } from './descent';
 
-const MOST_CHILDREN = 1000;
+/** The most descendants in a response. */
+const MOST_CHILDREN = 10_000;
 /** The most matching steps over all environments; names beyond the limit are not counted. */
 const MOST_STEPS = 20_000_000;
 
@@ -38,36 +41,29 @@ function parentOf(core: Core, row: CredentialRow) {
   return above === null ? nodeOf(core, created_in ?? created_by, 'created_by') : nodeOf(core, above, 'dies_with');
 }
 
-/** Children per step and in total. Some live children of a key with very many ended ones may be missing. */
-const STEP = 500;
-const LOOKED_AT = 20_000;
-
-function childrenOf(core: Core, org: string, id: string) {
-  const found: ReturnType<typeof nodeOf>[] = [];
-  let after = '';
-  for (let looked = 0; looked < LOOKED_AT; looked += STEP) {
-    const ids = core.descendants.children([id], after, STEP);
-    for (const child of ids) {
-      const row = core.rows.get('credential', child);
-      if (!row || !isAlive(core, org, row)) continue;
-      if (found.length === MOST_CHILDREN) return found;
-      found.push(nodeOf(core, child, parentIdOf(row) === id ? 'dies_with' : 'created_by'));
-    }
-    if (ids.length < STEP) break;
-    after = ids.at(-1) as string;
-  }
-  return found;
+/** Live credentials below this one, and which of them a containment by the caller would end. */
+async function childrenOf(call: Call<unknown>) {
+  const { core } = call;
+  const { all, ending } = await endingOf(call);
+  const living = [...all.found].filter(([child, { live }]) => live && isLiving(call, child));
+  const children = living.slice(0, MOST_CHILDREN).map(([child, { via, depth }]) => {
+    const dies_with = parentIdOf(core.rows.get('credential', child) as CredentialRow);
+    const node = nodeOf(core, child, dies_with === via ? 'dies_with' : 'created_by');
+    return { ...node, parent_id: via, depth, dies_with, ended_by_contain: ending.has(child) };
+  });
+  const omitted = living.length - children.length + (all.isCut ? 1 : 0);
+  return { children, ...(omitted && { omitted }) };
 }
 
 /** The source of its permissions: the credential itself, or its member's role and grants. */
-function grantsOf(core: Core, { member_id }: CredentialRow, { permissions, expires_at }: Caller) {
+function grantsOf(call: Call<unknown>, { member_id }: CredentialRow, { permissions, expires_at }: Caller) {
+  const { core } = call;
   const role = member_id === null ? null : (core.rows.get('member', member_id)?.role ?? null);
   return permissions.map((permissionSet: PermissionSet) => ({
     source: permissionSet.grant ? 'grant' : member_id === null ? 'credential' : 'role',
     ...(permissionSet.grant ? { grant_id: permissionSet.grant.id, grantee: permissionSet.grant.grantee } : member_id !== null && { role }),
     scopes: [...permissionSet.scopes],
-    environments: permissionSet.environments?.map((id) => slugOf(core, id)) ?? null,
-    secrets: permissionSet.secrets && [...permissionSet.secrets],
+    ...limitsShown(call, permissionSet),
     expires_at: isoOrNull(permissionSet.expires_at ?? (member_id === null ? expires_at : null)),
   }));
 }
@@ -83,21 +79,26 @@ const plain = (caller: Caller): Caller =>
       }
     : caller;
 
-function reachOf(core: Core, alive: boolean, caller: Caller) {
+/** What a credential reaches of what the caller reaches. */
+function reachOf({ core, caller: asker, need }: Call<unknown>, alive: boolean, caller: Caller) {
   if (!alive) return { alive, scopes: [], environments: [] };
   const touching = plain(caller);
-  const steps = stepsFor(touching, TOUCHING, MOST_STEPS);
+  const steps = stepsFor(touching, TOUCHING, MOST_STEPS / 2);
+  const own = stepsFor(asker, need.scopes, MOST_STEPS / 2);
   const environments = core.rows
     .after('environment', '', MOST_ENVIRONMENTS)
-    .filter(({ id }) => reachesEnvironment(touching, TOUCHING, id))
+    // safety: graph-within-environments
+    .filter(({ id }) => reachesEnvironment(touching, TOUCHING, id) && reachesEnvironment(asker, need.scopes, id))
     .map(({ id, slug }) => {
       const names = core.rows.names(id);
-      if (namesHeld(touching, TOUCHING, id) === null) return { environment: slug, secrets: names.length };
+      const isAll = namesHeld(touching, TOUCHING, id) === null && namesHeld(asker, need.scopes, id) === null;
+      if (isAll) return { environment: slug, secrets: names.length };
       let secrets = 0;
       for (const name of names) {
         // safety: graph-steps-bounded
-        if (!steps.take(id, name)) return { environment: slug, secrets, incomplete: true };
-        if (reaches(touching, TOUCHING, id, name)) secrets++;
+        if (!steps.take(id, name) || !own.take(id, name)) return { environment: slug, secrets, incomplete: true };
+        // safety: graph-within-names
+        if (reaches(touching, TOUCHING, id, name) && reaches(asker, need.scopes, id, name)) secrets++;
       }
       return { environment: slug, secrets };
     });
@@ -105,17 +106,19 @@ function reachOf(core: Core, alive: boolean, caller: Caller) {
 }
 
 export const graph: Operation<Record<string, never>> = {
-  read({ core, ask }: Call<Record<string, never>>): Outcome {
-    const id = ask.named.credential as string;
+  async read(call: Call<Record<string, never>>): Promise<Outcome> {
+    const { core, ask } = call;
+    const id = target(call);
     const row = core.rows.get('credential', id);
     if (!row) return fail(refuse('NOT_FOUND'));
+    const below = await childrenOf(call);
     const lineage = lineageOf(core, row);
     const caller = callerOf(core, ask.org, lineage);
     return ok({
       ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row) },
-      children: childrenOf(core, ask.org, id),
-      grants: grantsOf(core, lineage[0] ?? row, caller),
-      reach: reachOf(core, endOf(core, ask.org, lineage) === null, caller),
+      ...below,
+      grants: grantsOf(call, lineage[0] ?? row, caller),
+      reach: reachOf(call, endOf(core, ask.org, lineage) === null, caller),
     });
   },
 };

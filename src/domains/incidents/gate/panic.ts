@@ -10,6 +10,7 @@ import { iso } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';
 import { shown, type TokenInput } from '../../credentials/gate/credential';
 import { recentOf } from './recent';
+import { LOCK, opened, recordedIn } from './record';
 
 interface PanicInput {
   reason: string;
@@ -30,7 +31,7 @@ function onlyThisJwt(call: Call<unknown>): Put[] {
 export const panic: Operation<PanicInput> = {
   subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
   change: {
-    locks: ({ ask, caller, input }) => [ask.org, caller.credential, ...(input.token ? [input.token.id] : [])],
+    locks: ({ ask, caller, input }) => [ask.org, LOCK, caller.credential, ...(input.token ? [input.token.id] : [])],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const before = core.rows.get('org', ask.org) as OrgRow;
@@ -47,13 +48,22 @@ export const panic: Operation<PanicInput> = {
         panicked_at: now,
       });
       const row = key?.row as CredentialRow | undefined;
+      const record = opened(call, { kind: 'panic', credential: null, since: null, spared: [], reason: input.reason }, now);
+      const { incident } = record;
       return {
         status: 200,
-        data: { ended_at: iso(now), ...(row && { api_key: shown(core, row) }), recent: recentOf(call, now) },
-        puts: [org, ...(key ? [key] : []), ...onlyThisJwt(call)],
+        data: {
+          ended_at: iso(now),
+          incident_id: incident?.id ?? null,
+          ...(row && { api_key: shown(call, row) }),
+          recent: recentOf(call, now),
+        },
+        puts: [org, ...(key ? [key] : []), ...onlyThisJwt(call), ...record.puts],
+        gone: record.gone,
+        also: record.also,
         resource: row?.id ?? ask.org,
-        ...(row && { about: { successor: row.id } }),
-        events: [{ type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: caller.id } }],
+        about: { ...(row && { successor: row.id }), ...recordedIn(incident) },
+        events: [{ type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: caller.id } }, ...record.events],
       };
     },
   },

@@ -21,14 +21,18 @@ function bounded<T extends object>(items: T[]): T[] {
   return items.slice(0, past < 0 ? MOST : past);
 }
 
+/** What was recent at a time, as far as it is still there. */
 export function recentOf({ core }: Call<unknown>, now: number) {
-  const isRecent = ({ created_at }: { created_at: number }) => created_at > now - RECENT;
+  const isRecent = ({ created_at }: { created_at: number }) => created_at > now - RECENT && created_at <= now;
   const { rows, lastUsed } = core;
   const passkeys = rows.newest('passkey', 'psk', MOST).filter(isRecent);
   const sessions = rows.newest('credential', 'ses', MOST).filter(isRecent);
   const waiting = rows
     .within('member', '')
-    .filter(({ enrolment_hash, enrolment_ends_at }) => enrolment_hash !== null && (enrolment_ends_at ?? 0) > now)
+    .filter(
+      ({ enrolment_hash, enrolment_made_at, enrolment_ends_at }) =>
+        enrolment_hash !== null && (enrolment_ends_at ?? 0) > core.now() && (enrolment_made_at ?? 0) <= now,
+    )
     .sort((a, b) => (b.enrolment_made_at ?? 0) - (a.enrolment_made_at ?? 0));
   const grants = rows.newest('grant', 'grt', MOST).filter(isRecent);
   const trusts = rows

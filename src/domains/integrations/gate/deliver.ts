@@ -5,8 +5,13 @@ import type { Attempt, Taken } from '../../../gate/delivery-jobs';
 import { ATTENDED } from '../../../gate/delivery-task';
 import { alwaysNotified } from '../../../gate/outbox';
 import { ok } from '../../../gate/outcome';
+import { LONGEST_PERMIT } from '../../../gate/permits';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { ownersOf } from '../../members/gate/operations';
+import { subjectOf } from '../events';
+
+/** Paging services, whose alerts are each about one subject. */
+const PAGING: ReadonlySet<string> = new Set(['pagerduty', 'opsgenie']);
 
 export interface DeliverInput {
   integration: string;
@@ -20,6 +25,8 @@ export interface DeliverInput {
 export interface Given {
   row: IntegrationRow | null;
   taken: Taken[];
+  /** The message must begin so many milliseconds after this was asked for. */
+  lasts: number;
   /** The owners' addresses, for an e-mail about an event that owners must receive; otherwise empty. */
   owners: string[];
 }
@@ -28,13 +35,21 @@ export const deliver: Operation<DeliverInput> = {
   read: ({ core, input }): OperationOutcome => ({ ...ok(core.storage.transactionSync(() => step(core, input))), audited: true }),
 };
 
+/** The holder of the permit for one message. */
+const holderOf = ([first]: readonly Pick<Taken, 'id' | 'lease'>[]): string => `${first?.id} ${first?.lease}`;
+
 function step(core: Call<unknown>['core'], { integration, report, more }: DeliverInput): Given {
   const now = core.now();
   const { deliveries } = core;
   if (report) deliveries.reportTogether(report.together, report.attempt, report.isFinal, now);
+  if (report) core.permits.giveBack(holderOf(report.together));
   const row = core.rows.get('integration', integration);
-  if (row?.kind !== 'notify') return { row: null, taken: [], owners: [] };
-  const taken = more ? deliveries.takeTogether(integration, now) : [];
+  if (row?.kind !== 'notify') return { row: null, taken: [], lasts: 0, owners: [] };
+  const taken = more ? deliveries.takeTogether(integration, PAGING.has(row.platform) ? subjectOf : null, now) : [];
+  // Nothing is sent there after the reply to a change or deletion of the connection.
+  // safety: message-begins-under-permit
+  if (taken.length)
+    core.permits.give(holderOf(taken), LONGEST_PERMIT, () => core.rows.get('integration', integration)?.revision !== row.revision);
   if (taken.length) deliveries.attend(integration, now);
   // Another job may be running: a queue can deliver a message twice.
   else if (!deliveries.isBusy(integration, now)) deliveries.attend(integration, null);
@@ -42,5 +57,5 @@ function step(core: Call<unknown>['core'], { integration, report, more }: Delive
   const due = deliveries.dueAt(integration, now);
   if (due !== null) core.schedule.at('deliveries', Math.max(due, since === null ? 0 : since + ATTENDED));
   const isForOwners = row.platform === 'email' && taken.some(({ event }) => alwaysNotified.has(event.type));
-  return { row, taken, owners: isForOwners ? ownersOf(core).map(({ email }) => email) : [] };
+  return { row, taken, lasts: LONGEST_PERMIT, owners: isForOwners ? ownersOf(core).map(({ email }) => email) : [] };
 }

@@ -5,33 +5,45 @@ import { type Caller, mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Core } from '../../../gate/core';
 import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import { insertion, removal, revision } from '../../../gate/puts';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
-import { mayRead, reachOf } from '../../syncs/gate/select';
+import { mayRead, reachOf, storerOf } from '../../syncs/gate/select';
 import { integrationOut } from '../wire';
 import { deliver } from './deliver';
-
-const MOST_INTEGRATIONS = 100;
+import { environmentsSeen, mayChange, sees } from './reach';
 
 const target = ({ ask }: Call<unknown>) => ask.named.integration as string;
-const find = (call: Call<unknown>): IntegrationRow | null => call.core.rows.get('integration', target(call));
-const shown = (core: Core, row: IntegrationRow) => integrationOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null);
 
-/**
- * 403 for a caller with limits, because a notify connection receives events beyond them. A sync connection needs no such check: it sends
- * only secrets within the reach of its creator.
- */
-const mayStore = ({ need, caller }: Call<unknown>, kind: IntegrationRow['kind'] | undefined): Refusal | null =>
-  // safety: connections-by-unlimited-callers
-  kind === 'sync' ? null : mustReachAll(caller, need.scopes, 'change connections');
+/** A connection that the caller may know. */
+const known = ({ core, caller, need }: Call<unknown>, id: string): IntegrationRow | null => {
+  const row = core.rows.get('integration', id);
+  return row && sees(caller, need.scopes, row) ? row : null;
+};
+const find = (call: Call<unknown>): IntegrationRow | null => known(call, target(call));
+const shown = ({ core, caller, need }: Call<unknown>, row: IntegrationRow) =>
+  integrationOut(row, environmentsSeen(caller, need.scopes, row)?.map((id) => slugOf(core, id)) ?? null);
+
+/** 403 for a caller who may not change the connection in the path; one that it may not know is 404 later. */
+const reachesWhole = (call: Call<unknown>): Refusal | null => {
+  const row = find(call);
+  return row && mayChange(call.caller, call.need.scopes, row);
+};
+
+/** 403 for a caller with limits who stores a notify connection: it receives events beyond them. */
+const mayStore = ({ need, caller }: Call<unknown>, kind: IntegrationRow['kind']): Refusal | null =>
+  // safety: connections-stored-by-unlimited-callers
+  kind === 'sync' ? mayRead(caller, null) : mustReachAll(caller, need.scopes, 'change connections');
 
 /** 404 for an environment outside the caller's reach. */
-const reachesThem = (caller: Caller, ids: string[] | null): Refusal | null =>
-  ids === null ? mayRead(caller, null) : (ids.map((id) => mayRead(caller, id)).find((refusal) => refusal !== null) ?? null);
+function reachesThem(caller: Caller, ids: string[] | null): Refusal | null {
+  const lacking = mayRead(caller, null);
+  if (lacking || ids === null) return lacking;
+  const storer = storerOf(caller);
+  return ids.map((id) => mayRead(storer, id)).find((refusal) => refusal !== null) ?? null;
+}
 
 /**
  * The environments that a connection can sync, by id; null for all within its creator's reach. Refuses those outside the caller's reach.
@@ -52,11 +64,15 @@ const madeBy = ({ core, ask, caller }: Call<unknown>): Pick<IntegrationRow, 'mak
 const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
 
 const list: Operation<ListInput> = {
-  read: ({ core, input }) => listed(core, 'integration', idStart('integration'), input, (row) => shown(core, row)),
+  read: (call) =>
+    listed(call.core, 'integration', idStart('integration'), call.input, ({ id }) => {
+      const row = known(call, id);
+      return row && shown(call, row);
+    }),
 };
 
 const read: Operation<Record<string, never>> = {
-  read: (call) => found(find(call), (row) => shown(call.core, row)),
+  read: (call) => found(find(call), (row) => shown(call, row)),
 };
 
 type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events' | 'environments'> & {
@@ -66,18 +82,14 @@ type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'conf
 
 const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
-  authorize: (call) => mayStore(call, call.input.kind) ?? (call.input.kind === 'sync' ? mayRead(call.caller, null) : null),
+  authorize: (call) => mayStore(call, call.input.kind),
   change: {
     locks: ({ input }) => ['integrations', input.id],
     plan(call, now) {
-      const { core, ask, caller, input } = call;
+      const { ask, caller, input } = call;
       const isSync = input.kind === 'sync';
       const environments = isSync ? environmentsIn(call, input.environments) : null;
       if (environments !== null && isRefusal(environments)) return environments;
-      if (core.rows.count('integration') >= MOST_INTEGRATIONS)
-        return refuse('LIMIT_REACHED', {
-          message: 'An organisation can have at most 100 connections. Remove some that you no longer need.',
-        });
       const fields = {
         org_id: ask.org,
         ...input,
@@ -86,7 +98,7 @@ const create: Operation<NewInput> = {
         ...{ created_by: caller.id, created_at: now, updated_at: now },
       };
       const put = insertion(call, 'integration', fields);
-      return { status: 201, data: shown(call.core, put.row as IntegrationRow), puts: [put] };
+      return { status: 201, data: shown(call, put.row as IntegrationRow), puts: [put] };
     },
   },
 };
@@ -118,18 +130,16 @@ function foreignField(kind: IntegrationRow['kind'], input: UpdateInput): Refusal
 }
 
 const update: Operation<UpdateInput> = {
-  reach: (call) => mayStore(call, find(call)?.kind),
+  reach: reachesWhole,
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call, now) {
       const { configures, made, ...input } = call.input;
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       const foreign = foreignField(row.kind, call.input);
       if (foreign) return foreign;
-      // safety: connection-changed-within-reach
-      const outside = row.kind === 'sync' ? reachesThem(call.caller, row.environments) : null;
-      if (outside) return outside;
       const environments = row.kind === 'sync' ? environmentsIn(call, input.environments ?? row.environments) : null;
       if (environments !== null && isRefusal(environments)) return environments;
       if (configures && !made) return { more: row };
@@ -146,14 +156,16 @@ const update: Operation<UpdateInput> = {
         ...(row.kind === 'sync' && { environments, ...(made && madeBy(call)) }),
         ...{ config, credentials_sealed, updated_at: now },
       });
-      return { status: 200, data: shown(call.core, put.row as IntegrationRow), puts: [put] };
+      return { status: 200, data: shown(call, put.row as IntegrationRow), puts: [put] };
     },
   },
 };
 
 const remove: Operation<Record<string, never>> = {
+  reach: reachesWhole,
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
@@ -182,9 +194,10 @@ const notify: Operation<NotifyInput> = {
   subject: ({ core, input: { platform, integration } }) => ({
     resource: integration === null ? platform : (core.rows.get('integration', integration)?.id ?? null),
   }),
-  read({ core, input: { integration, sent } }): Outcome {
+  read(call): Outcome {
+    const { integration, sent } = call.input;
     if (sent) return ended(sent.verdict);
-    const row = integration === null ? null : core.rows.get('integration', integration);
+    const row = integration === null ? null : known(call, integration);
     if (integration !== null && !row) return fail(refuse('NOT_FOUND', { message: 'The connection in integrationId does not exist.' }));
     if (row && row.kind !== 'notify')
       return fail(refuse('VALIDATION_FAILED', { details: [{ path: 'integrationId', message: 'must be a connection of kind notify' }] }));

@@ -3,13 +3,12 @@
 // that create or change anything of a member lock the member's id.
 
 import { mustBeConfirmed, type PermissionSet, reasons } from '../../../auth/authorize';
-import { mayChangeMember, mayGiveRole } from '../../../auth/roles';
+import { mayChangeMember, mayGiveRole, mayRemoveMember } from '../../../auth/roles';
 import { covers, roleScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
 import { DAY, type RowKind } from '../../../db/rows';
 import { type CredentialRow, type MemberRow, type Role, roles } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { accountableFor, connected } from '../../../gate/accountable';
 import { memberOf } from '../../../gate/caller';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/lifetime';
@@ -17,13 +16,12 @@ import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf } from '../../../gate/named';
 import type { Raised } from '../../../gate/outbox';
 import { fail, found, type Outcome, ok } from '../../../gate/outcome';
-import type { Plan } from '../../../gate/plan';
+import type { Plan, Put } from '../../../gate/plan';
 import { insertion, portion, removal, revision } from '../../../gate/puts';
+import { bringers, connected, isKeeperFull, keeperOf, kept } from '../../../gate/ties';
 import type { Call, Operation } from '../../../gate/types';
 import { type Status, statusOf } from '../rules';
 import { memberOut } from '../wire';
-
-const MOST_MEMBERS = 2000;
 
 /** A member as shown to callers. */
 export const shown = (core: Core, row: MemberRow): object => memberOut(row, core.rows.within('passkey', row.id).length, core.now());
@@ -91,14 +89,16 @@ const create: Operation<NewInput> = {
       const { core, ask, caller, input } = call;
       const { enrolment: hash, ...fields } = input;
       if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
-      if (core.rows.count('member') >= MOST_MEMBERS)
-        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 2,000 members.' });
+      if (isKeeperFull(core, now))
+        return refuse('LIMIT_REACHED', {
+          message: 'Too many members were invited and removed in the last seven days. Wait some days before you invite more.',
+        });
       const put = insertion(call, 'member', {
         org_id: ask.org,
         ...fields,
         created_at: now,
         invited_by: caller.id,
-        connections: connected(null, accountableFor(core, caller), now),
+        connections: connected(null, bringers(call), now),
         ...enrolment(hash, now),
       });
       const describes = `invite ${input.name} as ${input.role}`;
@@ -132,6 +132,7 @@ const update: Operation<UpdateInput> = {
       ...(call.input.role === null ? [] : ['owners']),
       ...askers(call),
     ],
+    revises: find,
     plan(call, now) {
       const { core, caller } = call;
       const { email, name, role } = call.input;
@@ -144,7 +145,7 @@ const update: Operation<UpdateInput> = {
         ...(email !== null && { email }),
         ...(name !== null && { name }),
         ...(role !== null && { role }),
-        ...(role !== null && role !== row.role && { connections: connected(row.connections, accountableFor(core, caller), now) }),
+        ...(role !== null && role !== row.role && { connections: connected(row.connections, bringers(call), now) }),
         // The inviter may still have the URL, so it stays valid only for the role they gave.
         // safety: enrolment-for-given-role
         ...(role !== null && role !== row.role && row.invited_by !== caller.id && noEnrolment),
@@ -160,11 +161,12 @@ const isLastOwner = (core: Core, row: MemberRow) => row.role === 'owner' && owne
 const enrol: Operation<{ enrolment: string }> = {
   change: {
     locks: (call) => [call.ask.named.member as string, ...askers(call)],
+    revises: find,
     plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       const { core, caller, input } = call;
-      const connections = connected(row.connections, accountableFor(core, caller), now);
+      const connections = connected(row.connections, bringers(call), now);
       const put = revision(call, 'member', row, { ...enrolment(input.enrolment, now), connections });
       const describes = `create an enrolment link for ${row.name}`;
       const events: Raised[] = [{ type: 'ENROLMENT_CREATED', data: { member_id: row.id, by: caller.id } }];
@@ -190,7 +192,7 @@ const isLeft = ({ core, ask, input }: Call<{ revoke: boolean }>, made: readonly 
 const remove: Operation<{ revoke: boolean }> = {
   reach(call) {
     const row = find(call);
-    return row && (mayChangeMember(call.caller, row.role) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null));
+    return row && (mayRemoveMember(call.caller, row.role) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null));
   },
   authorize({ caller, input }): Refusal | null {
     // safety: revocation-needs-scope
@@ -203,8 +205,11 @@ const remove: Operation<{ revoke: boolean }> = {
       // safety: owner-removal-locked
       'owners',
       ...(call.input.revoke ? madeBy(call.core, call.ask.org, call.ask.named.member as string).map(({ id }) => id) : []),
+      // That owner's row keeps the ties of the removed member.
+      ...[keeperOf(call.core, call.ask.named.member as string)].flatMap((owner) => owner?.id ?? []),
       ...askers(call),
     ],
+    revises: find,
     plan(call, now) {
       const { core, ask, input } = call;
       const row = find(call);
@@ -221,13 +226,23 @@ const remove: Operation<{ revoke: boolean }> = {
           credentials: named.map(({ kind, id, name }) => ({ kind, id, name })),
           ...(remaining && { remaining }),
         },
-        puts: ended.map((credential) => revision(call, 'credential', credential, { revoked_at: now })),
+        puts: [
+          ...ended.map((credential) => revision(call, 'credential', credential, { revoked_at: now })),
+          ...(row ? keptTies(call, row, now) : []),
+        ],
         describes: `remove the member ${row?.name ?? ''}`,
       };
       return row ? { ...plan, ...removal(ask.org, belongings(core, row)), resource: row.id, destroyed: [row.id] } : plan;
     },
   },
 };
+
+/** The change of an owner's row that keeps the ties of a member who is removed. */
+function keptTies(call: Call<unknown>, row: MemberRow, now: number): Put[] {
+  const keeper = keeperOf(call.core, row.id);
+  const connections = keeper && kept(call.core, keeper, row, now);
+  return keeper && connections ? [revision(call, 'member', keeper, { connections })] : [];
+}
 
 /** A member's row and everything that is removed with it. */
 function belongings({ rows }: Core, { id }: MemberRow): { kind: RowKind; id: string }[] {

@@ -42,8 +42,6 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
     plan(call, now) {
       const { core, ask, input } = call;
       if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
-      if (core.rows.count('environment') >= MOST_ENVIRONMENTS)
-        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 environments.' });
       const put = insertion(call, 'environment', { org_id: ask.org, ...input, created_at: now });
       return { status: 201, data: environmentOut(put.row as EnvironmentRow), puts: [put], resource: input.id };
     },
@@ -54,6 +52,7 @@ const rename: Operation<{ name: string }> = {
   subject: aboutNamed,
   change: {
     locks: (call) => [named(call)?.id ?? 'none'],
+    revises: named,
     plan(call) {
       const row = named(call);
       if (!row) return refuse('NOT_FOUND');
@@ -69,6 +68,7 @@ const remove: Operation<Record<string, never>> = {
   change: {
     // Locked together with the organisation: the environment must not become the default one in the meantime.
     locks: (call) => [named(call)?.id ?? 'none', call.ask.org],
+    revises: named,
     plan(call) {
       const { core, ask } = call;
       const row = named(call);

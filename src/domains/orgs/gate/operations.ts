@@ -14,10 +14,11 @@ import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import { insertion, revision, rowKeyOf } from '../../../gate/puts';
 import { restore } from '../../../gate/restore';
+import { connected } from '../../../gate/ties';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
-import { enrolment, shown as memberShown, ownerOf } from '../../members/gate/operations';
+import { enrolment, shown as memberShown, ownerOf, ownersOf } from '../../members/gate/operations';
 import { orgOut } from '../wire';
 import { environmentOperations } from './environments';
 import { whole } from './whole';
@@ -73,7 +74,7 @@ const createOrg: Operation<FoundInput> = {
         data: {
           org: orgOut(put.row as OrgRow, 'production'),
           owner: memberShown(core, owner.row as MemberRow),
-          api_key: credentialShown(core, key.row as never),
+          api_key: credentialShown(call, key.row as never),
         },
         puts: [put, ...environments, owner, key],
         also: [insertOf(fences, { org_id: org, epoch: 1 }), insertOf(orgKeys, { org_id: org, ...input.wrapped, created_at: now })],
@@ -101,11 +102,15 @@ const recover: Operation<RecoverInput> = {
       if (!org || org.deleted_at !== null) return refuse('NOT_FOUND');
       const owner = ownerOf(core, input.email);
       if (!owner) return refuse('NOT_FOUND', { message: 'No owner has this email address.' });
-      const key = firstKey(call, input.token, 'recovery', 'bootstrap', now);
-      const enrolled = revision(call, 'member', owner, enrolment(input.enrolment, now));
+      // safety: owners-accountable-for-recovery
+      const accountable = ownersOf(core).map(({ id }) => id);
+      const key = firstKey(call, input.token, 'recovery', 'bootstrap', now, { accountable });
+      // Owners whom the operator recovers are tied to each other: whoever holds the bootstrap token may hold both links.
+      const connections = connected(owner.connections, [call.caller.id], now);
+      const enrolled = revision(call, 'member', owner, { ...enrolment(input.enrolment, now), connections });
       return {
         status: 201,
-        data: { api_key: credentialShown(core, key.row as never) },
+        data: { api_key: credentialShown(call, key.row as never) },
         puts: [key, enrolled],
         events: [{ type: 'ORG_RECOVERED', data: { credential_id: input.token.id, member_id: owner.id } }],
         resource: input.token.id,
@@ -173,6 +178,7 @@ const update: Operation<UpdateInput> = {
   },
   change: {
     locks: ({ ask }) => [ask.org],
+    revises: ({ core, ask }) => core.rows.get('org', ask.org),
     plan(call, now) {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org) as OrgRow;
@@ -200,9 +206,9 @@ const update: Operation<UpdateInput> = {
 
 const end: Operation<{ confirm: string }> = {
   subject: aboutOrg,
-  authorize: (call) => whole(call),
   change: {
     locks: ({ ask }) => [ask.org],
+    revises: ({ core, ask }) => core.rows.get('org', ask.org),
     plan(call, now) {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org) as OrgRow;

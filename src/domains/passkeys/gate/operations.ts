@@ -47,7 +47,7 @@ const withinRole = (caller: Caller, { role }: MemberRow) =>
   ) && refuse('INSUFFICIENT_SCOPE', { message: 'The role of this member holds more than the calling credential.' });
 
 const passkeysOf = ({ core }: Call<unknown>, member: string): PasskeyRow[] =>
-  core.rows.within('passkey', member).sort((a, b) => (a.id < b.id ? -1 : 1));
+  core.rows.within('passkey', member).toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
 const list: Operation<{ limit: number; after: string | null }> = {
   exempt: (call) => isOwn(call),
@@ -105,6 +105,7 @@ const rename: Operation<{ name: string }> = {
   reach: (call) => mayTouch(call),
   change: {
     locks: ({ ask }) => [ask.named.passkey as string],
+    revises: find,
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
@@ -120,6 +121,7 @@ const remove: Operation<Record<string, never>> = {
   change: {
     // Locked together with the member: of two concurrent removals, the last passkey is kept.
     locks: ({ ask }) => [ask.named.member as string, ask.named.passkey as string],
+    revises: find,
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');

@@ -4,11 +4,13 @@ import { mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { PolicyConfig, PolicyKind, PolicyRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { countApprovers } from '../../../gate/approvers';
+import { countApprovers, isAccountablePolicy } from '../../../gate/approvers';
 import type { Core } from '../../../gate/core';
+import { limitsShown } from '../../../gate/limits-shown';
 import { type ListInput, listed } from '../../../gate/listing';
-import { environmentOf, slugOf } from '../../../gate/named';
+import { environmentOf } from '../../../gate/named';
 import { found } from '../../../gate/outcome';
+import { stepsOf } from '../../../gate/policies';
 import { insertion, removal, revision } from '../../../gate/puts';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { unknownEnvironment } from '../../credentials/gate/create';
@@ -16,11 +18,24 @@ import { type ConfigInput, kindOf, policyOut, type Selectors } from '../wire';
 import { rotationOperations } from './rotation';
 import { violations } from './violations';
 
-const MOST_POLICIES = 100;
+/** The most steps that one character of a name may cost: patterns of names and of naming policies, of all policies together. */
+const MOST_WIDTH = 2000;
 
 const target = ({ ask }: Call<unknown>) => ask.named.policy as string;
 export const find = (call: Call<unknown>): PolicyRow | null => call.core.rows.get('policy', target(call));
-const shown = (core: Core, row: PolicyRow) => policyOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null, core.now());
+function shown(call: Call<unknown>, row: PolicyRow) {
+  const { environments, secrets } = limitsShown(call, { environments: row.environments, secrets: row.names });
+  return policyOut({ ...row, names: secrets }, environments, call.core.now());
+}
+
+/** The answer to a change. It warns that a policy of accountable members is no second person. */
+const changed = (call: Call<unknown>, row: PolicyRow) => ({
+  ...shown(call, row),
+  ...(row.kind === 'approval' && isAccountablePolicy(row) && { warning: AGENTS_ONLY }),
+});
+
+const AGENTS_ONLY =
+  'This policy holds only agents and credentials that they created, and one accountable member approves. Other callers pass, unless another policy holds them.';
 
 /** 403 for a limited caller: a policy applies beyond those limits. */
 // safety: policies-by-unlimited-callers
@@ -57,12 +72,24 @@ function configProblem({ core }: Call<unknown>, kind: PolicyKind, config: Config
     : impossible(core, config as PolicyConfig);
 }
 
+/** Why the organisation cannot have a policy with these patterns in place of another, or null. */
+function tooWide({ core }: Call<unknown>, before: PolicyRow | null, after: Pick<PolicyRow, 'names' | 'config'>): Refusal | null {
+  const others = core.rows.within('policy', '').filter(({ id }) => id !== before?.id);
+  const [was, is] = [before ? stepsOf([before]) : 0, stepsOf([after])];
+  // safety: policy-width-bounded
+  if (is <= was || stepsOf(others) + is <= MOST_WIDTH) return null;
+  return refuse('LIMIT_REACHED', {
+    message:
+      'The patterns of all policies of the organisation are too large together. Use fewer or shorter patterns of names, or simpler naming patterns.',
+  });
+}
+
 const list: Operation<ListInput> = {
-  read: ({ core, input }) => listed(core, 'policy', idStart('policy'), input, (row) => shown(core, row)),
+  read: (call) => listed(call.core, 'policy', idStart('policy'), call.input, (row) => shown(call, row)),
 };
 
 const read: Operation<Record<string, never>> = {
-  read: (call) => found(find(call), (row) => shown(call.core, row)),
+  read: (call) => found(find(call), (row) => shown(call, row)),
 };
 
 interface CreateInput {
@@ -81,19 +108,17 @@ const create: Operation<CreateInput> = {
     // The team must not be deleted in the meantime.
     locks: ({ input }) => ['policies', input.id, ...[teamIn(input.config)].filter((id) => id !== null)],
     plan(call, now) {
-      const { core, ask, caller, input } = call;
+      const { ask, caller, input } = call;
       const { id, name, kind, config } = input;
       const bounds = boundsOf(call, input.applies_to);
       if (isRefusal(bounds)) return bounds;
       const problem = configProblem(call, kind, config);
       if (problem) return problem;
-      if (core.rows.count('policy') >= MOST_POLICIES)
-        return refuse('LIMIT_REACHED', {
-          message: 'An organisation can have at most 100 policies. Combine some of them, or delete some that you no longer need.',
-        });
       const row = { org_id: ask.org, id, name, kind, enabled: input.enabled ? 1 : 0, ...bounds, config: config as PolicyConfig };
+      const wide = tooWide(call, null, row);
+      if (wide) return wide;
       const put = insertion(call, 'policy', { ...row, created_by: caller.id, created_at: now, updated_at: now });
-      return { status: 201, data: shown(core, put.row as PolicyRow), puts: [put], describes: `create the policy "${name}"` };
+      return { status: 201, data: changed(call, put.row as PolicyRow), puts: [put], describes: `create the policy "${name}"` };
     },
   },
 };
@@ -108,7 +133,8 @@ interface UpdateInput {
 const update: Operation<UpdateInput> = {
   reach: whole,
   change: {
-    locks: (call) => [target(call), ...[teamIn(call.input.config)].filter((id) => id !== null)],
+    locks: (call) => ['policies', target(call), ...[teamIn(call.input.config)].filter((id) => id !== null)],
+    revises: find,
     plan(call, now) {
       const { name, enabled, applies_to, config } = call.input;
       const row = find(call);
@@ -118,6 +144,8 @@ const update: Operation<UpdateInput> = {
       // safety: policy-kind-fixed
       const problem = config && configProblem(call, row.kind, config);
       if (problem) return problem;
+      const wide = tooWide(call, row, { ...row, ...bounds, ...(config && { config: config as PolicyConfig }) });
+      if (wide) return wide;
       const put = revision(call, 'policy', row, {
         ...(name !== null && { name }),
         ...(enabled !== null && { enabled: enabled ? 1 : 0 }),
@@ -125,24 +153,17 @@ const update: Operation<UpdateInput> = {
         ...(config && { config: config as PolicyConfig }),
         updated_at: now,
       });
-      const describes = `change the policy "${row.name}": ${differences(row, put.row as PolicyRow)}`;
-      return { status: 200, data: shown(call.core, put.row as PolicyRow), puts: [put], describes };
+      const describes = `change the policy "${row.name}"`;
+      return { status: 200, data: changed(call, put.row as PolicyRow), puts: [put], describes };
     },
   },
 };
-
-/** What changes in a policy, for its approvers. */
-const differences = (before: PolicyRow, after: PolicyRow): string =>
-  (['name', 'enabled', 'environments', 'types', 'names', 'config'] as const)
-    .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
-    .map((field) => `${field} from ${JSON.stringify(before[field])} to ${JSON.stringify(after[field])}`)
-    .join(', ')
-    .slice(0, 1000);
 
 const remove: Operation<Record<string, never>> = {
   reach: whole,
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');

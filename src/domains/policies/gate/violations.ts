@@ -1,7 +1,6 @@
 // The secrets that a naming policy would refuse now because they are older than it, page by page. Also works for a disabled policy, to show
 // whom it would affect. Invariant: a caller sees only secrets that it may list.
 import { reaches, stepsFor } from '../../../auth/authorize';
-import { widthOf } from '../../../auth/globs';
 import { isFound } from '../../../auth/naming';
 import { appliesTo } from '../../../auth/policies';
 import type { NamingConfig, SecretRow } from '../../../db/schema';
@@ -9,6 +8,7 @@ import { refuse } from '../../../errors';
 import type { ListInput } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { stepsOf } from '../../../gate/policies';
 import type { Operation } from '../../../gate/types';
 import { inDoubt } from '../../secrets/gate/state';
 
@@ -32,7 +32,7 @@ export const violations: Operation<ListInput> = {
       !isFound(pattern, row.name);
 
     const steps = stepsFor(caller, LISTS, MOST_STEPS);
-    const width = widthOf(policy.names ?? []);
+    const width = stepsOf([policy]);
     let spent = 0;
     const shown: SecretRow[] = [];
     const answer = (next: string | null): Outcome => {

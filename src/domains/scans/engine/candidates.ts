@@ -1,5 +1,6 @@
 // What in a text could be the value of a stored secret: words, quoted and assigned texts, lines, PEM blocks and the whole text. Invariants:
-// the work is linear in the text; the likeliest candidates come first, so a limit drops the least likely ones.
+// the work is linear in the text; the likeliest candidates come first, so a limit drops the least likely ones; an ordinary word is none.
+import { isOrdinary } from './ordinary';
 
 /** The fewest characters of a value to search for: shorter ones occur in any text. */
 export const LEAST = 8;
@@ -20,7 +21,7 @@ export function candidatesOf(text: string): [Candidate[], Candidate[], Candidate
   const mixed: Candidate[] = [];
   const rest: Candidate[] = [];
   const add = (list: Candidate[]) => (value: string, at: number) => {
-    if (isLongEnough(value) && value.length <= MOST) list.push({ value, at });
+    if (isLongEnough(value) && value.length <= MOST && !isOrdinary(value)) list.push({ value, at });
   };
   whole(text, add(likely));
   blocks(text, add(likely));

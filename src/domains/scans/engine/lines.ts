@@ -1,4 +1,4 @@
-// Line and column of a position in a text, from 1. Columns count UTF-16 code units.
+// Lines of a text: line and column of a position, from 1, in UTF-16 code units; and the lines that are allowed to hold credentials.
 
 export interface Position {
   line: number;
@@ -17,5 +17,28 @@ export function positions(text: string): (at: number) => Position {
       else high = middle - 1;
     }
     return { line: low + 1, column: at - (starts[low] as number) + 1 };
+  };
+}
+
+/** What marks a line whose findings are left out. */
+const ALLOW = 'svc:allow';
+
+/** Whether the line of an offset is marked with `svc:allow`. */
+export function allowedLines(text: string): (at: number) => boolean {
+  const ranges: [start: number, end: number][] = [];
+  for (let at = text.indexOf(ALLOW); at >= 0; ) {
+    const end = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at);
+    ranges.push([text.lastIndexOf('\n', at) + 1, end]);
+    at = text.indexOf(ALLOW, end);
+  }
+  return (at) => {
+    let [low, high] = [0, ranges.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((ranges[middle] as [number, number])[1] < at) low = middle + 1;
+      else high = middle;
+    }
+    const range = ranges[low];
+    return range !== undefined && range[0] <= at;
   };
 }

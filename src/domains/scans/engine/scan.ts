@@ -6,7 +6,7 @@ import { sha256 } from '../../../crypto/digest';
 import type { FoundToken } from '../parts';
 import { type Candidate, candidatesOf } from './candidates';
 import { find, type Hit } from './find';
-import { type Position, positions } from './lines';
+import { allowedLines, type Position, positions } from './lines';
 
 export interface File {
   path: string | null;
@@ -94,25 +94,28 @@ export function scanFiles(files: readonly File[], keys: TokenKeys): Scanned {
     return (tellers[file] as (at: number) => Position)(at);
   };
   const found: Found[] = [];
+  const allowed = files.map(({ content }) => allowedLines(content));
   let truncated = false;
   for (const [file, { path, content }] of files.entries()) {
+    const isReported = ({ at }: Hit) => !allowed[file]?.(at);
     const tokens = ownTokens(content, keys).slice(0, MOST_FINDINGS + 1);
-    const hits = [...tokens, ...apart(find(content).slice(0, MOST_FINDINGS + 1), tokens)].sort((a, b) => a.at - b.at);
+    const hits = [...tokens, ...apart(find(content).slice(0, MOST_FINDINGS + 1), tokens)].filter(isReported).sort((a, b) => a.at - b.at);
     for (const { isGuess: _, ...hit } of hits) {
       if (found.length >= MOST_FINDINGS) truncated = true;
       else found.push({ ...hit, path, file, ...positionOf(file, hit.at) });
     }
   }
-  const { candidates, isCut } = candidatesIn(files);
+  const { candidates, isCut } = candidatesIn(files, allowed);
   return { files, found, candidates, positionOf, truncated: truncated || isCut };
 }
 
 /** Candidates for values in all files, likeliest first, each once with its first places. */
-function candidatesIn(files: readonly File[]): { candidates: Places; isCut: boolean } {
+function candidatesIn(files: readonly File[], allowed: readonly ((at: number) => boolean)[]): { candidates: Places; isCut: boolean } {
   const candidates: Places = new Map();
   let isCut = false;
   const lists = files.map(({ content }) => candidatesOf(content));
   const note = ({ value, at }: Candidate, file: number) => {
+    if (allowed[file]?.(at)) return;
     const places = candidates.get(value);
     if (places) {
       if (places.length < MOST_PLACES && !places.some((one) => one.file === file && one.at === at)) places.push({ file, at });

@@ -8,6 +8,7 @@ import { lineageOf } from '../../../gate/lineage';
 import { slugOf } from '../../../gate/named';
 import type { Raised } from '../../../gate/outbox';
 import { fail, ok } from '../../../gate/outcome';
+import { quotaRootOf } from '../../../gate/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { inDoubt } from '../../secrets/gate/state';
 import { readableVersion } from '../../secrets/rules';
@@ -21,10 +22,10 @@ const MOST_SECRETS = 1000;
 /** The most members checked for a token of an enrolment link: the limit of an organisation. */
 const MOST_MEMBERS = 2000;
 
-/** The ids of the active secrets that the caller may read now and that have one of these values, by fingerprint. */
-function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now: number): Record<string, string[]> {
+/** The active secrets that the caller may read now and that have one of these values, by fingerprint. */
+function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now: number): ScanPart['secrets'] {
   const { core, caller } = call;
-  const found: Record<string, string[]> = {};
+  const found: ScanPart['secrets'] = {};
   const steps = stepsFor(caller, ['secrets:read'], MOST_STEPS);
   let count = 0;
   for (const { id, environment, name, fingerprint } of core.rows.withFingerprints(fingerprints)) {
@@ -38,7 +39,7 @@ function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now
     if (!row || readableVersion(row, row.version, now) !== null) continue;
     // safety: scan-is-no-way-around-approval
     if (mayReveal(call, row).isHeld) continue;
-    found[fingerprint] = [...(found[fingerprint] ?? []), id];
+    found[fingerprint] = [...(found[fingerprint] ?? []), { id, name, environment: slugOf(core, environment) }];
     if (++count >= MOST_SECRETS) break;
   }
   return found;
@@ -76,11 +77,12 @@ function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly Found
 }
 
 /** Events for values found at places where they were not found in the last day. */
-function leaksOf({ core, input }: Call<ScanInput>, secrets: Record<string, string[]>, now: number): Raised[] {
-  return Object.entries(secrets).flatMap(([fingerprint, ids]) =>
-    ids.flatMap((id): Raised[] => {
+function leaksOf({ core, caller, input }: Call<ScanInput>, secrets: ScanPart['secrets'], now: number): Raised[] {
+  const root = quotaRootOf(core, caller);
+  return Object.entries(secrets).flatMap(([fingerprint, all]) =>
+    all.flatMap(({ id }): Raised[] => {
       const row = core.rows.get('secret', id);
-      const places = core.leaks.note(id, input.places?.[fingerprint] ?? [], now);
+      const places = core.leaks.note(id, input.places?.[fingerprint] ?? [], root, now);
       if (!row || places === 0) return [];
       const { name, version, environment_id } = row;
       const data = { secret_id: id, name, environment: slugOf(core, environment_id), version, scan_id: input.id, places };
@@ -97,7 +99,7 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   if (input.fingerprints === null) return { kind: 'more', data: {} };
   const secrets = secretsWith(call, input.fingerprints, now);
   const tokens = tokensOf(call, input.tokens, now);
-  const ids = Object.values(secrets).flat();
+  const ids = Object.values(secrets).flatMap((all) => all.map(({ id }) => id));
   const doubt = inDoubt(call, ...ids, ...tokens.flatMap(({ id }) => id ?? []));
   if (doubt) return fail(doubt);
   // The Worker computes places only for digests that are values.

@@ -4,6 +4,7 @@
 import type { Steps } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
+import type { Named } from '../../../gate/secret-queries';
 
 /** The maximum cost of one page: 1 for ten names of the index, 10 for a row or for skipping a folder. */
 const MOST_COST = 10_000;
@@ -51,7 +52,7 @@ interface Walk extends Limits {
 /** Returns a function that reads names after a given name: up to `size` at a time, none at the end. */
 export function reader(core: Core, { environment, beginnings }: Place) {
   let current = 0;
-  return (after: string, size: number): { name: string; id: string }[] => {
+  return (after: string, size: number): readonly Named[] => {
     // A prefix without further names is not read again.
     for (; current < beginnings.length; current++) {
       const beginning = beginnings[current] as string;

@@ -7,11 +7,13 @@ import type { EnvironmentRow, SecretRow, SecretType } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { environmentOf, MOST_ENVIRONMENTS, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { rotationOf } from '../../../gate/rotation';
 import type { Call } from '../../../gate/types';
 import { statusOf } from '../rules';
-import { secretOut } from '../wire';
+import { rotationOut, secretOut } from '../wire';
 import { type Below, below, type Place, reader } from './folders';
-import { prefixesOf, unknownEnvironment } from './reads';
+import { unknownEnvironment } from './reads';
+import { prefixesOf } from './selection';
 import { inDoubt } from './state';
 
 export interface ListInput {
@@ -20,6 +22,8 @@ export interface ListInput {
   environment: string | null;
   type: SecretType | null;
   prefix: string | null;
+  /** A part of the name after the prefix, in lower case. A Worker of 0.4.0 does not send it. */
+  contains?: string | null;
   status: 'active' | 'expired' | 'revoked' | 'deleted' | null;
   tag: string | null;
   /** Only this secret. */
@@ -31,9 +35,9 @@ export interface ListInput {
 }
 
 /** The number of rows that one page examines, and of steps to compare their names with patterns. If few match, a page may be short or empty without being the last. */
-const LOOKED_AT = 1000;
+export const LOOKED_AT = 1000;
 const PAGE = 200;
-const MOST_STEPS = 4_000_000;
+export const MOST_STEPS = 4_000_000;
 
 /** Whether a position belongs to this list, by its first character, so that no position of another list is accepted. */
 const isOf = ({ by_name, by_folder }: ListInput, [first = '']: string): boolean =>
@@ -42,8 +46,11 @@ const isOf = ({ by_name, by_folder }: ListInput, [first = '']: string): boolean 
 /** The number of name prefixes that a list reads one after the other. With more, it reads all names. */
 const MOST_BEGINNINGS = 1000;
 
+/** A call for names with a prefix. */
+type Prefixed = Call<{ prefix: string | null }>;
+
 /** The names in an environment that the caller's patterns can match, in order. */
-function placeOf({ caller, need, input }: Call<ListInput>, environment: string): Place {
+function placeOf({ caller, need, input }: Prefixed, environment: string): Place {
   const prefix = input.prefix ?? '';
   const beginnings = prefixesOf(prefix, namesHeld(caller, need.scopes, environment));
   return { environment, prefix, beginnings: beginnings.length > MOST_BEGINNINGS ? [prefix] : beginnings };
@@ -54,12 +61,13 @@ const AHEAD = 10;
 
 /**
  * The rows of several environments in the order of names, and of environments where names are the same.
+ * Only of the names that the caller's patterns can match.
  * @param start where to continue: a name and the id of an environment, separated by a space
  */
-function* merged(call: Call<ListInput>, environments: string[], start: string): Generator<SecretRow> {
+export function* merged(call: Prefixed, environments: readonly { id: string }[], start: string): Generator<SecretRow> {
   const { rows } = call.core;
   const [name = '', at = ''] = start.split(' ');
-  const queues = environments.map((environment) => {
+  const queues = environments.map(({ id: environment }) => {
     // An environment after `at` may have the same name.
     const same = start && environment > at ? rows.find('secret', environment, name) : null;
     const names: { name: string; id: string }[] = same ? [same] : [];
@@ -68,7 +76,7 @@ function* merged(call: Call<ListInput>, environments: string[], start: string): 
   for (;;) {
     let first: (typeof queues)[number] | undefined;
     for (const queue of queues) {
-      if (!queue.names.length) queue.names = queue.read(queue.last, AHEAD);
+      if (!queue.names.length) queue.names = [...queue.read(queue.last, AHEAD)];
       const [next] = queue.names;
       if (next && (!first || next.name < (first.names[0]?.name ?? ''))) first = queue;
     }
@@ -88,11 +96,7 @@ function pagesOfAll(call: Call<ListInput>) {
     .filter(({ id }) => reachesEnvironment(caller, need.scopes, id));
   let rows: Generator<SecretRow> | undefined;
   const from = (after: string): SecretRow[] => {
-    rows ??= merged(
-      call,
-      environments.map(({ id }) => id),
-      after.slice(1),
-    );
+    rows ??= merged(call, environments, after.slice(1));
     const page: SecretRow[] = [];
     for (let next = rows.next(); !next.done; next = rows.next()) if (page.push(next.value) === PAGE) break;
     return page;
@@ -129,12 +133,14 @@ function pagesOf(call: Call<ListInput>, environment: string | null) {
 /** Whether a row is listed: it matches the filters and the caller may list it. */
 function matcherOf({ core, caller, need, input }: Call<ListInput>, environment: EnvironmentRow | null) {
   const now = core.now();
+  const prefix = input.prefix ?? '';
   return (row: SecretRow): boolean =>
     (input.status === null ? row.deleted_at === null || input.id !== null : statusOf(row, now) === input.status) &&
     (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&
     (environment === null || row.environment_id === environment.id) &&
     (input.type === null || row.type === input.type) &&
-    row.name.startsWith(input.prefix ?? '') &&
+    row.name.startsWith(prefix) &&
+    (!input.contains || row.name.slice(prefix.length).toLowerCase().includes(input.contains)) &&
     (input.tag === null || hasTag(row.tags, input.tag)) &&
     reaches(caller, need.scopes, row.environment_id, row.name);
 }
@@ -179,7 +185,11 @@ export function list(call: Call<ListInput>): Outcome {
   const { rows, next, folders, witnesses = [] } = page;
   const doubt = inDoubt(call, ...witnesses, ...rows.map(({ id }) => id));
   if (doubt) return fail(doubt);
-  return ok({ items: rows.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next, ...(folders && { folders }) });
+  const items = rows.map((row) => ({
+    ...secretOut(row, slugOf(core, row.environment_id), now),
+    ...(input.id !== null && { rotation: rotationOut(rotationOf(core, row, now), now) }),
+  }));
+  return ok({ items, next, ...(folders && { folders }) });
 }
 
 function hasTag(tags: Record<string, string>, tag: string): boolean {

@@ -1,10 +1,12 @@
 // Operations on secrets in the gate.
 
 import type { Operation } from '../../../gate/types';
+import { readAll } from './bulk';
 import { create, remove, restore, rollback, rotate, update } from './changes';
+import { type CompareInput, compare } from './compare';
 import { type ListInput, list } from './lists';
 import { put } from './put';
-import { readAll, secretRead, secretReadByName } from './reads';
+import { secretRead, secretReadByName } from './reads';
 import { aboutSecret } from './state';
 import { type VersionsInput, versions } from './versions';
 
@@ -12,6 +14,7 @@ export const secretOperations = {
   'secret.create': create,
   'secret.put': put,
   'secret.list': { read: list } satisfies Operation<ListInput>,
+  'secret.compare': { read: compare } satisfies Operation<CompareInput>,
   'secret.read': secretRead,
   'secret.read_by_name': secretReadByName,
   'secret.read_all': readAll,

@@ -16,10 +16,11 @@ import { secretOut } from '../wire';
 import { limits, subjectOf } from './state';
 
 /**
- * Asks the Worker, once, to encrypt the value for another secret. If the name belongs to yet another secret by then, the caller must retry.
+ * Asks the Worker to encrypt the value for another secret, or for a new one (null). The name may belong to yet another secret by then, and
+ * the Worker is asked again: each time, another request has made progress.
  */
 export const encryptFor = ({ ask }: Call<unknown>, id: string | null): Refusal | { more: { id: string | null } } =>
-  ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
+  ask.is_last ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
 
 /** Whether a secret has or had this id, so a new one cannot use it. */
 export const isUsedId = ({ rows }: Core, id: string): boolean => rows.get('secret', id) !== null || rows.isBuried('secret', id);

@@ -2,10 +2,11 @@
 // name has one secret, regardless of concurrent requests.
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { matchesETag } from '../../../etag';
 import { environmentOf } from '../../../gate/named';
 import type { Proposal } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
-import { type EncryptedValue, etagOf, matchesETag, preconditionFailed } from '../rules';
+import { type EncryptedValue, etagOf, preconditionFailed } from '../rules';
 import { amend, type UpdateInput } from './changes';
 import { begin, encryptFor, isUsedId, type Kept, keptOf, nameLock } from './plans';
 import { subjectOf } from './state';

@@ -4,10 +4,8 @@ import { type Refusal, refuse } from '../../../errors';
 import type { Subject } from '../../../gate/audit-entry';
 import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
+import { wholeQuotas } from '../../../gate/quotas';
 import type { Call } from '../../../gate/types';
-
-const MOST_SECRETS = 100_000;
-const MOST_ENCRYPTED = 4 * 1024 ** 3;
 
 /** 503 while a change of one of these is in doubt. */
 export const inDoubt = (call: Call<unknown>, ...ids: string[]): Refusal | null =>
@@ -32,12 +30,16 @@ export function aboutSecret({ core, ask }: Call<unknown>): Partial<Subject> {
  * 409 if an organisation would have too many secrets or too many bytes of ciphertext. A change that adds nothing is allowed above the
  * limit.
  */
-export function limits(core: Core, addedBytes: number, addedSecrets: number): Refusal | null {
-  if (addedSecrets && core.rows.count('secret') + addedSecrets > MOST_SECRETS)
+export function limits({ rows, intents }: Core, addedBytes: number, addedSecrets: number): Refusal | null {
+  // safety: secrets-being-added-count
+  if (addedSecrets && rows.count('secret') + intents.adding('secret').length + addedSecrets > wholeQuotas.secrets)
     return refuse('LIMIT_REACHED', {
-      message: `An organisation can have at most ${MOST_SECRETS.toLocaleString('en')} secrets. Deleted ones count until they are purged.`,
+      message: `An organisation can have at most ${wholeQuotas.secrets.toLocaleString('en')} secrets. Deleted ones count until they are purged.`,
     });
-  return addedBytes > 0 && core.rows.sealedBytes() + addedBytes > MOST_ENCRYPTED
+  const growth = ({ id, sealed_size }: SecretRow) => Math.max(0, sealed_size - (rows.get('secret', id)?.sealed_size ?? 0));
+  // safety: secret-bytes-being-added-count
+  const bytes = intents.writing('secret').reduce((sum, { row }) => sum + growth(row), rows.sealedBytes());
+  return addedBytes > 0 && bytes + addedBytes > wholeQuotas.sealedBytes
     ? refuse('LIMIT_REACHED', { message: 'An organisation can have at most 4 GiB of encrypted values.' })
     : null;
 }

@@ -14,8 +14,15 @@ import type { Call } from '../../../gate/types';
 import { hasVersion } from '../rules';
 import { versionOut } from '../wire';
 
-/** Fetches the versions whose ciphertexts are not cached from D1, in one query, and verifies each before caching it. */
-export async function fetchVersions(call: Call<unknown>, wanted: { secret: string; version: number }[]): Promise<VersionRow[]> {
+/** A version of a secret, and the same as a key. */
+export interface WantedVersion {
+  secret: string;
+  version: number;
+}
+export const keyOf = (secret: string, version: number): string => `${secret}.${version}`;
+
+/** Fetches the versions whose ciphertexts are not cached from D1, in one query; returns those that D1 has as they were written. */
+async function rightVersions(call: Call<unknown>, wanted: readonly WantedVersion[]): Promise<Map<string, VersionRow>> {
   const { core, ask } = call;
   // CROSS JOIN fixes the order: one primary-key lookup per version, never a scan of the organisation's versions.
   const query =
@@ -25,9 +32,28 @@ export async function fetchVersions(call: Call<unknown>, wanted: { secret: strin
     params: [JSON.stringify(wanted.map(({ secret, version }) => [secret, version])), ask.org],
   });
   const versions = found.map((raw) => fromD1<VersionRow>(secretVersions, raw));
-  const right = new Set(versions.filter(isRight(call)).map((version) => `${version.secret_id}.${version.version}`));
-  const amiss = wanted.find(({ secret, version }) => !right.has(`${secret}.${version}`));
-  return amiss ? miss(call, amiss.secret, amiss.version) : versions;
+  return new Map(versions.filter(isRight(call)).map((version) => [keyOf(version.secret_id, version.version), version]));
+}
+
+/** Fetches versions from D1. If one of them is not as it was written, all are refused. */
+export async function fetchVersions(call: Call<unknown>, wanted: readonly WantedVersion[]): Promise<VersionRow[]> {
+  const right = await rightVersions(call, wanted);
+  const amiss = wanted.find(({ secret, version }) => !right.has(keyOf(secret, version)));
+  return amiss ? miss(call, amiss) : [...right.values()];
+}
+
+/** Fetches versions from D1. `broken`: those that are not as they were written, reported as integrity violations. */
+export async function fetchWhole(
+  call: Call<unknown>,
+  wanted: readonly WantedVersion[],
+): Promise<{ right: VersionRow[]; broken: string[] }> {
+  const right = await rightVersions(call, wanted);
+  const broken: string[] = [];
+  for (const one of wanted) {
+    const key = keyOf(one.secret, one.version);
+    if (!right.has(key) && (await isBroken(call, one))) broken.push(key);
+  }
+  return { right: [...right.values()], broken };
 }
 
 const isRight = (call: Call<unknown>) => {
@@ -36,14 +62,18 @@ const isRight = (call: Call<unknown>) => {
   return (version: Omit<VersionRow, 'value_sealed'>) => version.mac === macOf(key, 'version', version);
 };
 
-/** Refuses a version that D1 does not have as it was written: as an integrity violation, unless a concurrent change destroyed it. */
-async function miss({ core, ask }: Call<unknown>, secret: string, version: number): Promise<never> {
+/** Whether D1 does not have a version as it was written, which is reported as an integrity violation; false if a concurrent change destroyed it. */
+async function isBroken({ core, ask }: Call<unknown>, { secret, version }: WantedVersion): Promise<boolean> {
   const row = await core.locks.hold([secret], async () => core.rows.get('secret', secret));
-  const isAmiss = row !== null && hasVersion(row, version) && !core.intents.isOpen(secret);
+  if (row === null || !hasVersion(row, version) || core.intents.isOpen(secret)) return false;
   const { id: request_id, ip, user_agent } = ask.request;
-  if (isAmiss)
-    reportViolation(core, ask.org, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
-  throw new ApiError(refuse('UNAVAILABLE', { retry_after: isAmiss ? 60 : 1 }));
+  reportViolation(core, ask.org, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
+  return true;
+}
+
+/** Refuses a version that D1 does not have as it was written: 500, or 503 if a concurrent change destroyed it. */
+async function miss(call: Call<unknown>, wanted: WantedVersion): Promise<never> {
+  throw new ApiError((await isBroken(call, wanted)) ? refuse('INTERNAL') : refuse('UNAVAILABLE', { retry_after: 1 }));
 }
 
 /** One version, from the cache or D1. Check the row again after this. */
@@ -93,7 +123,7 @@ export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
   for (let number = newest, at = 0; number >= row.oldest_version && at <= input.limit; number--) {
     if (!hasVersion(row, number)) continue;
     const version = found[at++];
-    if (version?.version !== number || !right(version)) await miss(call, id, number);
+    if (version?.version !== number || !right(version)) await miss(call, { secret: id, version: number });
   }
   // safety: versions-rechecked-after-fetch
   const refusal = call.recheck();

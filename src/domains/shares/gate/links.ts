@@ -1,7 +1,6 @@
 // Share links in the gate: which are live, and how one is created. Invariants: a link is permanently invalid once its secret, its version,
 // or the credential or member that created it is gone; its row is deleted with the last view or when it is revoked.
 import type { SecretRow, ShareRow } from '../../../db/schema';
-import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/lifetime';
 import type { Put } from '../../../gate/plan';
@@ -9,9 +8,8 @@ import { insertion } from '../../../gate/puts';
 import type { Call } from '../../../gate/types';
 import { readableVersion } from '../../secrets/rules';
 
+/** How many links an organisation can have: see gate/quotas.ts. */
 const MOST_LINKS = 1000;
-/** The most total bytes of encrypted values in an organisation's links, which the gate stores. */
-const MOST_BYTES = 16 * 1024 ** 2;
 
 /** A link created by the Worker, with the value encrypted under its key. */
 export interface NewLink {
@@ -52,7 +50,7 @@ export function shownBy(core: Core, org: string, link: ShareRow, now: number): S
 export const allLinks = (core: Core): ShareRow[] => core.rows.after('share', '', MOST_LINKS);
 
 /** The links of a secret, live or not. */
-export const linksOf = (core: Core, secret: string): ShareRow[] => core.rows.within('share', secret);
+export const linksOf = (core: Core, secret: string): readonly ShareRow[] => core.rows.within('share', secret);
 
 /** The row of a new link. It expires no later than the secret or its creator, so extending these later does not extend the link. */
 export function linking(
@@ -61,15 +59,8 @@ export function linking(
   made: NewLink,
   asked: { expires_in: number; max_views: number },
   now: number,
-): Put | Refusal {
-  const { core, ask, caller } = call;
-  const links = allLinks(core);
-  const bytes = links.reduce((sum, { value_sealed }) => sum + value_sealed.length, made.value_sealed.length);
-  // safety: links-bounded
-  if (links.length >= MOST_LINKS || bytes > MOST_BYTES)
-    return refuse('LIMIT_REACHED', {
-      message: 'An organisation can have at most 1,000 links, and 16 MiB of encrypted values in them. Revoke some that you no longer need.',
-    });
+): Put {
+  const { ask, caller } = call;
   return insertion(call, 'share', {
     org_id: ask.org,
     ...made,

@@ -13,7 +13,7 @@ import { isGrantAlive } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { fail, ok } from '../../../gate/outcome';
-import type { Plan } from '../../../gate/plan';
+import type { Plan, Proposal } from '../../../gate/plan';
 import { removal, revision } from '../../../gate/puts';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
 import { iso } from '../../../http/wire';
@@ -133,7 +133,6 @@ function planLink(
   const gone = readableVersion(row, link.version, now);
   if (gone) return gone;
   const put = linking(call, row, link, asked, now);
-  if ('code' in put) return put;
   const { id, expires_at, max_views, passphrase } = put.row as ShareRow;
   const data = { share_id: id, kind: 'link', version: link.version, expires_at: iso(expires_at), max_views };
   return {
@@ -201,10 +200,12 @@ const revoke: Operation<Record<string, never>> = {
   },
 };
 
-interface ViewInput {
+export interface ViewInput {
   id: string;
   key_hash: string;
-  /** Digest of the stretched passphrase; null if none was sent. */
+  /** Whether a passphrase was sent. */
+  sent: boolean;
+  /** Digest of the stretched passphrase; null until the gate has asked for it. */
   passphrase: string | null;
 }
 
@@ -236,7 +237,7 @@ const view: Operation<ViewInput> = {
   change: {
     // safety: views-counted-under-lock
     locks: ({ input }) => [input.id],
-    plan(call, now): Plan | Refusal {
+    plan(call, now): Proposal {
       const { core, ask, input } = call;
       const found = viewed(call, now);
       if (!found || core.intents.isOpen(found.secret.id))
@@ -244,7 +245,8 @@ const view: Operation<ViewInput> = {
       const { link, secret } = found;
       const end = removal(ask.org, [{ kind: 'share', id: link.id }]);
       if (link.passphrase !== null) {
-        if (input.passphrase === null) return refuse('PASSPHRASE_WRONG', { message: 'This link requires a passphrase.' });
+        if (input.passphrase === null)
+          return input.sent ? { more: null } : refuse('PASSPHRASE_WRONG', { message: 'This link requires a passphrase.' });
         // safety: passphrase-compared
         if (!equal(link.passphrase, input.passphrase)) {
           const failures = link.failures + 1;

@@ -1,63 +1,109 @@
 // Operations on syncs in the gate: list, show, cancel, and start automatic syncs after changes.
-import { failed } from '../../../adapters/sync/plan';
+import { failed, type Result } from '../../../adapters/sync/plan';
+import { namesHeld, reaches, reachesEnvironment, type Steps, stepsFor } from '../../../auth/authorize';
 import { idPrefixes, newId } from '../../../db/ids';
 import type { SyncRow } from '../../../db/schema';
-import { refuse } from '../../../errors';
-import type { Core } from '../../../gate/core';
+import { type Refusal, refuse } from '../../../errors';
+import type { Draft } from '../../../gate/audit-entry';
 import type { ListInput } from '../../../gate/listing';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { found, type Outcome, ok } from '../../../gate/outcome';
 import { insertion, revision } from '../../../gate/puts';
 import { cancelled } from '../../../gate/sync-task';
 import type { Call, Operation } from '../../../gate/types';
 import { placeOf } from '../place';
 import { syncOut } from '../wire';
-import { end, names, next, plan, take, values } from './run';
-import { MOST_SECRETS } from './select';
+import { end, names, next, permit, plan, take, values } from './run';
+import { MOST_SECRETS, pinned } from './select';
 import { sync } from './start';
 
 const target = ({ ask }: Call<unknown>) => ask.named.sync as string;
 
-const shown = (core: Core, row: SyncRow) => syncOut(row, core.syncs.results(row.id), core.syncs.startedAt(row.id));
+/** The most matching steps of one request. */
+const MOST_STEPS = 20_000_000;
+
+/** Whether the caller asked for a sync, or a credential that ends with it. */
+function isOwn({ caller }: Call<unknown>, { requester }: SyncRow): boolean {
+  const { id, parent_id } = requester as Draft['actor'];
+  return caller.id !== '' && [id, parent_id].includes(caller.id);
+}
+
+/** A sync that the caller may know; one outside its environments looks non-existent. */
+function find(call: Call<unknown>): SyncRow | null {
+  const row = call.core.rows.get('sync', target(call));
+  // safety: syncs-outside-limits-hidden
+  return row && reachesEnvironment(call.caller, call.need.scopes, row.environment_id) ? row : null;
+}
+
+/** The results that the caller may know: of names within its limits, and of those that it named itself. */
+function resultsFor(call: Call<unknown>, row: SyncRow, results: Result[], steps = stepsFor(call.caller, call.need.scopes, MOST_STEPS)) {
+  const { caller, need } = call;
+  // A sync of names has results of no others.
+  const isNamed = isOwn(call, row) && row.names !== null;
+  // safety: sync-results-within-limits
+  return results.filter(
+    ({ name }) => isNamed || (steps.take(row.environment_id, name) && reaches(caller, need.scopes, row.environment_id, name)),
+  );
+}
+
+const shown = (call: Call<unknown>, row: SyncRow, steps?: Steps) =>
+  syncOut(row, resultsFor(call, row, call.core.syncs.results(row.id), steps), call.core.syncs.startedAt(row.id));
 
 /** The most results on one page of the list; a page may be shorter for it. */
 const MOST_SHOWN = 5000;
 
 /** Newest first. */
 const list: Operation<ListInput> = {
-  read({ core, input: { limit, after } }): Outcome {
+  read(call): Outcome {
+    const { core, caller, need, input } = call;
+    const steps = stepsFor(caller, need.scopes, MOST_STEPS);
+    const rows = core.rows.newest('sync', idPrefixes.sync, input.limit + 1, input.after);
     const items: unknown[] = [];
-    let [last, results] = [after, 0];
-    for (const row of core.rows.newest('sync', idPrefixes.sync, limit + 1, after)) {
+    let [last, results] = [input.after, 0];
+    for (const row of rows.slice(0, input.limit)) {
       results += core.syncs.count(row.id);
-      if (items.length === limit || (items.length > 0 && results > MOST_SHOWN)) return ok({ items, next: last });
-      items.push(shown(core, row));
+      if (items.length > 0 && results > MOST_SHOWN) return ok({ items, next: last });
+      const item = reachesEnvironment(caller, need.scopes, row.environment_id) ? shown(call, row, steps) : null;
+      // The next page has steps of its own.
+      if (items.length > 0 && !steps.take(row.environment_id, '')) return ok({ items, next: last });
+      if (item) items.push(item);
       last = row.id;
     }
-    return ok({ items, next: null });
+    return ok({ items, next: rows.length > input.limit ? last : null });
   },
 };
 
 const status: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = call.core.rows.get('sync', target(call));
-    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), (row) => shown(call, row)),
 };
 
+/** 403 for a sync of others that goes beyond the caller's names. */
+function mayCancel(call: Call<unknown>): Refusal | null {
+  const { caller, need } = call;
+  const row = find(call);
+  if (!row || isOwn(call, row) || namesHeld(caller, need.scopes, row.environment_id) === null) return null;
+  const steps = stepsFor(caller, need.scopes, MOST_STEPS);
+  const within = (name: string) => steps.take(row.environment_id, name) && reaches(caller, need.scopes, row.environment_id, name);
+  // safety: sync-cancelled-within-limits
+  return row.names?.length && row.names.every(within)
+    ? null
+    : refuse('INSUFFICIENT_SCOPE', { message: 'This sync sends secrets outside the names of this credential, so it cannot cancel it.' });
+}
+
 const cancel: Operation<Record<string, never>> = {
+  reach: mayCancel,
   change: {
     locks: (call) => [target(call)],
     plan(call, now) {
       const { core } = call;
-      const row = core.rows.get('sync', target(call));
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       if (row.finished_at !== null) return refuse('SYNC_ENDED');
       const about = { cancelled_at: row.cancelled_at ?? now };
-      // The job that has the lease ends the sync; names being written are finished.
+      // The job that has the lease ends the sync; calls under way are finished.
       const put = revision(call, 'sync', row, about);
       const open = core.syncs.steps(row.id, MOST_SECRETS).filter(({ begun }) => !begun);
       const results = [...core.syncs.results(row.id), ...open.map(({ name, target }) => failed(name, target, cancelled))];
-      return { status: 200, data: syncOut(put.row as SyncRow, results, core.syncs.startedAt(row.id)), puts: [put] };
+      return { status: 200, data: syncOut(put.row as SyncRow, resultsFor(call, row, results), core.syncs.startedAt(row.id)), puts: [put] };
     },
   },
 };
@@ -89,6 +135,7 @@ const auto: Operation<Record<string, never>> = {
             environment_id: environment,
             place: placeOf(row.platform, row.config, environment),
             prune: row.prune,
+            pins: pinned(row),
             requester: { kind: 'system', id: 'system', parent_id: null, name: row.name },
             status: 'queued',
             created_at: now,
@@ -109,6 +156,7 @@ export const syncOperations = {
   'integration.sync_run': values,
   'integration.sync_take': take,
   'integration.sync_names': names,
+  'integration.sync_permit': permit,
   'integration.sync_plan': plan,
   'integration.sync_next': next,
   'integration.sync_end': end,

@@ -1,19 +1,22 @@
 // Running a sync, in the gate: leases it to a job, selects its secrets again, returns ciphertexts and records the result of each name.
 // Invariants: nothing is returned once a caller or the sync itself has ended; results and the names that the sync then owns are recorded in
 // the turn in which they are reported; each run that reads values has one audit entry, attributed to the requester.
-import type { Owned, Result, Step } from '../../../adapters/sync/plan';
+import type { Owned, Plan, Result } from '../../../adapters/sync/plan';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import { environmentRevision } from '../../../gate/apply';
 import type { Draft } from '../../../gate/audit-entry';
+import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
 import { namesNoted } from '../../../gate/noted-names';
 import { ok } from '../../../gate/outcome';
+import { permitLasts } from '../../../gate/permits';
 import { cancelled } from '../../../gate/sync-task';
-import type { OpenStep } from '../../../gate/syncs';
+import { type OpenStep, targetIn } from '../../../gate/syncs';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
 import { type Delivered, readable } from '../../secrets/rules';
+import { recordedAt } from '../place';
 import { deliveredOf, fitting } from './delivered';
-import { actingFor, formerCaller, heldBack, prunable, select } from './select';
+import { actingFor, formerly, heldBack, isRepointed, prunable, select } from './select';
 import { ending } from './state';
 
 /** Secrets per page, and per chunk of writes. */
@@ -24,6 +27,7 @@ const MOST_CHUNK = 1000;
 export type Stop = { code: 'CALLER_REVOKED' | 'NOT_ATTEMPTED'; message: string };
 
 const revoked: Stop = { code: 'CALLER_REVOKED', message: 'The credential that started this sync is no longer valid.' };
+const repointed: Stop = { code: 'NOT_ATTEMPTED', message: 'The connection was changed or removed after this sync was requested.' };
 const held: Stop = { code: 'NOT_ATTEMPTED', message: 'Reading this secret requires approval.' };
 
 const unaudited = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });
@@ -39,14 +43,14 @@ export interface Taken {
   planned: boolean;
 }
 
-/** Leases a sync to a job, unless it has ended, another job has it, or an earlier sync of the same place has not ended. */
+/** Leases a sync to a job, unless it has ended, another job has it, or an earlier sync to the same target has not ended. */
 export const take: Operation<{ sync: string }> = {
   read(call) {
     const { core, input } = call;
     const row = open(call, input.sync);
     if (!row) return unaudited(null);
     // safety: syncs-of-a-place-in-order
-    const isFirst = core.rows.within('sync', 'open').every(({ id, place }) => place !== row.place || id >= row.id);
+    const isFirst = core.rows.within('sync', 'open').every(({ id, place }) => targetIn(place) !== targetIn(row.place) || id >= row.id);
     const lease = isFirst ? core.storage.transactionSync(() => core.syncs.take(row.id, core.now())) : null;
     if (!lease) return unaudited(null);
     const integration = row.integration_id === null ? null : core.rows.get('integration', row.integration_id);
@@ -64,10 +68,51 @@ function working(call: Call<Working>) {
   const { core, ask, input } = call;
   const row = open(call, input.sync);
   if (!row || !core.storage.transactionSync(() => core.syncs.renew(input.sync, input.lease, core.now()))) return null;
-  const callers = actingFor(core, ask.org, row);
-  const stop = row.cancelled_at !== null ? cancelled : callers ? null : revoked;
-  return { row, callers: callers ?? [], stop };
+  return { row, ...standing(core, ask.org, row) };
 }
+
+/** The callers whose reach counts for a sync, or why it cannot continue. */
+function standing(core: Core, org: string, row: SyncRow) {
+  const callers = actingFor(core, org, row);
+  const stop = row.cancelled_at !== null ? cancelled : isRepointed(core, row) ? repointed : callers ? null : revoked;
+  return { callers: callers ?? [], stop };
+}
+
+export interface PermitInput extends Working {
+  /** `whole`: for calls that belong together. `none`: they have ended. */
+  for?: 'whole' | 'none';
+  /** How many permits have run out on their way. */
+  tries: number;
+}
+
+/** Whether the job may begin calls to the target, for so many milliseconds since it asked. */
+export interface Permission {
+  stop: Stop | null;
+  lasts: number;
+}
+
+/** How long calls that belong together may take before a stop no longer waits for them. */
+const WHOLE_LASTS = 20_000;
+
+/** Permits the job to begin calls to the target for a moment, unless the sync has to stop. */
+export const permit: Operation<PermitInput> = {
+  read(call) {
+    const { core, ask, input } = call;
+    const found = working(call);
+    if (!found) return unaudited(null);
+    const { row, callers, stop } = found;
+    if (input.for === 'none') core.permits.giveBack(row.id);
+    if (stop || input.for === 'none') return unaudited({ stop, lasts: 0 } satisfies Permission);
+    // safety: permit-ends-with-caller
+    const left = Math.min(...callers.map(({ expires_at }) => (expires_at ?? Number.POSITIVE_INFINITY) - core.now()));
+    const lasts = Math.min(left, input.for === 'whole' ? WHOLE_LASTS : permitLasts(input.tries));
+    core.permits.give(row.id, lasts, () => {
+      const now = open(call, row.id);
+      return now === null || standing(core, ask.org, now).stop !== null;
+    });
+    return unaudited({ stop, lasts } satisfies Permission);
+  },
+};
 
 export interface ValuesInput extends Working {
   after: string | null;
@@ -80,6 +125,7 @@ export interface ValuesPage {
   /** Only with the first page. */
   results: Result[];
   owned: Owned[];
+  ownedElsewhere: string[];
   prunable: Owned[];
 }
 
@@ -91,12 +137,12 @@ export const values: Operation<ValuesInput> = {
     if (!found) return unaudited(null);
     const { row, callers, stop } = found;
     const now = core.now();
-    const none = { items: [], next: null, results: [], owned: [], prunable: [] };
+    const none = { items: [], next: null, results: [], owned: [], ownedElsewhere: [], prunable: [] };
     if (stop) return unaudited({ ...none, stop } satisfies ValuesPage);
     const selected = select(core, callers, row, now);
     if (isRefusal(selected))
       return unaudited({ ...none, stop: { code: 'NOT_ATTEMPTED', message: selected.message ?? '' } } satisfies ValuesPage);
-    const back = new Set(heldBack(core, selected.rows, row.approval).map(({ id }) => id));
+    const back = new Set(heldBack(core, selected.rows, callers, row.approval).map(({ id }) => id));
     const rows = selected.rows.filter(({ id }) => !back.has(id)).sort((a, b) => (a.name < b.name ? -1 : 1));
     const rest = input.after === null ? rows : rows.filter(({ name }) => name > (input.after as string));
     const page = fitting(rest, PAGE);
@@ -110,7 +156,8 @@ export const values: Operation<ValuesInput> = {
       items,
       next: page.length < rest.length ? (page.at(-1)?.name ?? null) : null,
       results: isFirst ? [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)] : [],
-      owned: isFirst ? core.syncs.owned(row.place) : [],
+      owned: isFirst ? core.syncs.owned(recordedAt(row)) : [],
+      ownedElsewhere: isFirst ? core.syncs.ownedElsewhere(recordedAt(row)) : [],
       prunable: isFirst && row.prune ? prunable(core, callers, row, now) : [],
     } satisfies ValuesPage);
   },
@@ -147,19 +194,18 @@ export const names: Operation<Working> = {
     if (!found) return unaudited(null);
     const { row } = found;
     if (row.names) return unaudited(row.names);
-    const maker = row.integration_id === null ? null : core.rows.get('integration', row.integration_id)?.maker;
-    const callers = [row.credential, maker].flatMap((id) => (id ? (formerCaller(core, ask.org, id) ?? []) : []));
+    const callers = formerly(core, ask.org, row);
     const selected = callers.length ? select(core, callers, row, core.now()) : null;
     return unaudited(selected && !isRefusal(selected) ? selected.rows.map(({ name }) => name) : []);
   },
 };
 
 /** Stores the plan. */
-export const plan: Operation<Working & { steps: Step[]; results: Result[] }> = {
+export const plan: Operation<Working & Plan> = {
   read(call) {
     const { core, input } = call;
     const found = working(call);
-    if (found) core.storage.transactionSync(() => core.syncs.plan(input.sync, input.steps, input.results));
+    if (found) core.storage.transactionSync(() => core.syncs.plan(input.sync, recordedAt(found.row), input));
     return unaudited(found && { stop: found.stop });
   },
 };
@@ -167,6 +213,8 @@ export const plan: Operation<Working & { steps: Step[]; results: Result[] }> = {
 export interface NextInput extends Working {
   /** The results of earlier steps. */
   report: (Result & { digest: string })[];
+  /** Names that were not deleted, because somebody else has written them since. */
+  foreign: string[];
   /** How many steps to return; 0 if the job ends here and another continues. */
   most: number;
 }
@@ -183,12 +231,17 @@ export const next: Operation<NextInput> = {
     const row = core.rows.get('sync', input.sync);
     // Written names count even if the sync has ended in the meantime.
     if (row)
-      core.storage.transactionSync(() => core.syncs.report(row.id, { id: row.place, environment: row.environment_id }, input.report));
+      core.storage.transactionSync(() => {
+        core.syncs.report(row.id, recordedAt(row), input.report);
+        for (const target of input.foreign) core.syncs.drop(row.id, { kind: 'remove', target });
+        core.syncs.disown(recordedAt(row), input.foreign);
+      });
     const found = working(call);
     if (!found) return unaudited(null);
     if (found.stop || input.most === 0) {
       if (!found.stop) {
         core.storage.transactionSync(() => core.syncs.release(input.sync));
+        core.permits.giveBack(input.sync);
         core.schedule.at('syncs', core.now());
       }
       return unaudited({ stop: found.stop, work: [] } satisfies Chunk);
@@ -205,7 +258,7 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
   const puts = steps.filter(({ kind }) => kind === 'put');
   const judged = puts.length ? select(core, callers, { environment_id, names: puts.map(({ name }) => name) }, now) : null;
   const selected = judged && !isRefusal(judged) ? judged : { rows: [], skipped: [] };
-  const back = heldBack(core, selected.rows, row.approval);
+  const back = heldBack(core, selected.rows, callers, row.approval);
   const sendable = fitting(
     selected.rows.filter((one) => !back.includes(one)),
     PAGE,
@@ -219,8 +272,7 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
     const ended = [...selected.skipped, ...back.map(heldResult)];
     for (const result of ended) {
       const step = puts.find(({ name }) => name === result.name);
-      if (step)
-        core.syncs.report(row.id, { id: row.place, environment: environment_id }, [{ ...result, targetName: step.target, digest: '' }]);
+      if (step) core.syncs.report(row.id, recordedAt(row), [{ ...result, targetName: step.target, digest: '' }]);
     }
     const gone = new Set(ended.map(({ name }) => name));
     const work = steps.flatMap((step): Chunk['work'] => {
@@ -235,6 +287,7 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
     });
     core.syncs.begin(
       row.id,
+      recordedAt(row),
       work.map(({ step }) => step),
     );
     return { stop: null, work };
@@ -261,11 +314,16 @@ export const end: Operation<EndInput> = {
       const { core, input } = call;
       const row = open(call, input.sync);
       if (!row || !core.syncs.renew(input.sync, input.lease, now)) return { status: 200, data: null };
+      core.permits.giveBack(row.id);
       core.storage.transactionSync(() => {
         // The results of a sync that had begun are kept.
         const isNew = core.syncs.count(row.id) === 0 && core.syncs.steps(row.id, 1).length === 0;
-        if (isNew) core.syncs.plan(row.id, [], input.results);
+        if (isNew) core.syncs.plan(row.id, recordedAt(row), { steps: [], results: input.results, missing: [] });
         if (input.problem) core.syncs.fail(row.id, input.problem, 'all');
+        core.syncs.settle(recordedAt(row), { root: core.rows.rootOf('sync', row.id) ?? '', integration: row.integration_id }, now);
+        // An automatic sync starts again, to where the connection leads now.
+        if (row.credential === null && row.integration_id !== null && isRepointed(core, row))
+          core.syncs.due(row.integration_id, row.environment_id, now);
       });
       return { status: 200, data: null, ...ending(call, row, { retry_after: input.retryAfter }, now) };
     },

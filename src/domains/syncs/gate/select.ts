@@ -1,8 +1,7 @@
 // Which secrets a sync sends: the active ones of its environment that its callers may read. Invariants: secrets outside their reach look
 // non-existent; a secret held by an approval policy is sent only under an approval that names it.
 import type { Owned, Result } from '../../../adapters/sync/plan';
-import { type Caller, nobody, reaches, reachesEnvironment, reasons, stepsFor } from '../../../auth/authorize';
-import { covers } from '../../../auth/scopes';
+import { type Caller, nobody, overlap, type PermissionSet, reaches, reachesEnvironment, reasons, stepsFor } from '../../../auth/authorize';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { callerOf, memberOf } from '../../../gate/caller';
@@ -11,12 +10,14 @@ import { holdingReads } from '../../../gate/hold';
 import { endOf } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { readable } from '../../secrets/rules';
+import { recordedAt } from '../place';
 
 /** The most secrets of one sync, and the most matching steps. */
 export const MOST_SECRETS = 10_000;
 const MOST_STEPS = 20_000_000;
 
 const READ = ['secrets:read'];
+const SYNC = ['integrations:sync'];
 
 export interface Selected {
   rows: SecretRow[];
@@ -69,11 +70,29 @@ const skipped = (name: string, { code }: Refusal): Result => ({
   message: SKIPPED[code] ?? 'The environment has no secret with this name that this sync can read.',
 });
 
-/** Secrets that an approval policy holds and that this approval does not name. */
-export function heldBack(core: Core, rows: readonly SecretRow[], approval: string | null): SecretRow[] {
-  const targets = approval === null ? {} : (core.rows.get('approval', approval)?.targets ?? {});
+/** The revision of the connection that a sync was requested for. */
+export const pinned = ({ id, revision }: IntegrationRow): Record<string, number> => ({ [id]: revision });
+
+/** Whether a row that decides where a sync sends has changed since it was requested. A sync of an earlier release has no pins. */
+export function isRepointed({ rows }: Pick<Core, 'rows'>, { pins, integration_id }: SyncRow): boolean {
+  if (pins === null || integration_id === null) return false;
+  // safety: sync-connection-as-requested
+  return rows.get('integration', integration_id)?.revision !== pins[integration_id];
+}
+
+/** Secrets that an approval policy holds, unless this approval names them as they are now, under the policies as they are now. */
+export function heldBack(core: Core, rows: readonly SecretRow[], callers: readonly Caller[], approval: string | null): SecretRow[] {
+  const given = approval === null ? null : core.rows.get('approval', approval);
+  const isGiven = (row: SecretRow): boolean => {
+    // safety: sync-secrets-as-approved
+    if (given?.targets[row.id] !== row.revision) return false;
+    // safety: sync-policies-as-approved
+    return holdingReads(core, row, callers).every(({ row: policy }) =>
+      given.policies.some(({ id, revision }) => id === policy.id && revision === policy.revision),
+    );
+  };
   // safety: sync-held-secrets-not-sent
-  return rows.filter((row) => holdingReads(core, row).length > 0 && !Object.hasOwn(targets, row.id));
+  return rows.filter((row) => holdingReads(core, row, callers).length > 0 && !isGiven(row));
 }
 
 /** The current state of a caller, by its credential or member; null if it has ended. */
@@ -89,36 +108,81 @@ function callerBy(core: Core, org: string, id: string): Caller | null {
 }
 
 /** The permissions of a caller that may have ended: only to list the names of a sync, never to read. */
-export function formerCaller(core: Core, org: string, id: string): Caller | null {
+function formerCaller(core: Core, org: string, id: string): Caller | null {
   const member = core.rows.get('member', id);
   if (member) return memberOf(core, org, id, member);
   const row = core.rows.get('credential', id);
   return row && callerOf(core, org, lineageOf(core, row));
 }
 
+/** Environments and names. */
+type Limits = Pick<PermissionSet, 'environments' | 'secrets'>;
+
+/** What a caller can have a connection send: what it can read, within the limits of its scope integrations:write. */
+const sendable = ({ permissions }: Caller): Limits[] => {
+  const storing = reasons(permissions, ['integrations:write'], null);
+  // safety: connection-within-limits-of-its-maker
+  return reasons(permissions, READ, null).flatMap((one) => storing.map((other) => (one === other ? one : overlap(one, other))));
+};
+
 /** What a connection stores of its creator's reach; `generation`: the number of panics at that time. */
-export const reachOf = ({ permissions }: Caller, generation: number): NonNullable<IntegrationRow['reach']> =>
-  permissions
-    .filter(({ scopes }) => READ.some((scope) => covers(scopes, scope)))
-    .map(({ environments, secrets }) => ({ scopes: READ, environments: copy(environments), secrets: copy(secrets), generation }));
+export const reachOf = (caller: Caller, generation: number): NonNullable<IntegrationRow['reach']> =>
+  sendable(caller).map(({ environments, secrets }) => ({
+    scopes: READ,
+    environments: copy(environments),
+    secrets: copy(secrets),
+    generation,
+  }));
 
 const copy = (list: readonly string[] | null): string[] | null => list && [...list];
 
-/** The callers whose reach counts for a sync: all of them must be able to read a secret. Null once one of them has ended. */
-export function actingFor(core: Core, org: string, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] | null {
-  const asker = sync.credential === null ? null : callerBy(core, org, sync.credential);
-  if (sync.credential !== null && asker === null) return null;
-  if (sync.integration_id === null) return asker && [asker];
-  const connection = core.rows.get('integration', sync.integration_id);
-  const maker = connection?.maker ? callerBy(core, org, connection.maker) : null;
+/** A caller that can read within these limits, and nothing else. */
+function readerWithin(caller: Caller, limits: readonly Limits[]): Caller {
+  const [first = nobody.permissions[0], ...rest] = limits.map(({ environments, secrets }) => ({
+    ...{ scopes: READ, environments, secrets, expires_at: null },
+  }));
+  return { ...caller, permissions: [first, ...rest] };
+}
+
+/** A caller as a reader of what it can have a connection send. */
+export const storerOf = (caller: Caller): Caller => readerWithin(caller, sendable(caller));
+
+/** A caller with the limits of its scope integrations:sync: who runs a connection need not hold secrets:read. */
+export const runnerOf = (caller: Caller): Caller => readerWithin(caller, reasons(caller.permissions, SYNC, null));
+
+/** The creator of a connection as it is now, and with its reach when the connection was made. Null if it has ended. */
+export function makersOf(core: Core, org: string, connection: IntegrationRow): Caller[] | null {
+  const maker = connection.maker ? callerBy(core, org, connection.maker) : null;
   // safety: sync-maker-judged-again
-  if (!connection || !maker) return null;
+  if (!maker) return null;
   // A panic ends a member's sessions but not the member: a connection from before it sends nothing until it is updated again.
   // safety: sync-connection-before-panic
   if (maker.kind === 'member' && (connection.reach?.[0]?.generation ?? 0) < (core.rows.get('org', org)?.generation ?? 0)) return null;
-  const then = (connection.reach ?? []).map((one) => ({ ...one, expires_at: null }));
   // safety: sync-within-reach-of-its-making
-  return [maker, { ...nobody, permissions: [then[0] ?? nobody.permissions[0], ...then.slice(1)] }];
+  return [maker, readerWithin(nobody, connection.reach ?? [])];
+}
+
+/**
+ * The callers whose reach counts for a sync: all of them must be able to read a secret. They are the requester, within the limits of its
+ * scope integrations:sync, and either the requester itself or the creator of the connection. Null once one of them has ended.
+ */
+export function actingFor(core: Core, org: string, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] | null {
+  const asker = sync.credential === null ? null : callerBy(core, org, sync.credential);
+  if (sync.credential !== null && asker === null) return null;
+  // safety: sync-within-limits-of-requester
+  const runners = asker ? [runnerOf(asker)] : [];
+  if (sync.integration_id === null) return asker && [asker, ...runners];
+  const connection = core.rows.get('integration', sync.integration_id);
+  const makers = connection && makersOf(core, org, connection);
+  return makers && [...runners, ...makers];
+}
+
+/** The same callers even if some have ended, for listing the names of a sync that cannot begin. */
+export function formerly(core: Core, org: string, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] {
+  const former = (id: string | null | undefined) => (id ? (formerCaller(core, org, id) ?? []) : []);
+  const askers = [former(sync.credential)].flat();
+  const connection = sync.integration_id === null ? null : core.rows.get('integration', sync.integration_id);
+  return [...askers.map(runnerOf), ...(sync.integration_id === null ? askers : [former(connection?.maker)].flat())];
 }
 
 /**
@@ -145,10 +209,11 @@ export function mayRead(caller: Caller, environment: string | null): Refusal | n
 export function prunable(
   core: Core,
   callers: readonly Caller[],
-  { environment_id, names, place }: Pick<SyncRow, 'environment_id' | 'names' | 'place'>,
+  sync: Pick<SyncRow, 'platform' | 'environment_id' | 'names' | 'place'>,
   now: number,
 ): Owned[] {
-  return core.syncs.owned(place).filter(({ name }) => {
+  const { environment_id, names } = sync;
+  return core.syncs.owned(recordedAt(sync)).filter(({ name }) => {
     if (names && !names.includes(name)) return false;
     const isGone = readable(core.rows.find('secret', environment_id, name), now) !== null;
     // safety: prune-within-reach

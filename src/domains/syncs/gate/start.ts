@@ -1,18 +1,20 @@
 // Starting a sync. Invariants: a sync is a row, written in the commit that uses its approval and stores its response, so a repeat finds the
 // same sync; a dry run writes nothing; nothing is sent to a target here.
+import { hostOf } from '../../../adapters/sync/hosts';
 import type { Owned, Result } from '../../../adapters/sync/plan';
 import type { Caller } from '../../../auth/authorize';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { namesNoted } from '../../../gate/noted-names';
-import type { Plan } from '../../../gate/plan';
+import type { Fact, Plan } from '../../../gate/plan';
 import { insertion } from '../../../gate/puts';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import { sees } from '../../integrations/gate/reach';
 import type { Delivered } from '../../secrets/rules';
-import { placeOf } from '../place';
+import { placeOf, recordedAt } from '../place';
 import { deliveredOf, fitting } from './delivered';
-import { actingFor, heldBack, mayRead, prunable, type Selected, select } from './select';
+import { heldBack, makersOf, mayRead, pinned, prunable, runnerOf, type Selected, select } from './select';
 
 export interface SyncInput {
   id: string;
@@ -25,6 +27,8 @@ export interface SyncInput {
   names: string[] | null;
   prune: boolean;
   dryRun: boolean;
+  /** The deployment's overrides of addresses, by platform. */
+  bases: Record<string, string>;
   /** The result of a dry run, after the Worker has asked the target. */
   foreseen?: { results: Result[]; redeployRequired: boolean };
 }
@@ -41,8 +45,6 @@ export interface DryRun {
   prunable: Owned[];
 }
 
-/** The most unfinished syncs of an organisation. */
-const MOST_OPEN = 100;
 /** The limits of one dry run, which must fit one response of the gate. */
 const MOST_DRY = { secrets: 2000, bytes: 16 * 1024 ** 2 };
 
@@ -58,29 +60,31 @@ interface About {
 const noEnvironment = refuse('NOT_FOUND', { message: 'There is no such environment.' });
 
 function judge(call: Call<SyncInput>): About | Refusal {
-  const { core, ask, caller, input } = call;
-  const integration = input.integration === null ? null : core.rows.get('integration', input.integration);
+  const { core, ask, need, caller, input } = call;
+  const stored = input.integration === null ? null : core.rows.get('integration', input.integration);
+  const integration = stored && sees(caller, need.scopes, stored) ? stored : null;
   if (input.integration !== null && !integration)
     return refuse('NOT_FOUND', { message: 'The connection in integrationId does not exist.' });
   if (integration && integration.kind !== 'sync')
     return refuse('VALIDATION_FAILED', { details: [{ path: 'integrationId', message: 'must be a connection of kind sync' }] });
   const environment = environmentOf(core, ask.org, input.environment);
-  // With a stored connection the caller needs no reach of its own: the connection's creator had it.
-  const barred = integration ? null : mayRead(caller, environment?.id ?? '');
+  const runner = runnerOf(caller);
+  // With a stored connection the caller need not hold secrets:read: the connection's creator did.
+  const barred = (integration ? null : mayRead(caller, environment?.id ?? '')) ?? mayRead(runner, environment?.id ?? '');
   if (barred) return barred;
   if (!environment) return noEnvironment;
   // safety: connection-within-its-environments
   if (integration?.environments && !integration.environments.includes(environment.id)) return noEnvironment;
-  const callers = integration ? actingFor(core, ask.org, { credential: null, integration_id: integration.id }) : [caller];
-  if (!callers)
+  const makers = integration ? makersOf(core, ask.org, integration) : [caller];
+  if (!makers)
     return refuse('CONFLICT', {
       message:
         'The creator of this connection no longer has access. Send its config again with PATCH, as a caller that can read the secrets.',
     });
-  if (integration && callers.some((one) => mayRead(one, environment.id))) return noEnvironment;
+  if (integration && makers.some((one) => mayRead(one, environment.id))) return noEnvironment;
   const platform = integration?.platform ?? (input.platform as string);
   const place = placeOf(platform, integration?.config ?? input.config ?? {}, environment.id);
-  return { integration, platform, environment_id: environment.id, place, callers };
+  return { integration, platform, environment_id: environment.id, place, callers: [runner, ...makers] };
 }
 
 /** The secrets to sync. */
@@ -124,10 +128,6 @@ function newSync(
   now: number,
 ): Plan | Refusal {
   const { core, ask, caller, input } = call;
-  if (core.rows.within('sync', 'open').length >= MOST_OPEN)
-    return refuse('LIMIT_REACHED', {
-      message: `An organisation can have at most ${MOST_OPEN} unfinished syncs. Wait until some have ended, or cancel some.`,
-    });
   const put = insertion(call, 'sync', {
     org_id: ask.org,
     id: input.id,
@@ -142,6 +142,7 @@ function newSync(
     requester: { kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
     credential: caller.credential,
     approval: ask.approval?.id ?? null,
+    pins: integration && pinned(integration),
     status: 'queued',
     created_at: now,
   });
@@ -154,8 +155,24 @@ function newSync(
     // safety: sync-held-as-read
     reveals: selected.rows,
     about: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } },
+    shows: showsOf(call, { integration, platform, environment_id }),
     describes: `send ${many} of the environment ${slugOf(core, environment_id)} to ${target}`,
   };
+}
+
+/** Where values would go: the host, and the fields of the config that are not credentials. The place is theirs, not the connection's name. */
+function showsOf({ core, input }: Call<SyncInput>, { integration, platform, environment_id }: Omit<About, 'place' | 'callers'>): Fact[] {
+  const config = integration?.config ?? input.config ?? {};
+  const fields = Object.entries(config).filter(([, value]) => value !== undefined && value !== null);
+  const words = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  return [
+    { name: 'Platform', value: platform },
+    { name: 'Host', value: hostOf(platform, config, input.bases[platform]) },
+    ...fields.map(([name, value]) => ({ name, value: words(value) })),
+    ...(integration ? [{ name: 'Connection', value: `${integration.name} (${integration.id})` }] : []),
+    { name: 'From environment', value: slugOf(core, environment_id) },
+    { name: 'Deletes what is gone', value: input.prune ? 'yes' : 'no' },
+  ];
 }
 
 function dryRun(
@@ -170,12 +187,13 @@ function dryRun(
     return { status: 200, data, about: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } } };
   }
   if (items && isRefusal(items)) return items;
+  const about = { platform, environment_id, place, names: input.names };
   return {
     more: {
       ...{ integration, place, items: items ?? [], skipped: selected.skipped },
-      held: heldBack(core, selected.rows, null).map(({ name }) => name),
-      owned: core.syncs.owned(place),
-      prunable: input.prune ? prunable(core, callers, { environment_id, names: input.names, place }, now) : [],
+      held: heldBack(core, selected.rows, callers, null).map(({ name }) => name),
+      owned: core.syncs.owned(recordedAt(about)),
+      prunable: input.prune ? prunable(core, callers, about, now) : [],
     },
   };
 }

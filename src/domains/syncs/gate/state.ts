@@ -19,8 +19,10 @@ export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow
   const results = core.syncs.results(row.id);
   const status = statusOf(results);
   const started_at = core.syncs.startedAt(row.id);
+  const ended = { status, started_at, finished_at: now };
+  // The names are kept once, with their results.
   // safety: sync-credentials-forgotten
-  const put = revision(call, 'sync', row, { ...about, status, credentials_sealed: null, started_at, finished_at: now });
+  const put = revision(call, 'sync', row, { ...about, ...ended, credentials_sealed: null, names: row.names && [] });
   return {
     puts: [put],
     events: [{ type: status === 'completed' ? 'SYNC_COMPLETED' : 'SYNC_FAILED', data: dataOf(core, row, status, results) }],

@@ -5,17 +5,18 @@ import { withinPermissions } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { accountableFor } from '../../../gate/accountable';
 import { permissionsOfGrant } from '../../../gate/caller';
 import type { Core } from '../../../gate/core';
 import { isGrantAlive } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import { fail, found, type Outcome } from '../../../gate/outcome';
+import type { Put } from '../../../gate/plan';
 import { insertion, removal, revision } from '../../../gate/puts';
+import { membershipId, membersOfTeam } from '../../../gate/team-members';
+import { bringers, connected, isApprovingTeam } from '../../../gate/ties';
 import type { Call, Operation } from '../../../gate/types';
 import { teamMemberOut, teamOut } from '../wire';
 
-const MOST_TEAMS = 1000;
 /** The most teams of a member: every request of the member evaluates the grants of each. */
 const MOST_TEAMS_OF_ONE = 20;
 
@@ -33,9 +34,7 @@ const create: Operation<{ id: string; name: string }> = {
   change: {
     locks: ({ input }) => ['teams', input.id],
     plan(call, now) {
-      const { core, ask, input } = call;
-      if (core.rows.count('team') >= MOST_TEAMS)
-        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 teams.' });
+      const { ask, input } = call;
       const put = insertion(call, 'team', { org_id: ask.org, ...input, created_at: now });
       return { status: 201, data: teamOut(put.row as TeamRow), puts: [put] };
     },
@@ -45,6 +44,7 @@ const create: Operation<{ id: string; name: string }> = {
 const rename: Operation<{ name: string }> = {
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
@@ -57,6 +57,7 @@ const rename: Operation<{ name: string }> = {
 const remove: Operation<Record<string, never>> = {
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call) {
       const { core, ask } = call;
       const row = find(call);
@@ -67,7 +68,7 @@ const remove: Operation<Record<string, never>> = {
         describes: `delete the team ${row.name}`,
         ...removal(ask.org, [
           { kind: 'team', id: row.id },
-          ...membersOf(core, row.id).map(({ id }) => ({ kind: 'team_member', id }) as const),
+          ...membersOfTeam(core, row.id).map(({ id }) => ({ kind: 'team_member', id }) as const),
           // safety: team-deletion-deletes-grants
           ...core.rows.within('grant', row.id).map(({ id }) => ({ kind: 'grant', id }) as const),
         ]),
@@ -78,20 +79,6 @@ const remove: Operation<Record<string, never>> = {
 
 // ---------------------------------------------------------------- who is in a team
 
-/** The id of a membership. */
-const idOf = (team: string, member: string) => `${team}.${member}`;
-
-function membersOf(core: Core, team: string): TeamMemberRow[] {
-  const found: TeamMemberRow[] = [];
-  for (let after = idOf(team, ''); ; ) {
-    const page = core.rows.after('team_member', after, 200);
-    const mine = page.filter(({ team_id }) => team_id === team);
-    found.push(...mine);
-    if (mine.length < 200) return found;
-    after = (mine.at(-1) as TeamMemberRow).id;
-  }
-}
-
 const shown = (core: Core, row: TeamMemberRow, member: MemberRow | null = core.rows.get('member', row.member_id)) =>
   teamMemberOut(row, member);
 
@@ -100,7 +87,7 @@ const listMembers: Operation<ListInput> = {
     const { core, input } = call;
     const row = find(call);
     if (!row) return fail(refuse('NOT_FOUND'));
-    return listed(core, 'team_member', idOf(row.id, ''), input, (membership) => shown(core, membership));
+    return listed(core, 'team_member', membershipId(row.id, ''), input, (membership) => shown(core, membership));
   },
 };
 
@@ -124,7 +111,7 @@ function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
 }
 
 const add: Operation<{ member_id: string }> = {
-  subject: (call) => ({ resource: idOf(target(call), call.input.member_id) }),
+  subject: (call) => ({ resource: membershipId(target(call), call.input.member_id) }),
   reach: (call) => mayFill(call),
   change: {
     locks: (call) => [target(call), call.input.member_id, call.caller.credential, call.caller.id],
@@ -134,7 +121,7 @@ const add: Operation<{ member_id: string }> = {
       if (!team) return refuse('NOT_FOUND');
       const member = core.rows.get('member', input.member_id);
       if (!member) return refuse('NOT_FOUND', { message: 'The member in member_id does not exist.' });
-      const id = idOf(team.id, member.id);
+      const id = membershipId(team.id, member.id);
       const there = core.rows.get('team_member', id);
       if (there) return { status: 201, data: shown(core, there) };
       if (core.rows.within('team_member', member.id).length >= MOST_TEAMS_OF_ONE)
@@ -145,23 +132,30 @@ const add: Operation<{ member_id: string }> = {
         team_id: team.id,
         member_id: member.id,
         added_by: caller.id,
-        accountable: accountableFor(core, caller),
+        accountable: bringers(call),
         created_at: now,
       };
       const put = insertion(call, 'team_member', fields);
       const describes = `add ${member.name} to the team ${team.name}`;
-      return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts: [put], describes };
+      return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts: [put, ...tie(call, member, now)], describes };
     },
   },
 };
 
+/** Of a new member of an approving team: the member's own row records who added them, so leaving the team does not end the tie. */
+const tie = (call: Call<unknown>, member: MemberRow, now: number): Put[] =>
+  // safety: leaving-a-team-cuts-no-tie
+  isApprovingTeam(call.core, target(call))
+    ? [revision(call, 'member', member, { connections: connected(member.connections, bringers(call), now) })]
+    : [];
+
 const removeMember: Operation<Record<string, never>> = {
-  subject: (call) => ({ resource: idOf(target(call), call.ask.named.member as string) }),
+  subject: (call) => ({ resource: membershipId(target(call), call.ask.named.member as string) }),
   change: {
     locks: (call) => [target(call), call.ask.named.member as string],
     plan(call) {
       const { core, ask } = call;
-      const id = idOf(target(call), ask.named.member as string);
+      const id = membershipId(target(call), ask.named.member as string);
       if (!core.rows.get('team_member', id)) return refuse('NOT_FOUND');
       const [team, member] = [find(call), core.rows.get('member', ask.named.member as string)];
       const describes = `remove ${member?.name} from the team ${team?.name}`;

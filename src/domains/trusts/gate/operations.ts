@@ -2,10 +2,12 @@
 // hold everything the trust gives, and becomes its creator; a trust that has ended looks non-existent.
 
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
+import { callerProblem } from '../../../auth/issuers';
 import { isNarrowerTrust } from '../../../auth/trusts';
 import { idStart } from '../../../db/ids';
 import type { CredentialRow } from '../../../db/schema';
 import type { Trust } from '../../../db/trusts';
+import { checkTarget } from '../../../delivery/egress';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableFor, accountableOf } from '../../../gate/accountable';
 import { isAlive } from '../../../gate/lifetime';
@@ -16,7 +18,6 @@ import type { Call, Operation } from '../../../gate/types';
 import { aboutToken, issue, maker, makerLocks, RATES, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { find, shown, type TokenInput, target } from '../../credentials/gate/credential';
 import { changed, held, mayGive, mayOutlive, revoke, type UpdateInput } from '../../credentials/gate/update';
-import { sharedProblem } from '../rules';
 import { exchange, exchangeRefused } from './exchange';
 
 /** The most live trusts of an organisation. */
@@ -65,23 +66,29 @@ const create: Operation<NewInput> = {
 interface PatchInput extends Omit<UpdateInput, 'ttlSeconds' | 'rate_limit'> {
   /** What it accepts, if that changes. */
   trust: Partial<Omit<Trust, 'changed_at'>>;
+  /** Whether the deployment reaches private addresses. */
+  allowPrivate: boolean;
 }
 
-/** 400 for a change after which an issuer of many accounts is trusted without naming one: what stays of the trust counts too. */
-function unowned({ issuer, claims }: Partial<Trust>, after: Trust): Refusal | null {
+/** 400 for a change to a trust that could not be created: what stays of it counts too. */
+function unacceptable({ issuer, claims, keys }: Partial<Trust>, after: Trust, allowPrivate: boolean): Refusal | null {
+  if (issuer === undefined && claims === undefined && keys === undefined) return null;
+  const problem = callerProblem(after.issuer, after.claims);
   // safety: changed-trust-names-account
-  const problem = issuer !== undefined || claims !== undefined ? sharedProblem(after.issuer, after.claims) : null;
-  return problem ? invalid('claims', problem) : null;
+  if (problem) return invalid('claims', problem);
+  // safety: changed-issuer-reachable
+  const unreachable = after.keys ? null : checkTarget(after.issuer, { allowPrivate });
+  return unreachable ? invalid('issuer', `${unreachable}, or jwks must be sent`) : null;
 }
 
 /** The fields of a changed trust, or why the change is refused. Accepting or holding less needs only the permission to update. */
 function judge(call: Call<PatchInput>, now: number): Refusal | Partial<CredentialRow> | null {
   const row = live(call);
   if (!row?.trust) return null;
-  const { name, trust, ...rest } = call.input;
+  const { name, trust, allowPrivate, ...rest } = call.input;
   const isRenamed = Object.keys(rest).length === 0 && Object.keys(trust).length === 0;
   const after = { ...row.trust, ...trust, ...(!isRenamed && { changed_at: now }) };
-  const refused = unowned(trust, after);
+  const refused = unacceptable(trust, after, allowPrivate);
   if (refused) return refused;
   const fields = { ...changed(call as Call<UpdateInput>, now), trust: after };
   const holds = held({ ...row, ...fields });
@@ -98,6 +105,7 @@ const update: Operation<PatchInput> = {
   change: {
     // The caller must not change in the meantime, because it may become the creator.
     locks: (call) => [target(call), call.caller.credential, call.caller.id],
+    revises: live,
     plan(call, _now, { judged }) {
       const row = live(call);
       if (!row || !judged) return refuse('NOT_FOUND');
@@ -105,22 +113,22 @@ const update: Operation<PatchInput> = {
       const unknown = unknownEnvironment(call.input.environments ?? null, fields.environments ?? null);
       if (unknown) return unknown;
       const put = revision(call, 'credential', row, fields);
-      return { status: 200, data: shown(call.core, put.row as CredentialRow), puts: [put] };
+      return { status: 200, data: shown(call, put.row as CredentialRow), puts: [put] };
     },
   },
 };
 
 const list: Operation<ListInput> = {
-  read: ({ core, ask, input }) =>
-    listed(core, 'credential', idStart('trust'), input, (row) =>
-      row.kind === 'trust' && isAlive(core, ask.org, row) ? shown(core, row) : null,
+  read: (call) =>
+    listed(call.core, 'credential', idStart('trust'), call.input, (row) =>
+      row.kind === 'trust' && isAlive(call.core, call.ask.org, row) ? shown(call, row) : null,
     ),
 };
 
 export const trustOperations = {
   'trust.create': create,
   'trust.list': list,
-  'trust.read': { read: (call: Call<unknown>) => found(live(call), (row) => shown(call.core, row)) },
+  'trust.read': { read: (call: Call<unknown>) => found(live(call), (row) => shown(call, row)) },
   'trust.update': update,
   'trust.delete': revoke('trust', () => false),
   'auth.exchange': exchange,

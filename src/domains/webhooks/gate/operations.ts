@@ -11,8 +11,6 @@ import { webhookOut } from '../wire';
 import { deliveryOperations } from './deliveries';
 import { find, target, whole } from './webhook';
 
-const MOST_WEBHOOKS = 100;
-
 /** A webhook for the Worker, which decrypts the URL and shows it. */
 const sealed = (row: WebhookRow) => ({ ...webhookOut(row), host: row.host, url_sealed: row.url_sealed });
 export type SealedWebhook = ReturnType<typeof sealed>;
@@ -44,11 +42,8 @@ const create: Operation<CreateInput> = {
   change: {
     locks: ({ input }) => ['webhooks', input.id],
     plan(call, now) {
-      const { core, ask, caller } = call;
+      const { ask, caller } = call;
       const { url, ...fields } = call.input;
-      // safety: webhooks-bounded
-      if (core.rows.count('webhook') >= MOST_WEBHOOKS)
-        return refuse('LIMIT_REACHED', { message: `An organisation can have at most ${MOST_WEBHOOKS} webhooks.` });
       const put = insertion(call, 'webhook', { org_id: ask.org, ...fields, created_by: caller.id, created_at: now, updated_at: now });
       const row = put.row as WebhookRow;
       return { status: 201, data: { ...webhookOut(row), url }, puts: [put], resource: row.id };
@@ -67,6 +62,7 @@ const update: Operation<UpdateInput> = {
   reach: whole,
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
@@ -82,6 +78,7 @@ const remove: Operation<Record<string, never>> = {
   reach: whole,
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
@@ -110,6 +107,7 @@ const rotateSecret: Operation<RotateInput> = {
   reach: whole,
   change: {
     locks: (call) => [target(call)],
+    revises: find,
     plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');

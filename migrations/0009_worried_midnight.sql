@@ -1,0 +1,1 @@
+ALTER TABLE `grants` ADD `accountable` text;

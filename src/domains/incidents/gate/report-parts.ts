@@ -1,0 +1,134 @@
+// What the Worker asks the gate for an exposure report, part by part. Invariant: a part changes nothing except raising due events, and needs
+// no audit entry.
+import { reaches } from '../../../auth/authorize';
+import { type CredentialRow, parentIdOf, type SecretRow } from '../../../db/schema';
+import { lineageOf } from '../../../gate/lineage';
+import { missingEntries } from '../../../gate/missing-entries';
+import { ok } from '../../../gate/outcome';
+import { rootOfCredential } from '../../../gate/quota-root';
+import { secretData } from '../../../gate/raised';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { etagOf, statusOf } from '../../secrets/rules';
+import type { CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
+import { rowOf } from './contain';
+import { descentOf, isLiving, target } from './descent';
+import { incidentOf } from './record';
+
+const PAGE = 1000;
+
+function summaryOf(call: Call<unknown>, row: CredentialRow): CredentialSummary {
+  const { id, kind, name, created_at, expires_at, revoked_at, generation } = row;
+  return { id, kind, name, created_at, expires_at, revoked_at, generation, parent_id: parentIdOf(row), alive: isLiving(call, id) };
+}
+
+/** The contained credential: its row or, once that is gone, what its incident says of it. */
+async function rootOf(call: Call<unknown>): Promise<(CredentialSummary & { member_id: string | null }) | null> {
+  const row = await rowOf(call, target(call));
+  if (row) return { ...summaryOf(call, row), member_id: row.member_id };
+  const incident = incidentOf(call.core, target(call));
+  if (!incident?.credential) return null;
+  return { ...incident.credential, expires_at: null, revoked_at: incident.created_at, generation: null, parent_id: null, alive: false };
+}
+
+async function root(call: Call<unknown>): Promise<RootPart | null> {
+  const { core, ask } = call;
+  const summary = await rootOf(call);
+  const org = core.rows.get('org', ask.org);
+  if (!summary || !org) return null;
+  const { member_id, ...root } = summary;
+  const { generation, keys_generation, spared, panicked_at } = org;
+  return {
+    org: { generation, keys_generation, spared, panicked_at },
+    root,
+    member: member_id,
+  };
+}
+
+/** Summaries of credentials, and of what they end with. */
+function credentials(call: Call<unknown>, ids: string[]): CredentialSummary[] {
+  const { rows } = call.core;
+  const found = new Map<string, CredentialSummary>();
+  for (const id of ids) {
+    const row = rows.get('credential', id);
+    for (const link of row ? lineageOf(call.core, row) : []) {
+      const known = rows.get('credential', link.id);
+      if (known) found.set(known.id, summaryOf(call, known));
+    }
+  }
+  return [...found.values()];
+}
+
+function secrets({ core }: Call<unknown>, environments: string[], after: string): SecretsPart {
+  const page = core.rows.after('secret', after, 2 * PAGE);
+  const rows = page
+    .filter(({ environment_id }) => environments.includes(environment_id))
+    .map(({ id, environment_id, name, version, expires_at, deleted_at, revoked_at }) => ({
+      ...{ id, environment: environment_id, name, version, expires_at },
+      deleted: deleted_at !== null,
+      revoked: revoked_at !== null,
+    }));
+  return { rows, head: core.auditLog.head().sequence, next: page.length < 2 * PAGE ? null : (page.at(-1) as SecretRow).id };
+}
+
+function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
+  const now = core.now();
+  return ids.flatMap((id) => {
+    const row = core.rows.get('secret', id);
+    if (!row) return [];
+    const mayList = reaches(caller, ['secrets:list', 'secrets:read'], row.environment_id, row.name);
+    const isActive = statusOf(row, now) === 'active';
+    return [
+      {
+        id,
+        name: mayList ? row.name : null,
+        type: row.type,
+        etag: etagOf(row),
+        isActive,
+        generated: row.generated !== null,
+        version: row.version,
+      },
+    ];
+  });
+}
+
+/** Raises SECRET_ROTATION_DUE once per secret for this containment. Returns whether any event was raised. */
+function due(call: Call<unknown>, ids: string[]): boolean {
+  const { core } = call;
+  const id = target(call);
+  return core.storage.transactionSync(() => {
+    const fresh = core.told.fresh(id, ids);
+    core.told.note(id, fresh, rootOfCredential(core, id), core.now());
+    for (const secret of fresh) {
+      const row = core.rows.get('secret', secret);
+      if (!row) continue;
+      const data = { ...secretData(core, row), credential_id: id };
+      core.outbox.put({ type: 'SECRET_ROTATION_DUE', data }, core.now());
+    }
+    return fresh.length > 0;
+  });
+}
+
+export const part: Operation<Part> = {
+  async read(call): Promise<OperationOutcome> {
+    const { core, input } = call;
+    const answer = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });
+    if (input.part === 'log') {
+      const oldest = core.auditLog.oldest();
+      const { entries } = input.from >= oldest ? core.auditLog.from(input.from, PAGE) : { entries: [] };
+      const head = core.auditLog.head().sequence;
+      return answer({ entries, oldest, held: core.auditLog.held(), head, missing: missingEntries(core) } satisfies LogPart);
+    }
+    if (input.part === 'secrets') return answer(secrets(call, input.environments, input.after));
+    if (input.part === 'named') return answer(named(call, input.ids));
+    if (input.part === 'due') {
+      // The event has an audit entry of its own, so neither exists without the other.
+      return { ...ok(null), audited: !due(call, input.ids) };
+    }
+    if (input.part === 'descent') {
+      const { found, isCut } = await descentOf(core, target(call), new Set(input.spared));
+      return answer({ ids: [...found.keys()], isCut } satisfies DescentPart);
+    }
+    if (input.part === 'credentials') return answer(credentials(call, input.ids));
+    return answer(await root(call));
+  },
+};

@@ -1,0 +1,164 @@
+// Reading all values of an environment, whole or in pages. Invariants: an answer shows one point in time, and so do all its parts; all pages
+// of a read show one revision of the environment; a value that does not open is named, and costs no other.
+
+import { namesHeld } from '../../../auth/authorize';
+import { sha256 } from '../../../crypto/digest';
+import type { EnvironmentRow, VersionRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { matchesETag } from '../../../etag';
+import { environmentRevision } from '../../../gate/apply';
+import type { Subject } from '../../../gate/audit-entry';
+import { environmentOf } from '../../../gate/named';
+import { fail, ok } from '../../../gate/outcome';
+import { commonPrefix } from '../../../gate/readers';
+import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
+import type { Delivered } from '../rules';
+import { unknownEnvironment } from './reads';
+import { type Found, MOST_BULK, type Place, partOf, select } from './selection';
+import { inDoubt } from './state';
+import { fetchWhole, keep, keyOf } from './versions';
+
+export interface ValuesInput {
+  as_text?: true;
+  /** The only prefix, from a Worker of 0.4.0. */
+  prefix?: string;
+  prefixes?: readonly string[];
+  strip?: boolean;
+  if_none_match: string | null;
+  /** How many values a page holds; null for all of them in one answer. */
+  limit?: number | null;
+  /** Where the previous page ended, or null. */
+  page?: string | null;
+  /** Where the previous part of this answer ended, and the ETag of the answer. */
+  after: string | null;
+  etag: string | null;
+}
+
+/** A part of an answer: as much as fits in one RPC. */
+export interface ValuesPart {
+  environment: string;
+  items: Delivered[];
+  /** The names under which the items are shown, if they are not their own. */
+  names?: string[];
+  next: string | null;
+  /** Names that an approval policy withholds. A gate of 0.4.0 does not send it. */
+  withheld?: string[];
+  /** Names in this part whose versions D1 does not have as they were written. */
+  unreadable?: string[];
+  /** Where the next page begins; null if this is the last one. */
+  next_page?: string | null;
+  /** The set changed between parts: the answer starts again. */
+  changed?: true;
+}
+
+type ValuesCall = Call<ValuesInput>;
+
+const prefixesOf = ({ prefixes, prefix = '' }: ValuesInput): readonly string[] => (prefixes?.length ? prefixes : [prefix]);
+
+/** The set that is read: the environment with its revision, and which of its names. */
+function about({ core, ask, need, caller, input }: ValuesCall): Partial<Subject> {
+  const environment = environmentOf(core, ask.org, ask.named.environment);
+  if (!environment) return {};
+  const prefixes = prefixesOf(input);
+  return {
+    resource: environment.id,
+    environment: environment.slug,
+    version: environmentRevision(core, environment.id),
+    prefix: prefixes.reduce(commonPrefix),
+    ...(prefixes.length > 1 && { prefixes }),
+    patterns: namesHeld(caller, need.scopes, environment.id) ?? undefined,
+  };
+}
+
+/** What a cursor is bound to besides the organisation and the list: environment, prefixes, and the names that they show. */
+const readOf = (environment: EnvironmentRow, input: ValuesInput): string =>
+  sha256(JSON.stringify([environment.id, prefixesOf(input), input.strip === true])).slice(0, 16);
+
+const pageAt = (revision: number, environment: EnvironmentRow, input: ValuesInput, { prefix, name }: Place): string =>
+  `${revision} ${readOf(environment, input)} ${prefix} ${name}`;
+
+/** Where a page begins; a refusal if its cursor belongs to another read, or if the environment has changed since. */
+function placeOf(revision: number, environment: EnvironmentRow, input: ValuesInput): Place | null | Refusal {
+  if (input.page == null) return null;
+  const [was, read, prefix, name = ''] = input.page.split(' ');
+  // safety: bulk-cursor-of-this-read
+  if (read !== readOf(environment, input)) return refuse('INVALID_CURSOR');
+  // safety: bulk-pages-of-one-revision
+  if (Number(was) !== revision)
+    return refuse('CONFLICT', { message: 'Secrets of this environment have changed since the first page. Start again without cursor.' });
+  return { prefix: Number(prefix), name };
+}
+
+/** What one answer shows, and its ETag. */
+interface Shown extends Found {
+  environment: EnvironmentRow;
+  next_page: string | null;
+  etag: string;
+}
+
+function shownNow(call: ValuesCall, now: number): Shown | Refusal {
+  const { core, ask, input, caller, need } = call;
+  const environment = environmentOf(core, ask.org, ask.named.environment);
+  if (!environment) return unknownEnvironment(ask.named.environment);
+  const revision = environmentRevision(core, environment.id);
+  const after = placeOf(revision, environment, input);
+  if (after && isRefusal(after)) return after;
+  const [limit, prefixes, strip] = [input.limit ?? null, prefixesOf(input), input.strip === true];
+  const found = select(
+    call,
+    {
+      ...{ environment: environment.id, scopes: need.scopes, prefixes, strip, after },
+      patterns: namesHeld(caller, need.scopes, environment.id),
+      limit: limit ?? MOST_BULK.secrets,
+    },
+    now,
+  );
+  const isPaged = limit !== null || after !== null;
+  if (found.next && !isPaged) return refuse('RESULT_TOO_LARGE');
+  const doubt = inDoubt(call, ...found.selected.map(({ row }) => row.id));
+  if (doubt) return doubt;
+  const next_page = found.next && pageAt(revision, environment, input, found.next);
+  const rows = found.selected.map(({ row: { id, version }, name }) => [id, name, version]);
+  const etag = sha256(JSON.stringify([readOf(environment, input), rows, found.held.map(({ id }) => id), next_page])).slice(0, 32);
+  return { ...found, environment, next_page, etag: `"${etag}"` };
+}
+
+async function values(call: ValuesCall): Promise<OperationOutcome> {
+  const { core, input } = call;
+  const fetched = new Map<string, VersionRow>();
+  const broken = new Set<string>();
+  for (let asked = false; ; asked = true) {
+    const now = core.now();
+    // safety: bulk-read-rechecked-after-fetch
+    const refusal = asked ? call.recheck() : null;
+    if (refusal) return fail(refusal);
+    const shown = shownNow(call, now);
+    if (isRefusal(shown)) return fail(shown);
+    const { selected, held, bypassed, next_page, etag } = shown;
+    const environment = shown.environment.slug;
+    const told = { ...(bypassed.length && { bypassed_policies: bypassed }), ...(held.length && { withheld: held.map(({ id }) => id) }) };
+    const answer = (part: Omit<ValuesPart, 'environment'>, tag = {}): OperationOutcome => ({
+      ...ok({ environment, ...part } satisfies ValuesPart, tag),
+      reveals: 'unheld',
+      about: told,
+    });
+    // safety: bulk-read-point-in-time
+    if (input.etag !== null && input.etag !== etag) return answer({ items: [], next: null, changed: true });
+    if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
+
+    const rows = selected.map(({ row }) => row);
+    const from = Number(input.after ?? 0);
+    const { part, next, missing, unreadable } = partOf(core, { rows, fetched, broken, environment, now }, { ...input, from });
+    if (missing.length === 0) {
+      for (const version of fetched.values()) keep(core, version);
+      const names = input.strip ? { names: part.map(({ index }) => selected[index]?.name as string) } : {};
+      const items = part.map(({ item }) => item);
+      return answer({ items, ...names, next, withheld: held.map(({ name }) => name), unreadable, next_page }, { etag });
+    }
+    const found = await fetchWhole(call, missing);
+    for (const version of found.right) fetched.set(keyOf(version.secret_id, version.version), version);
+    for (const key of found.broken) broken.add(key);
+  }
+}
+
+export const readAll: Operation<ValuesInput> = { subject: about, read: values };

@@ -1,0 +1,12 @@
+// Entity tags (RFC 9110 §8.8.3). Pure. Invariant: a strong comparison never accepts a weak tag.
+
+/** The ETag of a resource: its revision, which each change raises by one. */
+export const revisionTag = (revision: number): string => `"r${revision}"`;
+
+/** Whether an If-Match or If-None-Match header contains this ETag or `*` (RFC 9110 §13.1). `weak` ignores the prefix `W/`. */
+export function matchesETag(header: string, etag: string, weak = false): boolean {
+  return header.split(',').some((part) => {
+    const tag = part.trim();
+    return tag === '*' || tag === etag || (weak && tag === `W/${etag}`);
+  });
+}

@@ -1,0 +1,53 @@
+// Permits to begin calls to targets, in memory: a job that writes elsewhere asks for one, and begins its calls while it lasts. Invariant:
+// once a commit has ended what a permit was given for, no change is answered before the permit has run out. So no call begins after the
+// reply to a cancellation, a revocation or a deletion, however slow the target is.
+
+/** How long a permit lasts for its holder, counted from when it was asked for: longer after one that had run out on its way. */
+const SHORTEST = 250;
+export const permitLasts = (tries: number): number => SHORTEST * 2 ** Math.min(tries, 3);
+export const LONGEST_PERMIT = permitLasts(Number.POSITIVE_INFINITY);
+/** A holder's clock stands still while it computes. */
+const MARGIN = 250;
+
+export interface Permits {
+  /** Gives a permit for this many milliseconds, unless `isEnded` says otherwise after a commit. */
+  give(holder: string, lasts: number, isEnded: () => boolean): void;
+  /** The holder begins nothing more under its permit. */
+  giveBack(holder: string): void;
+  /** A commit has been applied: permits that it has ended are waited for. */
+  follow(): void;
+  /** Until no ended permit can be used. Real time, whatever clock the gate has. */
+  settled(): Promise<void>;
+}
+
+/** `mayBeGiven`: an earlier instance of the gate may have given permits that still last. */
+export function createPermits(mayBeGiven: boolean): Permits {
+  const given = new Map<string, { until: number; isEnded(): boolean }>();
+  const ended = new Map<string, number>();
+  if (mayBeGiven) given.set('', { until: Date.now() + LONGEST_PERMIT + MARGIN, isEnded: () => true });
+  return {
+    give: (holder, lasts, isEnded) => void given.set(holder, { until: Date.now() + lasts + MARGIN, isEnded }),
+    giveBack(holder) {
+      given.delete(holder);
+      ended.delete(holder);
+    },
+    follow() {
+      for (const [holder, { until, isEnded }] of given) {
+        const isOver = until <= Date.now();
+        if (isOver) given.delete(holder);
+        // safety: ended-permits-waited-for
+        if (!isOver && isEnded()) ended.set(holder, until);
+      }
+    },
+    async settled() {
+      for (let wait = remaining(ended); wait > 0; wait = remaining(ended)) await new Promise((resolve) => setTimeout(resolve, wait));
+    },
+  };
+}
+
+/** Milliseconds until the last of these times, at most a short step, since permits are given back; forgets those that are over. */
+function remaining(ended: Map<string, number>): number {
+  const now = Date.now();
+  for (const [holder, until] of ended) if (until <= now) ended.delete(holder);
+  return Math.min(100, Math.max(0, ...[...ended.values()].map((until) => until - now)));
+}

@@ -1,0 +1,109 @@
+// Approvals of what ends: once a requester has ended, its approvals are void, are shown as such, and leave nothing behind.
+import { describe, expect, it } from 'vitest';
+import { endApprovals } from '../../../src/gate/approval-state';
+import { approvalIn, approve, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
+import { another, type Browser, signIn } from '../../support/browser';
+import { newAgent, newKey, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { inCore } from '../../support/gate';
+import { DAY } from '../../support/time';
+import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
+
+useWorld();
+
+const MISMATCH = [409, 'APPROVAL_MISMATCH'];
+
+/** An office with a held secret, and some further admins in their browsers. */
+async function newHeld(admins = 0) {
+  const office = await newOffice();
+  const people: Browser[] = [];
+  while (people.length < admins) people.push(await signIn(office.o, 'admin'));
+  const secret = await newSecret(office.o);
+  await newApprovalPolicy(office.o, ['secret.read']);
+  const path = `/secrets/${secret.id}`;
+  const held = async (by: Caller) => approvalIn(await by.get(path)).id as string;
+  const statusOf = async (id: string) => (await office.o.get(`/approvals/${id}`)).json.status;
+  return { ...office, people, path, held, statusOf };
+}
+
+describe('approval: a requester who ends', () => {
+  it('approval: of a credential is void once it is revoked, contained, or has expired, or once a credential above it has', async () => {
+    const { o, ann, path, held, statusOf } = await newHeld();
+    const [revoked, contained, above, brief] = await Promise.all([
+      newKey(o),
+      newKey(o),
+      newAgent(o, { scopes: ['secrets:read', 'tokens:write'] }),
+      newKey(o, { expires_at: new Date(Date.now() + 3_600_000).toISOString() }),
+    ]);
+    const below = await newAgent(above.o, { scopes: ['secrets:read'] });
+    const ids = await Promise.all([revoked, contained, below, brief].map(({ o: by }) => held(by)));
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['pending', 'pending', 'pending', 'pending']);
+    await plantApproval(o, ids[1] as string);
+    const waiting = o.get(`/approvals/${ids[0]}?wait=25`);
+    await o.del(`/api-keys/${revoked.id}`);
+    await o.post(`/credentials/${contained.id}/contain`, {});
+    await o.del(`/agent-credentials/${above.id}`);
+    expect((await waiting).json).toMatchObject({ status: 'void', shown: null, may_decide: false });
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['void', 'void', 'void', 'pending']);
+    for (const id of ids.slice(0, 3)) expect(codeOf(await approve(ann, id))).toEqual([409, 'CONFLICT']);
+    faults.clock = Date.now() + 3_700_000;
+    expect(await statusOf(ids[3] as string)).toBe('void');
+    const list = async (query: string) => (await o.get(`/approvals?${query}`)).json.data.map(({ id }: { id: string }) => id).sort();
+    expect(await list('status=void')).toEqual([...ids].sort());
+    expect(await list('status=pending')).toEqual([]);
+    expect(codeOf(await o.get(path, under(ids[1] as string)))).toEqual(MISMATCH);
+  });
+
+  it('approval: of a removed member is void; of a member who signed out it stays', async () => {
+    const { o, held, statusOf, people } = await newHeld(2);
+    const [cat, dan] = people as [Browser, Browser];
+    const [removed, left] = [await held(cat.o), await held(dan.o)];
+    await dan.logout();
+    await o.del(`/members/${cat.member.id}`);
+    expect([await statusOf(removed), await statusOf(left)]).toEqual(['void', 'pending']);
+  });
+
+  it('approval: what a session asked for is void once the session is contained, and stays so when it is forgotten', async () => {
+    const { o, bob, asked, path, held, statusOf } = await newHeld();
+    const session = await newSession(asked);
+    const second = await another(bob);
+    const [byToken, byBrowser] = [await held(session.o), await held(second.o)];
+    for (const id of [byToken, byBrowser]) await plantApproval(o, id);
+    const browser = await inCore(o, ({ rows }) => rows.get('approval', byBrowser)?.requester.credential);
+    for (const id of [session.id, browser]) expect((await o.post(`/credentials/${id}/contain`, {})).status).toBe(200);
+    expect([await statusOf(byToken), await statusOf(byBrowser)]).toEqual(['void', 'void']);
+    // The root of both goes on, and cannot use them.
+    expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
+    expect(codeOf(await bob.o.get(path, under(byBrowser)))).toEqual(MISMATCH);
+    await inCore(o, ({ rows, storage }) => storage.transactionSync(() => rows.forget('credential', session.id)));
+    expect(await statusOf(byToken)).toBe('void');
+    expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
+  });
+
+  it('approval: what sessions asked for is void after a panic', async () => {
+    const { o, bob, asked, path, held, statusOf } = await newHeld();
+    const session = await newSession(asked);
+    const ids = [await held(session.o), await held(bob.o)];
+    const kept = await held(asked);
+    expect((await o.post('/panic', { reason: 'a laptop was stolen' })).status).toBe(200);
+    expect(await Promise.all([...ids, kept].map(statusOf))).toEqual(['void', 'void', kept === ids[0] ? 'void' : 'pending']);
+    expect(codeOf(await asked.get(path, under(ids[0] as string)))).toEqual(MISMATCH);
+  });
+});
+
+it('approval: what deciders were shown is erased once it ends, becomes void or expires', async () => {
+  const { o, ann, bob, asked, held } = await newHeld();
+  const keys = await Promise.all([1, 2, 3, 4].map(() => newKey(bob.o)));
+  const ids = await Promise.all(keys.map(({ o: by }) => held(by)));
+  const kept = () => inCore(o, ({ approvalDetails }) => ids.map((id) => approvalDetails.of(id) !== null));
+  expect(await kept()).toEqual([true, true, true, true]);
+  await (keys[0] as { o: Caller }).o.post(`/approvals/${ids[0]}/cancel`);
+  await ann.o.post(`/approvals/${ids[1]}/reject`);
+  await o.del(`/api-keys/${keys[2]?.id}`);
+  await inCore(o, (core) => endApprovals(core, Date.now()));
+  expect(await kept()).toEqual([false, false, false, true]);
+  faults.clock = Date.now() + DAY + 1000;
+  await inCore(o, (core) => endApprovals(core, Date.now() + DAY + 1000));
+  expect(await kept()).toEqual([false, false, false, false]);
+  expect((await asked.get(`/approvals/${ids[3]}`)).json.shown).toBe(null);
+});

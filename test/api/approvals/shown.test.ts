@@ -1,0 +1,156 @@
+// What deciders are shown of a held request: enough to judge it, never a value, and to nobody else who can list approvals.
+import { expect, it } from 'vitest';
+import { hostOf } from '../../../src/adapters/sync/hosts';
+import { rootOfCredential } from '../../../src/gate/quota-root';
+import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { signIn } from '../../support/browser';
+import { newKey } from '../../support/credentials';
+import { inCore, inGate } from '../../support/gate';
+import { newMember, newTeam } from '../../support/people';
+import { herokuConfig, TOKEN } from '../../support/syncs';
+import { signInTerminal } from '../../support/terminal';
+import { type Answer, type Caller, codeOf, newSecret, useWorld } from '../../support/world';
+
+useWorld();
+
+const ALL = ['secret.read', 'secret.rotate', 'secret.share', 'break_glass.create', 'policy.change', 'team.change', 'member.change'];
+
+it('approval: deciders are shown where, to whom and what, and no value or credential', async () => {
+  const { o, ann, bob } = await newOffice();
+  const secret = await newSecret(o, { name: 'DB', value: 'a-held-value' });
+  const cat = await newMember(o, 'developer');
+  const team = await newTeam(o, cat.id);
+  const { id: integrationId } = (
+    await o.post('/integrations', {
+      kind: 'sync',
+      platform: 'gitlab-ci',
+      name: 'lab',
+      config: { token: TOKEN, projectId: 'a/b', host: 'git.example.com' },
+    })
+  ).json;
+  const policy = await newApprovalPolicy(o, ALL);
+  const by = bob.o;
+  /** What the owner is shown of a held call. */
+  const shown = async (answer: Answer): Promise<Record<string, string>> => {
+    const { json, text } = await ann.o.get(`/approvals/${approvalIn(answer).id}`);
+    for (const hidden of ['a-held-value', 'another-value', TOKEN]) expect(text).not.toContain(hidden);
+    return Object.fromEntries(json.shown.map(({ name, value }: { name: string; value: string }) => [name, value]));
+  };
+  const env = 'production';
+  expect(await shown(await by.get(`/secrets/${secret.id}`))).toMatchObject({ Secret: 'DB', Environment: env });
+  expect(await shown(await by.patch(`/secrets/${secret.id}`, { value: 'another-value', description: 'new words' }))).toMatchObject({
+    ...{ Secret: 'DB', Value: 'replaced; the new version is 2', 'description after': 'new words' },
+  });
+  expect(await shown(await by.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: env }))).toEqual({
+    ...{ Platform: 'heroku', Host: 'api.heroku.com', appName: 'demo-app', 'From environment': env, 'Deletes what is gone': 'no' },
+    ...{ Secret: 'DB', Environment: env, Type: 'generic' },
+  });
+  expect(await shown(await by.post('/integrations/sync', { integrationId, environmentId: env, prune: true }))).toMatchObject({
+    ...{ Host: 'git.example.com', projectId: 'a/b', Connection: `lab (${integrationId})`, 'Deletes what is gone': 'yes' },
+  });
+  expect(await shown(await by.post('/integrations/generate', { format: 'dotenv', environmentId: env }))).toMatchObject({
+    ...{ Format: 'dotenv', Secret: 'DB' },
+  });
+  expect(await shown(await by.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 60, max_views: 3 }))).toMatchObject({
+    ...{ Secret: 'DB', Views: '3', Passphrase: 'no' },
+  });
+  expect(
+    await shown(
+      await by.post('/grants', { grantee: { type: 'team', id: team }, permission: 'write', environments: [env], secrets: ['D*'] }),
+    ),
+  ).toMatchObject({ Grantee: expect.stringContaining(team), Permission: 'write', Environments: env, Names: 'D*', Expires: 'never' });
+  expect(await shown(await by.post('/break-glass-tokens', { reason: 'the database is down', ttlSeconds: 600 }))).toMatchObject({
+    ...{ Reason: 'the database is down', Expires: expect.stringContaining('T') },
+  });
+  expect(await shown(await by.patch(`/policies/${policy}`, { enabled: false }))).toMatchObject({
+    'enabled before': '1',
+    'enabled after': '0',
+  });
+  expect(await shown(await by.patch(`/members/${cat.id}`, { role: 'viewer' }))).toMatchObject({
+    ...{ Email: cat.email, 'Role before': 'developer', 'Role after': 'viewer' },
+  });
+  expect(await shown(await by.del(`/teams/${team}/members/${cat.id}`))).toMatchObject({ Member: expect.any(String), Change: 'removed' });
+});
+
+it('approval: only its root and who may decide it are shown what it does', async () => {
+  const { o, ann, bob, asked } = await newOffice();
+  const dan = await signIn(o, 'admin');
+  const secret = await newSecret(o);
+  await newApprovalPolicy(o, ['secret.read']);
+  const { id } = approvalIn(await asked.get(`/secrets/${secret.id}`));
+  const auditor = (await newKey(o, { scopes: ['approvals:read'] })).o;
+  const seen = async (by: Caller) => [
+    (await by.get(`/approvals/${id}`)).json.shown !== null,
+    (await by.get('/approvals')).json.data[0].shown !== null,
+  ];
+  for (const by of [asked, ann.o]) expect(await seen(by)).toEqual([true, true]);
+  // An admin is no approver of the policy; the member accountable for the key did not ask in a session of theirs; a key decides nothing.
+  for (const by of [dan.o, bob.o, auditor, o]) expect(await seen(by)).toEqual([false, false]);
+  const approved = await approve(ann, id);
+  expect(approved.json).toMatchObject({ status: 'approved', shown: null });
+  expect(await seen(ann.o)).toEqual([true, true]);
+  await asked.get(`/secrets/${secret.id}`, under(id));
+  for (const by of [asked, ann.o]) expect(await seen(by)).toEqual([false, false]);
+});
+
+it('approval: what deciders are shown is encrypted at rest, is no row of D1, and is bounded', async () => {
+  const { o, asked } = await newOffice();
+  const secret = await newSecret(o);
+  await newApprovalPolicy(o, ['secret.update']);
+  const ask = (description: string) => asked.patch(`/secrets/${secret.id}`, { value: 'x', description });
+  const { id } = approvalIn(await ask('words of the request'));
+  const stored = await inGate(o, (_gate, state) =>
+    ['rows', 'approval_details', 'marks', 'replays'].map((table) =>
+      JSON.stringify(state.storage.sql.exec(`select * from ${table}`).toArray()),
+    ),
+  );
+  for (const text of stored) expect(text).not.toContain('words of the request');
+  expect((await asked.get(`/approvals/${id}`)).json.shown).toContainEqual({ name: 'description after', value: 'words of the request' });
+  const fill = (root: string, bytes: number) =>
+    inCore(o, ({ approvalDetails, storage }) =>
+      storage.transactionSync(() =>
+        approvalDetails.save({ id: `apr_${root}`, root, credential: '', sealed: 'x'.repeat(bytes), until: 9e15 }),
+      ),
+    );
+  const root = await inCore(o, (core) => rootOfCredential(core, core.rows.get('approval', id)?.root as string));
+  for (let i = 0; i < 16; i++) await fill(i === 0 ? root : `other${i}`, 1024 ** 2);
+  expect(approvalIn(await ask('again')).status).toBe('pending');
+  await inCore(o, ({ storage }) => void storage.sql.exec('update approval_details set bytes = 16777000 where id = ?', `apr_${root}`));
+  expect(codeOf(await ask('a third time'))).toEqual([409, 'LIMIT_REACHED']);
+  await inCore(o, ({ storage }) => {
+    storage.sql.exec('update approval_details set bytes = 0 where root = ?', root);
+    storage.sql.exec("update approval_details set bytes = 268435000 where id = 'apr_other1'");
+  });
+  expect(codeOf(await ask('a fourth time'))).toEqual([409, 'LIMIT_REACHED']);
+});
+
+it('approval: a decider in a terminal session is shown nothing', async () => {
+  const { o, ann, asked } = await newOffice();
+  const secret = await newSecret(o);
+  await newApprovalPolicy(o, ['secret.read']);
+  const { id } = approvalIn(await asked.get(`/secrets/${secret.id}`));
+  const terminal = await signInTerminal(ann);
+  expect((await o.as(terminal.token).get(`/approvals/${id}`)).json).toMatchObject({ status: 'pending', may_decide: false, shown: null });
+});
+
+it('approval: requests that ask at the same time keep the bounds', async () => {
+  const { o, asked } = await newOffice();
+  const secret = await newSecret(o);
+  await newApprovalPolicy(o, ['secret.update']);
+  const ask = (value: string) => asked.patch(`/secrets/${secret.id}`, { value });
+  const { id } = approvalIn(await ask('first'));
+  const size = await inCore(o, ({ approvalDetails, storage }) => {
+    const { length } = approvalDetails.of(id) as string;
+    storage.sql.exec('update approval_details set bytes = ?', 16 * 1024 ** 2 - length - 10);
+    return length;
+  });
+  expect(size).toBeGreaterThan(100);
+  const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(ask));
+  expect(answers.map(({ status }) => status).sort()).toEqual([403, 409, 409, 409, 409, 409]);
+});
+
+it('approval: the host shown is the one that the deployment calls', () => {
+  expect(hostOf('heroku', {}, 'https://proxy.example.com/heroku')).toBe('proxy.example.com');
+  expect(hostOf('kubernetes', { apiServer: 'https://k8s.example.com:6443' }, undefined)).toBe('k8s.example.com:6443');
+  expect(hostOf('aws-ssm', { region: 'cn-north-1' }, undefined)).toBe('ssm.cn-north-1.amazonaws.com.cn');
+});

@@ -1,0 +1,169 @@
+// What an approval rests on: of each operation that can be held, every row that decides what the call would do is changed between approval
+// and use, and the approval is void. Without a change the same call succeeds, so that no other refusal is taken for it.
+import { expect, it } from 'vitest';
+import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
+import { newAgent } from '../../support/credentials';
+import { newMember, newTeam } from '../../support/people';
+import { type Answer, type Caller, codeOf, newSecret, useWorld } from '../../support/world';
+
+useWorld();
+
+interface World {
+  o: Caller;
+  /** Rows of this case alone. */
+  secret: { id: string; name: string };
+  env: { id: string; slug: string };
+  member: string;
+  team: string;
+  /** A team without members. */
+  crew: string;
+  policy: string;
+}
+
+interface Case {
+  name: string;
+  ask(world: World, headers?: Record<string, string>): Promise<Answer>;
+  changes: Record<string, (world: World) => Promise<Answer>>;
+}
+
+const changeSecret = { secret: ({ o, secret }: World) => o.patch(`/secrets/${secret.id}`, { description: 'changed' }) };
+const changeEnvironment = { environment: ({ o, env }: World) => o.patch(`/environments/${env.id}`, { name: 'Changed' }) };
+const changeMember = { member: ({ o, member }: World) => o.patch(`/members/${member}`, { name: 'Changed' }) };
+const fillTeam = { members: async ({ o, team }: World) => o.post(`/teams/${team}/members`, { member_id: (await newMember(o)).id }) };
+const renameTeam = { team: ({ o, team }: World) => o.patch(`/teams/${team}`, { name: 'Changed' }) };
+const one = ({ secret }: World) => `/secrets/${secret.id}`;
+
+const ofSecrets: Case[] = [
+  { name: 'read', ask: (w, h) => w.o.get(one(w), h), changes: changeSecret },
+  { name: 'by name', ask: (w, h) => w.o.get(`/secrets/by-name/${w.secret.name}?environment=${w.env.slug}`, h), changes: changeSecret },
+  {
+    name: 'generate',
+    ask: (w, h) => w.o.post('/integrations/generate', { format: 'dotenv', environmentId: w.env.slug, names: [w.secret.name] }, h),
+    changes: changeSecret,
+  },
+  { name: 'update', ask: (w, h) => w.o.patch(one(w), { value: 'x' }, h), changes: { description: changeSecret.secret } },
+  { name: 'rotate', ask: (w, h) => w.o.post(`${one(w)}/rotate`, { value: 'y' }, h), changes: changeSecret },
+  { name: 'roll back', ask: (w, h) => w.o.post(`${one(w)}/rollback`, { version: 1 }, h), changes: changeSecret },
+  { name: 'delete', ask: (w, h) => w.o.call('DELETE', one(w), undefined, h), changes: changeSecret },
+  {
+    name: 'put by name',
+    ask: (w, h) => w.o.call('PUT', `/secrets/by-name/${w.secret.name}?environment=${w.env.slug}`, { value: 'x' }, h),
+    changes: changeSecret,
+  },
+  {
+    name: 'import',
+    ask: (w, h) =>
+      w.o.post(
+        '/integrations/import',
+        { source: 'svc', data: { [w.secret.name]: 'x' }, environmentId: w.env.slug, onConflict: 'overwrite' },
+        h,
+      ),
+    changes: changeSecret,
+  },
+  {
+    name: 'share by a link',
+    ask: (w, h) => w.o.post(`${one(w)}/share`, { kind: 'link', expires_in: 60, max_views: 1 }, h),
+    changes: changeSecret,
+  },
+  {
+    name: 'share with a team',
+    ask: (w, h) => w.o.post(`${one(w)}/share`, { kind: 'grant', grantee: { type: 'team', id: w.team }, permission: 'read' }, h),
+    changes: { ...fillTeam, ...renameTeam, ...changeEnvironment },
+  },
+  {
+    name: 'grant',
+    ask: (w, h) => w.o.post('/grants', { grantee: { type: 'member', id: w.member }, permission: 'read', environments: [w.env.slug] }, h),
+    changes: { ...changeMember, ...changeEnvironment },
+  },
+  {
+    name: 'provider token',
+    ask: (w, h) => w.o.post('/provider-tokens', { name: 'p', scopes: ['issue'], environments: [w.env.slug] }, h),
+    changes: changeEnvironment,
+  },
+];
+
+const approvers = (w: World) => ({ operations: ['secret.read'], required: 1, approvers: { team_id: w.team } });
+const ofPolicies: Case[] = [
+  {
+    name: 'create a policy',
+    ask: (w, h) =>
+      w.o.post('/policies', { name: 'p', kind: 'approval', applies_to: { environments: [w.env.slug] }, config: approvers(w) }, h),
+    changes: { ...fillTeam, ...changeEnvironment },
+  },
+  { name: 'change a policy', ask: (w, h) => w.o.patch(`/policies/${w.policy}`, { config: approvers(w) }, h), changes: fillTeam },
+];
+const ofTeams: Case[] = [
+  {
+    name: 'add to a team',
+    ask: (w, h) => w.o.post(`/teams/${w.crew}/members`, { member_id: w.member }, h),
+    changes: { ...changeMember, team: ({ o, crew }) => o.patch(`/teams/${crew}`, { name: 'Changed' }) },
+  },
+  { name: 'delete a team', ask: (w, h) => w.o.call('DELETE', `/teams/${w.team}`, undefined, h), changes: renameTeam },
+];
+const ofMembers: Case[] = [
+  { name: 'change a role', ask: (w, h) => w.o.patch(`/members/${w.member}`, { role: 'viewer' }, h), changes: changeMember },
+  { name: 'remove a member', ask: (w, h) => w.o.call('DELETE', `/members/${w.member}`, undefined, h), changes: changeMember },
+];
+
+let count = 0;
+
+/** New rows for one case. */
+async function newWorld(o: Caller, policy: string): Promise<World> {
+  const slug = `env-${++count}`;
+  const { id } = (await o.post('/environments', { name: slug, slug })).json;
+  const secret = await newSecret(o, { name: `SECRET_${count}`, environment: slug });
+  const member = (await newMember(o, 'admin')).id;
+  return {
+    o,
+    secret: { id: secret.id, name: `SECRET_${count}` },
+    env: { id, slug },
+    member,
+    team: await newTeam(o, member),
+    crew: await newTeam(o),
+    policy,
+  };
+}
+
+/** Asks, approves, does something, and asks under the approval. */
+async function walk(operations: string[], cases: Case[]): Promise<void> {
+  const { o } = await newOffice();
+  // The rows are there before the policy, which would hold some of them.
+  const worlds: World[] = [];
+  const many = cases.reduce((sum, { changes }) => sum + 1 + Object.keys(changes).length, 0);
+  for (let i = 0; i < many; i++) worlds.push(await newWorld(o, ''));
+  const other = await newApprovalPolicy(o, ['secret.delete'], { applies_to: { names: ['none'] } });
+  await newApprovalPolicy(o, operations);
+  for (const { name, ask, changes } of cases)
+    for (const [what, change] of [['nothing', null] as const, ...Object.entries(changes)]) {
+      const world = { ...(worlds.pop() as World), policy: other };
+      const { id } = approvalIn(await ask(world));
+      await plantApproval(o, id);
+      if (change) {
+        const changed = await change(world);
+        expect(changed.status, `${name}: ${what}`).toBeLessThan(300);
+      }
+      const shown = (await o.get(`/approvals/${id}`)).json;
+      const used = await ask(world, under(id));
+      if (change) expect([shown.status, ...codeOf(used)], `${name}: ${what}`).toEqual(['void', 409, 'APPROVAL_MISMATCH']);
+      else expect(used.status, `${name}: ${used.text}`).toBeLessThan(300);
+    }
+}
+
+it('approval: is void once the secret, grantee, team or environment has changed', () =>
+  walk(['secret.read', 'secret.rotate', 'secret.delete', 'secret.share', 'provider_token.create'], ofSecrets));
+it('approval: of a policy is void once its team, members or environments have changed', () => walk(['policy.change'], ofPolicies));
+it('approval: of a team is void once the team or the member has changed', () => walk(['team.change'], ofTeams));
+it('approval: of a member is void once the member has changed', () => walk(['member.change'], ofMembers));
+
+it('approval: of a share with an agent is void once the agent has changed', async () => {
+  const { o } = await newOffice();
+  const secret = await newSecret(o);
+  const agent = await newAgent(o, { scopes: ['secrets:list'] });
+  await newApprovalPolicy(o, ['secret.share']);
+  const ask = (headers = {}) =>
+    o.post(`/secrets/${secret.id}/share`, { kind: 'grant', grantee: { type: 'agent', id: agent.id }, permission: 'read' }, headers);
+  const { id } = approvalIn(await ask());
+  await plantApproval(o, id);
+  expect((await o.patch(`/agent-credentials/${agent.id}`, { scopes: ['secrets:list', 'audit:read'] })).status).toBe(200);
+  expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+});

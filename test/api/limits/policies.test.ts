@@ -1,0 +1,64 @@
+// The work of policies: bounded for an organisation, and done in turns, so that no request holds up the others.
+
+import { describe, expect, it } from 'vitest';
+import { newApprovalPolicy } from '../../support/approvals';
+import { newPolicy } from '../../support/policies';
+import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
+
+useWorld();
+
+/** Naming policies with the largest patterns, which every name below matches: as many as an organisation can have. */
+async function widePolicies(o: Caller) {
+  const pattern = '^[A-Z0-9_]{1,110}[A-Z0-9_]*$';
+  for (let n = 0; n < 100; n++) {
+    const { status, json } = await o.post('/policies', { name: `wide ${n}`, kind: 'naming', config: { pattern: `${pattern}|^${n}` } });
+    if (status === 201) continue;
+    expect([status, json.error.code]).toEqual([409, 'LIMIT_REACHED']);
+    return n;
+  }
+  throw new Error('no bound');
+}
+
+const LONG = 'N'.repeat(200);
+const dotenv = (count: number) => Array.from({ length: count }, (_, n) => `${LONG}${String(n).padStart(4, '0')}=x`).join('\n');
+
+describe('limits: patterns of policies', () => {
+  it('are bounded for the organisation; a change may narrow them', async () => {
+    const o = await newOrg();
+    expect(await widePolicies(o)).toBeGreaterThan(1);
+    const names = Array.from({ length: 60 }, (_, n) => `team-${n}/*`);
+    const small = await newPolicy(o, 'naming', { pattern: '^[A-Z]' }, { applies_to: { names: ['x*'] } });
+    const { data } = (await o.get('/policies')).json;
+    const wide = data.find(({ name }: { name: string }) => name === 'wide 0');
+    expect((await o.patch(`/policies/${small.id}`, { config: wide.config })).json.error.code).toBe('LIMIT_REACHED');
+    expect((await o.patch(`/policies/${wide.id}`, { config: { pattern: '^[A-Z]' } })).status).toBe(200);
+    expect((await o.patch(`/policies/${small.id}`, { applies_to: { names } })).status).toBe(200);
+  });
+});
+
+describe('limits: the work of policies', () => {
+  it('of an import is done in turns: another request is answered in between', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'KEPT' });
+    await widePolicies(o);
+    const body = { source: 'dotenv', onConflict: 'skip', dryRun: true, data: dotenv(400) };
+    let isOver = false;
+    const imported = o.post('/integrations/import', body).finally(() => {
+      isOver = true;
+    });
+    let reads = 0;
+    for (; !isOver && reads < 10; reads++) expect((await o.get(`/secrets/${id}`)).status).toBe(200);
+    expect((await imported).json.created).toHaveLength(400);
+    expect(reads).toBe(10);
+  });
+
+  it('of a bulk read is done in turns, and withholds what a policy holds', async () => {
+    const o = await newOrg();
+    await widePolicies(o);
+    const data = `${dotenv(60)}\nHELD=x`;
+    expect((await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data })).json.created).toHaveLength(61);
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD', `${LONG}9*`] } });
+    const { status, json } = await o.get('/environments/production/values');
+    expect([status, Object.keys(json.values).length, json.withheld]).toEqual([200, 60, ['HELD']]);
+  });
+});

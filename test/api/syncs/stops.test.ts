@@ -1,0 +1,187 @@
+// What stops a sync stops its writes: with slow targets, none begins after the reply to a cancellation, to the end of the caller or of the
+// connection's creator, or to the deletion or change of the connection.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { signIn } from '../../support/browser';
+import { newAgent, newKey, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { evict } from '../../support/gate';
+import { circleciConfig, herokuConfig, statusOf, syncAll, type Targets, TOKEN, useTargets } from '../../support/syncs';
+import { type Answer, type Caller, newOrg, useWorld, whoami } from '../../support/world';
+
+useWorld();
+
+let targets: Targets;
+beforeEach(() => {
+  targets = useTargets();
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const MANY = 150;
+const SCOPES = { scopes: ['integrations:*', 'secrets:read'] };
+const platforms = {
+  circleci: { platform: 'circleci', config: circleciConfig },
+  heroku: { platform: 'heroku', config: herokuConfig },
+} as const;
+
+interface Asked {
+  o: Caller;
+  id: string;
+  integration: string | null;
+  credential: string;
+}
+
+/** Who asks, and with what: a credential with a config of its own, or an owner with a connection that the credential stored. */
+const ways: Record<string, (o: Caller, by: { id: string; o: Caller }, platform: keyof typeof platforms) => Promise<Asked>> = {
+  async config(o, by, platform) {
+    const { json } = await by.o.post('/integrations/sync', { ...platforms[platform], environmentId: 'production' });
+    return { o, id: json.syncId, integration: null, credential: by.id };
+  },
+  async connection(o, by, platform) {
+    const { id } = (await by.o.post('/integrations', { kind: 'sync', name: 'x', ...platforms[platform] })).json;
+    const { json } = await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' });
+    return { o, id: json.syncId, integration: id, credential: by.id };
+  },
+};
+
+/** Works on a sync with a slow target and stops it at its third call; the calls that began after the reply. */
+async function stoppedIn({ o, id }: Asked, stop: () => Promise<Answer>) {
+  let [calls, replied]: [number, number] = [0, Number.POSITIVE_INFINITY];
+  const late: string[] = [];
+  let answer: Promise<Answer> | null = null;
+  const slowly = () => new Promise((resolve) => setTimeout(resolve, 30));
+  targets.before = async ({ method, path }) => {
+    if (Date.now() > replied) late.push(`${method} ${path}`);
+    if (++calls === 3 || (calls === 2 && targets.writes().length === 1)) {
+      answer ??= stop().then((given) => {
+        replied = Date.now();
+        return given;
+      });
+    }
+    await slowly();
+    return null;
+  };
+  await syncAll(o);
+  const given = await (answer as Promise<Answer> | null);
+  const { results, status } = await statusOf(o, id);
+  return { late, given, status, codes: results.map(({ action, code = '' }: Record<string, string>) => `${action} ${code}`.trim()) };
+}
+
+async function filled() {
+  const o = await newOrg();
+  const data = Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`NAME_${String(i).padStart(3, '0')}`, `${i}`]));
+  expect((await o.post('/integrations/import', { source: 'svc', onConflict: 'fail', data })).status).toBe(200);
+  return o;
+}
+
+const ends: Record<string, { of?: (keyof typeof ways)[]; code: string; by?: 'member' | 'session'; stop(asked: Asked): Promise<Answer> }> = {
+  cancel: { code: 'NOT_ATTEMPTED', stop: ({ o, id }) => o.post(`/integrations/syncs/${id}/cancel`) },
+  revoke: { code: 'CALLER_REVOKED', stop: ({ o, credential }) => o.del(`/api-keys/${credential}`) },
+  contain: { code: 'CALLER_REVOKED', stop: ({ o, credential }) => o.post(`/credentials/${credential}/contain`, {}) },
+  // It ends session tokens, and API keys only if it is asked to.
+  panic: { of: ['config'], code: 'CALLER_REVOKED', by: 'session', stop: ({ o }) => o.post('/panic', { reason: 'a laptop was stolen' }) },
+  'removal of the member': { code: 'CALLER_REVOKED', by: 'member', stop: ({ o, credential }) => o.del(`/members/${credential}`) },
+  'deletion of the connection': {
+    of: ['connection'],
+    code: 'NOT_ATTEMPTED',
+    stop: ({ o, integration }) => o.del(`/integrations/${integration}`),
+  },
+  'change of the connection': {
+    ...{ of: ['connection'], code: 'NOT_ATTEMPTED' },
+    stop: ({ o, integration }) => o.patch(`/integrations/${integration}`, { config: { projectSlug: 'gh/other/app', token: TOKEN } }),
+  },
+};
+
+describe('sync: no write begins after the reply', () => {
+  const cases = Object.entries(ends).flatMap(([name, end]) => (end.of ?? Object.keys(ways)).map((way) => [name, way, end] as const));
+  it.each(cases)('sync: %s of a sync by %s', async (_, way, { by, code, stop }) => {
+    const o = await filled();
+    const credential = by ? await newSession(o, SCOPES) : await newKey(o, SCOPES);
+    if (by === 'member') {
+      const member = await signIn(o, 'admin');
+      Object.assign(credential, { id: (await whoami(member)).json.id, o: member.o });
+    }
+    const asked = await (ways[way] as (typeof ways)[string])(o, credential, 'circleci');
+    const { late, given, codes } = await stoppedIn(asked, () => stop(asked));
+    expect([given?.status, late]).toEqual([given && given.status < 300 ? given.status : 'a success', []]);
+    const written = codes.filter((one: string) => one === 'created').length;
+    expect(written).toBe(Object.keys(targets.circleci).length);
+    expect([written > 0, written < MANY - 3]).toEqual([true, true]);
+    expect(codes.filter((one: string) => one === `failed ${code}`)).toHaveLength(MANY - written);
+  });
+});
+
+describe('sync: and whoever else asked', () => {
+  const byInline = async (o: Caller, by: Caller, id = '') => (ways.config as (typeof ways)[string])(o, { id, o: by }, 'circleci');
+
+  it('sync: a session token that is revoked, and an agent whose key is', async () => {
+    const o = await filled();
+    const key = await newKey(o, { scopes: ['*'] });
+    const session = await newSession(key.o, SCOPES);
+    const ofSession = await byInline(o, session.o);
+    expect(await stoppedIn(ofSession, () => o.del(`/access-tokens/${session.id}`))).toMatchObject({ late: [], given: { status: 204 } });
+    targets.circleci = {};
+    targets.calls = [];
+    const agent = await newAgent(key.o, SCOPES);
+    const ofAgent = await byInline(o, agent.o);
+    expect(await stoppedIn(ofAgent, () => o.del(`/agent-credentials/${agent.id}`))).toMatchObject({ late: [], given: { status: 204 } });
+  });
+
+  it('sync: a batch is not sent, and a gate that starts again counts the permits of the one before', async () => {
+    const o = await filled();
+    const asked = await (ways.config as (typeof ways)[string])(o, { id: '', o }, 'circleci');
+    const stop = async () => {
+      await evict(o);
+      return o.post(`/integrations/syncs/${asked.id}/cancel`);
+    };
+    expect(await stoppedIn(asked, stop)).toMatchObject({ late: [], given: { status: 200 } });
+    // The listing is under way when the batch would be next.
+    targets.heroku = {};
+    targets.calls = [];
+    // Before it is asked for, because the queue may begin at once.
+    let batch: Promise<Asked> | null = null;
+    let answer: Promise<Answer> | null = null;
+    targets.before = async () => {
+      answer ??= (batch as Promise<Asked>).then(({ id }) => o.post(`/integrations/syncs/${id}/cancel`));
+      await answer;
+      return null;
+    };
+    batch = (ways.config as (typeof ways)[string])(o, { id: '', o }, 'heroku');
+    await batch;
+    await syncAll(o);
+    expect([(await (answer as Promise<Answer> | null))?.status, targets.writes(), targets.heroku]).toEqual([200, [], {}]);
+  });
+
+  it('sync: a permit does not outlast the caller', async () => {
+    const o = await filled();
+    const ends = Date.now() + 3_600_000;
+    const key = await newKey(o, { ...SCOPES, expires_at: new Date(ends).toISOString() });
+    const asked = await byInline(o, key.o, key.id);
+    faults.clock = ends - 100;
+    let expired = Number.POSITIVE_INFINITY;
+    const late: number[] = [];
+    targets.before = async () => {
+      if (Date.now() > expired + 100) late.push(Date.now() - expired);
+      if (targets.calls.length === 4) {
+        faults.clock = ends + 1;
+        expired = Date.now();
+      }
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      return null;
+    };
+    await syncAll(o);
+    expect([late, targets.calls.length > 3]).toEqual([[], true]);
+    const { results } = await statusOf(o, asked.id);
+    expect(results.filter(({ code }: { code?: string }) => code === 'CALLER_REVOKED').length).toBeGreaterThan(MANY / 2);
+  });
+
+  it('sync: a sync that ends keeps nobody waiting', async () => {
+    const o = await filled();
+    await byInline(o, o);
+    await syncAll(o);
+    const began = Date.now();
+    expect(
+      (await o.patch(`/secrets/${(await o.get('/secrets?environment=production&limit=1')).json.data[0].id}`, { value: 'x' })).status,
+    ).toBe(200);
+    expect(Date.now() - began).toBeLessThan(1000);
+  });
+});

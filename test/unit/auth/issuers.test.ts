@@ -1,0 +1,207 @@
+// Issuers of workload identity: which claims name the caller, and which part of them must be literal; and that the guide says the same.
+import { describe, expect, it } from 'vitest';
+import { callerProblem, issuers } from '../../../src/auth/issuers';
+import { refusedBy, stillAccepts } from '../../../src/auth/trusts';
+import type { CredentialRow } from '../../../src/db/schema';
+import type { Claims, Trust } from '../../../src/db/trusts';
+
+const guides = import.meta.glob<string>('../../../docs/guides/workload-identity.md', { query: '?raw', import: 'default', eager: true });
+const guide = Object.values(guides)[0] ?? '';
+
+interface Examples {
+  issuers: string[];
+  accepted: Claims[];
+  refused: Claims[];
+}
+
+const UUID = '1b1f8e1c-6c0b-4a3f-9d5c-0a5b8c7d6e5f';
+
+const examples: Record<string, Examples> = {
+  'GitHub Actions': {
+    issuers: [
+      ...['https://token.actions.githubusercontent.com', 'https://token.actions.githubusercontent.com/acme'],
+      ...['https://token.actions.acme.ghe.com', 'https://github.acme.example/_services/token'],
+    ],
+    accepted: [
+      ...[{ sub: 'repo:acme/app:*' }, { sub: 'repo:acme/*:environment:production' }, { sub: ['repo:acme/a:*', 'repo:acme/b:*'] }],
+      ...[{ sub: 'repository_owner:acme:*' }, { sub: 'repository_id:74' }, { repository: 'acme/*' }, { repository_id: '74' }],
+      ...[{ repository_owner: 'acme' }, { repository_owner_id: '65' }, { workflow_ref: 'acme/app/.github/workflows/*' }],
+      { repository: 'acme/app', job_workflow_ref: 'shared/ci/.github/workflows/deploy.yml@*' },
+    ],
+    refused: [
+      ...[{ job_workflow_ref: 'acme/app/.github/workflows/deploy.yml@refs/heads/main' }, { sub: 'repo:*' }, { sub: '*:acme/app:*' }],
+      ...[{ sub: ['repo:acme/app:*', 'repo:*/app:*'] }, { sub: 'repo:acme*/app:*' }, { sub: 'job_workflow_ref:acme/app/x' }],
+      ...[{ repository: 'acme*' }, { repository: '*/app' }, { repository_owner: 'acme*' }, { repository_id: '7?' }, { actor: 'ann' }],
+      ...[{ ref: 'refs/heads/main' }, { workflow_ref: '*/deploy.yml@refs/heads/main' }, { environment: 'production' }],
+    ],
+  },
+  'GitLab.com': {
+    issuers: ['https://gitlab.com'],
+    accepted: [
+      ...[{ sub: 'project_path:acme/app:*' }, { project_path: 'acme/*' }, { namespace_path: 'acme' }, { namespace_path: 'acme/*' }],
+      ...[{ project_id: '20' }, { namespace_id: '72', ref: 'main' }],
+    ],
+    refused: [
+      ...[{ sub: 'project_path:*:ref_type:branch:ref:main' }, { sub: 'project_path:acme*' }, { project_path: '*' }, { project_id: '2*' }],
+      ...[{ ci_config_ref_uri: 'gitlab.com/acme/app//.gitlab-ci.yml@refs/heads/main' }, { user_login: 'ann' }, { namespace_path: 'acme*' }],
+    ],
+  },
+  Google: {
+    issuers: ['https://accounts.google.com'],
+    accepted: [{ sub: '107517467455664443766' }, { email: 'ci@acme.iam.gserviceaccount.com' }, { sub: '1', azp: '*' }],
+    refused: [
+      { azp: '107517467455664443766' },
+      { email: '*@acme.iam.gserviceaccount.com' },
+      { sub: '1*' },
+      { hd: 'acme.com' },
+      { client_id: 'x' },
+    ],
+  },
+  Buildkite: {
+    issuers: ['https://agent.buildkite.com'],
+    accepted: [
+      ...[{ sub: 'organization:acme:pipeline:app:*' }, { organization_slug: 'acme' }, { organization_id: UUID }, { pipeline_id: UUID }],
+      { sub: UUID },
+    ],
+    refused: [
+      ...[
+        { sub: 'organization:*:pipeline:app:*' },
+        { sub: '*pipeline:app*' },
+        { sub: 'organization:acme*' },
+        { organization_slug: 'ac?e' },
+      ],
+      ...[{ pipeline_slug: 'app' }, { build_branch: 'main' }],
+    ],
+  },
+  CircleCI: {
+    issuers: [`https://oidc.circleci.com/org/${UUID}`, 'https://oidc.circleci.com'],
+    accepted: [{ sub: `org/${UUID}/project/*` }, { 'oidc.circleci.com/project-id': UUID }],
+    refused: [
+      { sub: 'org/*/project/x/user/y' },
+      { sub: '*' },
+      { 'oidc.circleci.com/project-id': '*' },
+      { 'oidc.circleci.com/vcs-ref': 'x' },
+    ],
+  },
+  Codefresh: {
+    issuers: ['https://oidc.codefresh.io'],
+    accepted: [{ sub: 'account:5f30:pipeline:*' }, { account_id: '5f30' }, { pipeline_id: '64f0' }],
+    refused: [{ sub: 'account:*:pipeline:64f0' }, { account_id: '*' }, { pipeline_name: 'oidc/git-run' }, { scm_repo_url: 'https://x' }],
+  },
+  'HCP Terraform': {
+    issuers: ['https://app.terraform.io', 'https://app.eu.terraform.io'],
+    accepted: [
+      ...[{ sub: 'organization:acme:project:*:workspace:app:run_phase:*' }, { terraform_organization_id: 'org-a' }],
+      ...[{ terraform_workspace_id: 'ws-a' }, { terraform_project_id: 'prj-a' }, { terraform_organization_name: 'acme' }],
+    ],
+    refused: [
+      ...[{ sub: 'organization:*:project:Default Project:workspace:app:run_phase:apply' }, { terraform_workspace_name: 'app' }],
+      ...[{ terraform_organization_id: 'org-*' }, { terraform_run_phase: 'apply' }],
+    ],
+  },
+  'Pulumi Cloud': {
+    issuers: ['https://api.pulumi.com/oidc'],
+    accepted: [
+      ...[{ sub: 'pulumi:deploy:org:acme:project:*' }, { sub: 'pulumi:environments:org:acme:env:production' }],
+      { sub: 'pulumi:environments:pulumi.organization.login:acme:*' },
+    ],
+    refused: [
+      { sub: 'pulumi:deploy:org:*:project:app:*' },
+      { sub: 'pulumi:environments:*' },
+      { project: 'app' },
+      { sub: 'pulumi:deploy:org:a*' },
+    ],
+  },
+  'Vercel, issuer mode Global': {
+    issuers: ['https://oidc.vercel.com'],
+    accepted: [{ sub: 'owner:acme:project:*' }, { owner: 'acme' }, { owner_id: 'team_1' }, { project_id: 'prj_1' }],
+    refused: [{ sub: 'owner:*:project:site:environment:production' }, { owner: '*' }, { project: 'site' }, { environment: 'production' }],
+  },
+  'Vercel, issuer mode Team': {
+    issuers: ['https://oidc.vercel.com/acme'],
+    accepted: [{ sub: 'owner:acme:project:site:*' }, { project: 'site' }],
+    refused: [{ sub: '*' }, { environment: 'production' }],
+  },
+  'Bitbucket Pipelines': {
+    issuers: ['https://api.bitbucket.org/2.0/workspaces/acme/pipelines-config/identity/oidc'],
+    accepted: [{ sub: `{${UUID}}:*` }, { repositoryUuid: `{${UUID}}` }],
+    refused: [{ sub: '*' }, { branchName: 'main' }, { deploymentEnvironmentUuid: UUID }],
+  },
+  'Azure Pipelines': {
+    issuers: [`https://vstoken.dev.azure.com/${UUID}`],
+    accepted: [{ sub: 'p://acme/app/deploy' }, { prj_id: UUID }],
+    refused: [{ sub: '?*' }, { rpo_ref: 'refs/heads/main' }],
+  },
+  'Microsoft Entra': {
+    issuers: [`https://login.microsoftonline.com/${UUID}/v2.0`, `https://sts.windows.net/${UUID}/`],
+    accepted: [{ sub: UUID }, { oid: UUID }, { oid: UUID, azp: UUID }],
+    refused: [{ azp: UUID }, { appid: UUID }, { tid: UUID }, { oid: '1*' }],
+  },
+  Fly: {
+    issuers: ['https://oidc.fly.io/acme'],
+    accepted: [{ sub: 'acme:api:*' }, { app_id: '1' }, { app_name: 'api' }],
+    refused: [{ sub: '*' }, { region: 'sea' }, { image: 'registry.fly.io/api:latest' }],
+  },
+  Kubernetes: {
+    issuers: [
+      ...[
+        'https://kubernetes.default.svc.cluster.local',
+        'https://kubernetes.default.svc',
+        `https://oidc.eks.eu-west-1.amazonaws.com/id/1A`,
+      ],
+      ...[
+        'https://container.googleapis.com/v1/projects/p/locations/l/clusters/c',
+        `https://eastus.oic.prod-aks.azure.com/${UUID}/${UUID}/`,
+      ],
+    ],
+    accepted: [{ sub: 'system:serviceaccount:shop:api' }, { sub: 'system:serviceaccount:shop:*' }],
+    refused: [{ sub: '*' }, { email: 'x' }, { repository: 'acme/app' }],
+  },
+};
+
+describe('workload identity: issuers', () => {
+  it('there are examples of each', () => {
+    expect(Object.keys(examples)).toEqual(issuers.map(({ name }) => name));
+  });
+
+  it.each(Object.entries(examples))('%s: claims that name the caller are accepted, others refused', (name, { issuers: all, ...claims }) => {
+    for (const issuer of all) {
+      expect(issuers.filter((row) => row.issuer.test(issuer)).map((row) => row.name)).toEqual([name]);
+      for (const one of claims.accepted) expect([issuer, one, callerProblem(issuer, one)]).toEqual([issuer, one, null]);
+      for (const one of claims.refused) expect([issuer, one, callerProblem(issuer, one)]).toEqual([issuer, one, expect.any(String)]);
+    }
+  });
+
+  it.each(issuers)('$name: the guide says which claims name the caller', ({ name, callers }) => {
+    const line = guide.split('\n').find((row) => row.startsWith(`| ${name} |`)) ?? '';
+    for (const claim of Object.keys(callers)) expect(line).toContain(`\`${claim}\``);
+    for (const claim of ['job_workflow_ref', 'azp', 'ci_config_ref_uri']) expect(line).not.toContain(claim);
+  });
+
+  it('of any other issuer, a claim that names a workload is needed, and no client or called workflow', () => {
+    const issuer = 'https://issuer.example.com';
+    for (const claims of [{ sub: 'x*' }, { repository: 'acme/app' }, { email: 'x' }] as Claims[])
+      expect(callerProblem(issuer, claims)).toBe(null);
+    for (const claims of [
+      { sub: '*' },
+      { azp: 'x' },
+      { appid: 'x' },
+      { client_id: 'x' },
+      { job_workflow_ref: 'acme/app/x' },
+      { ref: 'x' },
+    ] as Claims[])
+      expect([claims, callerProblem(issuer, claims)]).toEqual([claims, expect.any(String)]);
+  });
+
+  it('a stored trust that names no caller accepts nothing, also for session tokens that it gave', () => {
+    const issuer = 'https://token.actions.githubusercontent.com';
+    const claims = { job_workflow_ref: 'acme/ci/.github/workflows/deploy.yml@*' };
+    const trust: Trust = { issuer, claims, audiences: ['a'], ttl: 60, keys: null, changed_at: 0 };
+    const given = { job_workflow_ref: ['acme/ci/.github/workflows/deploy.yml@x'], repository: ['acme/app'] };
+    const workload = { issuer, audiences: ['a'], claims: given, key: null };
+    const reason = 'the trust does not name the caller: change its claims';
+    expect(refusedBy(trust, workload)).toBe(reason);
+    expect(refusedBy({ ...trust, claims: { ...claims, repository: 'acme/app' } }, workload)).toBe(null);
+    expect(stillAccepts({ trust } as CredentialRow, { workload } as unknown as CredentialRow)).toBe(false);
+  });
+});
