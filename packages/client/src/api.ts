@@ -4,7 +4,10 @@ export interface paths {
     "/orgs": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -74,13 +77,21 @@ export interface paths {
     "/orgs/{org_id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * Show the organisation and its usage
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `org:read`.
+         * @description Needs the scope `org:read`.
          */
         get: operations["org_read"];
         put?: never;
@@ -89,7 +100,7 @@ export interface paths {
          * Delete the organisation
          * @description Destroys the key of the organisation immediately, so none of its secrets can ever be read again. Other data is purged in the background. This cannot be undone.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `org:write`. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner, or an API key with the scope `*` and no limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         delete: operations["org_delete"];
         options?: never;
@@ -98,7 +109,7 @@ export interface paths {
          * Change the organisation
          * @description Changes the name, the default environment, the IP addresses that members may use or the audit log retention. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. Only an owner, or an API key that acts as one, can change audit_retention_days; a browser session must have been confirmed for this too.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `org:write`.
+         *     Needs the scope `org:write`.
          */
         patch: operations["org_update"];
         trace?: never;
@@ -106,19 +117,27 @@ export interface paths {
     "/orgs/{org_id}/environments": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List environments
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `environments:read`.
+         * @description Needs the scope `environments:read`.
          */
         get: operations["environment_list"];
         put?: never;
         /**
          * Create an environment
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `environments:write`.
+         * @description Needs the scope `environments:write`.
          */
         post: operations["environment_create"];
         delete?: never;
@@ -130,13 +149,23 @@ export interface paths {
     "/orgs/{org_id}/environments/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id or slug of the environment. */
+                id: components["parameters"]["id"];
+            };
             cookie?: never;
         };
         /**
          * Show an environment
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `environments:read`.
+         * @description Needs the scope `environments:read`.
          */
         get: operations["environment_read"];
         put?: never;
@@ -145,7 +174,7 @@ export interface paths {
          * Delete an environment
          * @description The environment must not contain secrets or be the default environment.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `environments:write`.
+         *     Needs the scope `environments:write`.
          */
         delete: operations["environment_delete"];
         options?: never;
@@ -154,7 +183,7 @@ export interface paths {
          * Rename an environment
          * @description The slug does not change.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `environments:write`.
+         *     Needs the scope `environments:write`.
          */
         patch: operations["environment_update"];
         trace?: never;
@@ -168,7 +197,7 @@ export interface paths {
         };
         /**
          * List roles and their scopes
-         * @description Accepts an API key, a session token, an agent credential or a browser session. No scope is needed.
+         * @description Needs no scope.
          */
         get: operations["role_list"];
         put?: never;
@@ -182,13 +211,21 @@ export interface paths {
     "/orgs/{org_id}/members": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List members
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `members:read`.
+         * @description Needs the scope `members:read`.
          */
         get: operations["member_list"];
         put?: never;
@@ -196,7 +233,7 @@ export interface paths {
          * Invite a member
          * @description The response contains a link with which the member registers a passkey. Send it to the member. The caller must hold every scope of the role. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
+         *     Needs the scope `members:write`.
          */
         post: operations["member_create"];
         delete?: never;
@@ -208,13 +245,23 @@ export interface paths {
     "/orgs/{org_id}/members/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
             cookie?: never;
         };
         /**
          * Show a member
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `members:read`.
+         * @description Needs the scope `members:read`.
          */
         get: operations["member_read"];
         put?: never;
@@ -223,7 +270,7 @@ export interface paths {
          * Remove a member
          * @description The browser sessions of the member are refused as soon as this request returns. Passkeys, team memberships and grants are deleted. The response lists the live credentials that the member created. They stay valid unless you send revoke_credentials=true, which needs tokens:write. To remove an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
+         *     Needs the scope `members:write`.
          */
         delete: operations["member_delete"];
         options?: never;
@@ -232,7 +279,7 @@ export interface paths {
          * Change the name, email address or role of a member
          * @description The caller must hold every scope of the old and the new role. The last owner cannot be given another role. If the role changes, an unused enrolment link that someone else created is no longer valid. To promote or demote an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
+         *     Needs the scope `members:write`.
          */
         patch: operations["member_update"];
         trace?: never;
@@ -270,7 +317,7 @@ export interface paths {
          * Explain the access of a member
          * @description Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:read`.
+         *     Needs the scope `members:read`.
          */
         get: operations["member_access"];
         put?: never;
@@ -284,15 +331,25 @@ export interface paths {
     "/orgs/{org_id}/members/{id}/passkeys": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
             cookie?: never;
         };
         /**
          * List the passkeys of a member
          * @description Members need no scope for their own passkeys.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:read`.
+         *     Needs the scope `members:read`.
          */
         get: operations["passkey_list"];
         put?: never;
@@ -300,7 +357,7 @@ export interface paths {
          * Add a passkey
          * @description Only for the member, in a browser session.
          *
-         *     Accepts a browser session. No scope is needed. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Needs no scope. Accepts a browser session. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         post: operations["passkey_create"];
         delete?: never;
@@ -322,7 +379,7 @@ export interface paths {
          * Get options to add a passkey
          * @description Pass them to navigator.credentials.create(). Only for the member, in a browser session. The options work once, within five minutes.
          *
-         *     Accepts a browser session. No scope is needed. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Needs no scope. Accepts a browser session. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         post: operations["passkey_options"];
         delete?: never;
@@ -334,8 +391,22 @@ export interface paths {
     "/orgs/{org_id}/members/{id}/passkeys/{passkey_id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+                /** @description Id of the passkey. */
+                passkey_id: components["parameters"]["passkey_id"];
+            };
             cookie?: never;
         };
         get?: never;
@@ -345,7 +416,7 @@ export interface paths {
          * Remove a passkey
          * @description Browser sessions started with the passkey end immediately. The last passkey of a member cannot be removed.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Needs the scope `members:write`. Accepts an API key or a browser session. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         delete: operations["passkey_delete"];
         options?: never;
@@ -354,7 +425,7 @@ export interface paths {
          * Rename a passkey
          * @description Members need no scope for their own passkeys. For the passkeys of others, the caller must be allowed to change that member.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Needs the scope `members:write`. Accepts an API key or a browser session. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         patch: operations["passkey_update"];
         trace?: never;
@@ -362,19 +433,27 @@ export interface paths {
     "/orgs/{org_id}/teams": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List teams
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `teams:read`.
+         * @description Needs the scope `teams:read`.
          */
         get: operations["team_list"];
         put?: never;
         /**
          * Create a team
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `teams:write`.
+         * @description Needs the scope `teams:write`.
          */
         post: operations["team_create"];
         delete?: never;
@@ -386,13 +465,23 @@ export interface paths {
     "/orgs/{org_id}/teams/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the team. */
+                id: components["parameters"]["id.3"];
+            };
             cookie?: never;
         };
         /**
          * Show a team
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `teams:read`.
+         * @description Needs the scope `teams:read`.
          */
         get: operations["team_read"];
         put?: never;
@@ -401,14 +490,14 @@ export interface paths {
          * Delete a team
          * @description Also deletes the memberships and grants of the team.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `teams:write`.
+         *     Needs the scope `teams:write`.
          */
         delete: operations["team_delete"];
         options?: never;
         head?: never;
         /**
          * Rename a team
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `teams:write`.
+         * @description Needs the scope `teams:write`.
          */
         patch: operations["team_update"];
         trace?: never;
@@ -416,13 +505,23 @@ export interface paths {
     "/orgs/{org_id}/teams/{id}/members": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the team. */
+                id: components["parameters"]["id.3"];
+            };
             cookie?: never;
         };
         /**
          * List the members of a team
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `teams:read`.
+         * @description Needs the scope `teams:read`.
          */
         get: operations["team_member_list"];
         put?: never;
@@ -430,7 +529,7 @@ export interface paths {
          * Add a member to a team
          * @description The caller must hold everything that the team's grants give. Safe to repeat.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `teams:write`.
+         *     Needs the scope `teams:write`.
          */
         post: operations["team_member_add"];
         delete?: never;
@@ -451,7 +550,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a member from a team
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `teams:write`.
+         * @description Needs the scope `teams:write`.
          */
         delete: operations["team_member_remove"];
         options?: never;
@@ -462,13 +561,21 @@ export interface paths {
     "/orgs/{org_id}/grants": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List live grants
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `members:read`.
+         * @description Needs the scope `members:read`.
          */
         get: operations["grant_list"];
         put?: never;
@@ -476,7 +583,7 @@ export interface paths {
          * Create a grant
          * @description Gives a member or a team access to secrets in addition to roles. The caller must hold what it grants. A grant created by a session token or an agent is revoked together with its creator.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
+         *     Needs the scope `members:write`.
          */
         post: operations["grant_create"];
         delete?: never;
@@ -488,13 +595,23 @@ export interface paths {
     "/orgs/{org_id}/grants/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the grant. */
+                id: components["parameters"]["id.4"];
+            };
             cookie?: never;
         };
         /**
          * Show a grant
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `members:read`.
+         * @description Needs the scope `members:read`.
          */
         get: operations["grant_read"];
         put?: never;
@@ -503,7 +620,7 @@ export interface paths {
          * Delete a grant
          * @description The access ends as soon as this request returns.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
+         *     Needs the scope `members:write`.
          */
         delete: operations["grant_delete"];
         options?: never;
@@ -522,7 +639,7 @@ export interface paths {
          * Show the calling credential
          * @description Returns its kind, scopes, environments, names, lifetime and rate limit, and the default environment.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session, a provider token or a break-glass token. No scope is needed.
+         *     Needs no scope. Accepts an API key, a session token, an agent credential, a browser session, a provider token or a break-glass token.
          */
         get: operations["caller_read"];
         put?: never;
@@ -536,13 +653,21 @@ export interface paths {
     "/orgs/{org_id}/api-keys": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List live API keys
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         * @description Needs the scope `tokens:read`.
          */
         get: operations["api_key_list"];
         put?: never;
@@ -550,7 +675,7 @@ export interface paths {
          * Create an API key
          * @description The key cannot hold more than its creator. A key created by a session token or an agent is revoked together with its creator. To create a key that acts as an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         post: operations["api_key_create"];
         delete?: never;
@@ -562,13 +687,23 @@ export interface paths {
     "/orgs/{org_id}/api-keys/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the API key. */
+                id: components["parameters"]["id.5"];
+            };
             cookie?: never;
         };
         /**
          * Show an API key
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         * @description Needs the scope `tokens:read`.
          */
         get: operations["api_key_read"];
         put?: never;
@@ -577,14 +712,14 @@ export interface paths {
          * Revoke an API key
          * @description The key and its session tokens are refused as soon as this request returns. A key can revoke itself without a scope.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         delete: operations["api_key_revoke"];
         options?: never;
         head?: never;
         /**
          * Change the name or allowed addresses of an API key
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         * @description Needs the scope `tokens:write`.
          */
         patch: operations["api_key_update"];
         trace?: never;
@@ -602,7 +737,7 @@ export interface paths {
          * Rotate an API key
          * @description Creates a new key with the same scopes and limits. The old key and its session tokens expire after overlap_seconds, or immediately without it.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         post: operations["api_key_rotate"];
         delete?: never;
@@ -614,13 +749,21 @@ export interface paths {
     "/orgs/{org_id}/access-tokens": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List live session tokens
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         * @description Needs the scope `tokens:read`.
          */
         get: operations["access_token_list"];
         put?: never;
@@ -628,7 +771,7 @@ export interface paths {
          * Create a session token
          * @description An API key creates its own session tokens. A token holds a subset of the key's permissions and is revoked together with the key. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device.
          *
-         *     Accepts an API key. No scope is needed.
+         *     Needs no scope. Accepts an API key.
          */
         post: operations["access_token_create"];
         delete?: never;
@@ -651,7 +794,7 @@ export interface paths {
          * Revoke a session token
          * @description The token is refused as soon as this request returns. A token can revoke itself, and a key can revoke its own tokens, without a scope.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         delete: operations["access_token_revoke"];
         options?: never;
@@ -662,13 +805,21 @@ export interface paths {
     "/orgs/{org_id}/agent-credentials": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List live agent credentials
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         * @description Needs the scope `tokens:read`.
          */
         get: operations["agent_list"];
         put?: never;
@@ -676,7 +827,7 @@ export interface paths {
          * Create an agent credential
          * @description For an AI agent. It is limited to the scopes, environments and names that you specify, and cannot hold more than its creator. Credentials created by an agent are revoked together with it. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device. The token is also accepted with the prefix svc_agent_.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         post: operations["agent_create"];
         delete?: never;
@@ -688,13 +839,23 @@ export interface paths {
     "/orgs/{org_id}/agent-credentials/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the agent credential. */
+                id: components["parameters"]["id.6"];
+            };
             cookie?: never;
         };
         /**
          * Show an agent credential
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         * @description Needs the scope `tokens:read`.
          */
         get: operations["agent_read"];
         put?: never;
@@ -703,7 +864,7 @@ export interface paths {
          * Revoke an agent credential
          * @description The agent and all credentials it created are refused as soon as this request returns. An agent can revoke itself without a scope.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         delete: operations["agent_revoke"];
         options?: never;
@@ -712,7 +873,7 @@ export interface paths {
          * Change an agent credential
          * @description The change applies from the agent's next request. The caller must hold everything the change adds. To remove permissions, tokens:write is enough.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         patch: operations["agent_update"];
         trace?: never;
@@ -720,13 +881,21 @@ export interface paths {
     "/orgs/{org_id}/provider-tokens": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List live provider tokens
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         * @description Needs the scope `tokens:read`.
          */
         get: operations["provider_token_list"];
         put?: never;
@@ -734,7 +903,7 @@ export interface paths {
          * Create a provider token
          * @description For a platform that issues credentials. The token works only for /provider/*. Its creator must hold secrets:write for the scope issue, secrets:rotate for rotate and secrets:delete for revoke, and must not have an expiry.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         post: operations["provider_token_create"];
         delete?: never;
@@ -757,7 +926,7 @@ export interface paths {
          * Revoke a provider token
          * @description The token is refused as soon as this request returns. Secrets that it issued are kept.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         delete: operations["provider_token_revoke"];
         options?: never;
@@ -768,13 +937,21 @@ export interface paths {
     "/orgs/{org_id}/break-glass-tokens": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List live break-glass tokens
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         * @description Needs the scope `tokens:read`.
          */
         get: operations["break_glass_list"];
         put?: never;
@@ -782,7 +959,7 @@ export interface paths {
          * Create a break-glass token
          * @description For emergencies. The token can list, read, write, rotate and delete all secrets of the organisation and read the audit log, for at most four hours. An owner, an admin or an API key with the scope * can create one; at most five can be live. The audit log marks its creation and every use.
          *
-         *     Accepts an API key or a browser session with the scope `*`.
+         *     Needs the scope `*`. Accepts an API key or a browser session.
          */
         post: operations["break_glass_create"];
         delete?: never;
@@ -805,7 +982,7 @@ export interface paths {
          * Revoke a break-glass token
          * @description The token is refused as soon as this request returns.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         delete: operations["break_glass_revoke"];
         options?: never;
@@ -815,23 +992,40 @@ export interface paths {
     };
     "/orgs/{org_id}/secrets/by-name/{name}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
+            query?: {
+                /** @description Id or slug of the environment. */
+                environment?: components["parameters"]["environment"];
+            };
+            header?: {
+                /** @description The ETag of the copy that you have. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Name of the secret. */
+                name: components["parameters"]["name"];
+            };
             cookie?: never;
         };
         /**
          * Read a secret by name
          * @description The name may contain slashes, percent-encoded or not. Without environment, the default environment is used. For a name that the caller may not read, the response is 403 whether the secret exists or not.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:read`.
+         *     Needs the scope `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         get: operations["secret_read_by_name"];
         /**
          * Create or update a secret by name
          * @description Creates the secret (201), or updates the existing secret with this name as PATCH does (200). If the value is equal to the current one and the caller may read it, no version is created. With `If-None-Match: *`, the request can only create. PUT is idempotent and needs no Idempotency-Key.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:write`.
+         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         put: operations["secret_put"];
         post?: never;
@@ -844,15 +1038,23 @@ export interface paths {
     "/orgs/{org_id}/secrets": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List secrets
          * @description Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null. With delimiter, it lists one folder: its subfolders and its secrets. A folder is listed if the caller may list a secret in it.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with one of the scopes `secrets:list`, `secrets:read`.
+         *     Needs one of the scopes `secrets:list`, `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         get: operations["secret_list"];
         put?: never;
@@ -860,7 +1062,7 @@ export interface paths {
          * Create a secret
          * @description Send value, or generate to have a value generated. Only this response returns a generated value; otherwise it contains no value. An ssh_key is generated in OpenSSH PEM format, with its public_key.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:write`.
+         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         post: operations["secret_create"];
         delete?: never;
@@ -872,15 +1074,27 @@ export interface paths {
     "/orgs/{org_id}/secrets/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
+            };
             cookie?: never;
         };
         /**
          * Read a secret
          * @description Returns the metadata and the value. With version, it returns an earlier value.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:read`.
+         *     Needs the scope `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         get: operations["secret_read"];
         put?: never;
@@ -889,7 +1103,7 @@ export interface paths {
          * Delete a secret
          * @description The secret becomes unreadable at once. It can be restored for seven days. With permanent=true, all its values are destroyed now and it cannot be restored.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:delete`.
+         *     Needs the scope `secrets:delete`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         delete: operations["secret_delete"];
         options?: never;
@@ -898,7 +1112,7 @@ export interface paths {
          * Change a secret
          * @description A new value creates a new version. If the value is equal to the current one and the caller may read it, no version is created. A new lifetime makes an expired secret active again.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:write`.
+         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         patch: operations["secret_update"];
         trace?: never;
@@ -916,7 +1130,7 @@ export interface paths {
          * Rotate a secret
          * @description Stores the new value from the request, or generates one that fits the type and returns it once. An ssh_key is generated in OpenSSH PEM format, with its public_key. For an api_key, env_var or generic secret whose current value was not generated by this service, generate is required: otherwise a random string could replace a value that was issued elsewhere.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:rotate`.
+         *     Needs the scope `secrets:rotate`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         post: operations["secret_rotate"];
         delete?: never;
@@ -936,7 +1150,7 @@ export interface paths {
          * List the versions of a secret
          * @description Returns versions without values, newest first. A secret keeps its newest 1,000 versions.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with one of the scopes `secrets:list`, `secrets:read`.
+         *     Needs one of the scopes `secrets:list`, `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         get: operations["secret_versions"];
         put?: never;
@@ -960,7 +1174,7 @@ export interface paths {
          * Roll back to an earlier version
          * @description Creates a new version with the value of an earlier one.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:write`.
+         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         post: operations["secret_rollback"];
         delete?: never;
@@ -982,9 +1196,31 @@ export interface paths {
          * Restore a deleted secret
          * @description Possible for seven days after the deletion, unless the secret was deleted with permanent=true.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:delete`.
+         *     Needs the scope `secrets:delete`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         post: operations["secret_restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/environments/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare environments
+         * @description Returns the names of secrets in these environments, sorted, with the state of each. It reads no value, so nobody appears as a reader. Whether values are the same is told only of those that the caller could read now without an approval. An environment in which the caller may not list a name is left out for that name.
+         *
+         *     Needs one of the scopes `secrets:list`, `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         */
+        get: operations["secret_compare"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1000,9 +1236,9 @@ export interface paths {
         };
         /**
          * Read all values of an environment
-         * @description Returns all values that the caller may read, up to 2,000 secrets and 16 MiB, with an ETag. With If-None-Match, the response is 304 if nothing has changed.
+         * @description Returns all values that the caller may read, up to 2,000 secrets and 16 MiB, with an ETag. With If-None-Match, the response is 304 if nothing has changed. With limit, it returns them in pages. All pages show one revision of the environment: once a secret of it has changed, a cursor is 409 and the read starts again.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `secrets:read`.
+         *     Needs the scope `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         get: operations["secret_read_all"];
         put?: never;
@@ -1026,7 +1262,7 @@ export interface paths {
          * Issue a secret
          * @description Stores a value with a lifetime. If the name is new, a secret of type generic is created (201). Otherwise the secret gets a new version (200), and an expired or revoked secret becomes active again. Revoked versions stay unreadable.
          *
-         *     Accepts a provider token with the scope `issue`.
+         *     Needs the scope `issue`. Accepts a provider token.
          */
         post: operations["provider_issue"];
         delete?: never;
@@ -1048,7 +1284,7 @@ export interface paths {
          * Rotate an issued secret
          * @description Stores a new value and restarts the last lifetime. An expired secret becomes active again. For a revoked secret, the request fails with 409 SECRET_REVOKED: issue the secret again instead.
          *
-         *     Accepts a provider token with the scope `rotate`.
+         *     Needs the scope `rotate`. Accepts a provider token.
          */
         post: operations["provider_rotate"];
         delete?: never;
@@ -1070,7 +1306,7 @@ export interface paths {
          * Revoke an issued secret
          * @description Makes all existing versions permanently unreadable, immediately. Safe to repeat: the response stays the same.
          *
-         *     Accepts a provider token with the scope `revoke`.
+         *     Needs the scope `revoke`. Accepts a provider token.
          */
         post: operations["provider_revoke"];
         delete?: never;
@@ -1082,13 +1318,21 @@ export interface paths {
     "/orgs/{org_id}/policies": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List policies
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `policies:read`.
+         * @description Needs the scope `policies:read`.
          */
         get: operations["policy_list"];
         put?: never;
@@ -1096,7 +1340,7 @@ export interface paths {
          * Create a policy
          * @description A naming policy refuses names, a rotation policy limits the age of values, and an approval policy holds requests until people approve them. The policy applies from the next request.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `policies:write`.
+         *     Needs the scope `policies:write`.
          */
         post: operations["policy_create"];
         delete?: never;
@@ -1108,20 +1352,30 @@ export interface paths {
     "/orgs/{org_id}/policies/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the policy. */
+                id: components["parameters"]["id.8"];
+            };
             cookie?: never;
         };
         /**
          * Show a policy
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `policies:read`.
+         * @description Needs the scope `policies:read`.
          */
         get: operations["policy_read"];
         put?: never;
         post?: never;
         /**
          * Delete a policy
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `policies:write`.
+         * @description Needs the scope `policies:write`.
          */
         delete: operations["policy_delete"];
         options?: never;
@@ -1130,7 +1384,7 @@ export interface paths {
          * Change a policy
          * @description Changes only the fields that are sent; applies_to and config are replaced as a whole. The kind cannot change.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `policies:write`.
+         *     Needs the scope `policies:write`.
          */
         patch: operations["policy_update"];
         trace?: never;
@@ -1146,7 +1400,7 @@ export interface paths {
          * List the secrets that violate a naming policy
          * @description Returns secrets named before the policy existed that the caller can list. Also works for a policy that is not enabled. A page can have fewer items than limit. Continue until next_cursor is null.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `policies:read`.
+         *     Needs the scope `policies:read`.
          */
         get: operations["policy_violations"];
         put?: never;
@@ -1168,7 +1422,7 @@ export interface paths {
          * List approvals
          * @description Returns the requests held by approval policies, oldest first. A credential limited to environments or names sees only its own requests.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `approvals:read`.
+         *     Needs the scope `approvals:read`.
          */
         get: operations["approval_list"];
         put?: never;
@@ -1190,7 +1444,7 @@ export interface paths {
          * Show an approval
          * @description With wait, the response is held until the approval is decided or the given number of seconds has passed. The requester needs no scope.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `approvals:read`.
+         *     Needs the scope `approvals:read`.
          */
         get: operations["approval_read"];
         put?: never;
@@ -1212,9 +1466,9 @@ export interface paths {
         put?: never;
         /**
          * Approve a request
-         * @description For members in a browser session who confirmed with a passkey in the last five minutes. Each member counts once. The requester and members accountable for the requesting credential cannot decide, nor can members they invited, re-enrolled, promoted or added to the approving team in the last seven days.
+         * @description For members in a browser session who confirmed with a passkey in the last five minutes. Each member counts once. The requester and members accountable for the requesting credential cannot decide. Nor can members who are tied to them: by an invitation, re-enrolment, promotion or addition to an approving team in the last seven days, in either direction and through any number of people, or by a grant of one to the other. Where nobody is accountable, nobody can decide.
          *
-         *     Accepts a browser session with the scope `approvals:decide`. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Needs the scope `approvals:decide`. Accepts a browser session. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         post: operations["approval_approve"];
         delete?: never;
@@ -1236,7 +1490,7 @@ export interface paths {
          * Reject a request
          * @description One rejection ends the request.
          *
-         *     Accepts a browser session with the scope `approvals:decide`.
+         *     Needs the scope `approvals:decide`. Accepts a browser session.
          */
         post: operations["approval_reject"];
         delete?: never;
@@ -1258,7 +1512,7 @@ export interface paths {
          * Cancel a request
          * @description Only for the requester. A pending or approved request can be cancelled until it is used.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `approvals:read`.
+         *     Needs the scope `approvals:read`.
          */
         post: operations["approval_cancel"];
         delete?: never;
@@ -1270,13 +1524,21 @@ export interface paths {
     "/orgs/{org_id}/devices": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List devices
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:read`.
+         * @description Needs the scope `devices:read`.
          */
         get: operations["device_list"];
         put?: never;
@@ -1284,7 +1546,7 @@ export interface paths {
          * Register a device
          * @description With a public key, session tokens and agent credentials can be bound to the device (`device_id`). Each request with such a credential needs a DPoP proof (RFC 9449) signed by the private key, which never leaves the device.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:write`.
+         *     Needs the scope `devices:write`.
          */
         post: operations["device_create"];
         delete?: never;
@@ -1296,13 +1558,23 @@ export interface paths {
     "/orgs/{org_id}/devices/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the device. */
+                id: components["parameters"]["id.10"];
+            };
             cookie?: never;
         };
         /**
          * Show a device
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:read`.
+         * @description Needs the scope `devices:read`.
          */
         get: operations["device_read"];
         put?: never;
@@ -1311,7 +1583,7 @@ export interface paths {
          * Remove a device
          * @description Credentials bound to the device are refused as soon as this request returns.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:write`.
+         *     Needs the scope `devices:write`.
          */
         delete: operations["device_delete"];
         options?: never;
@@ -1320,7 +1592,7 @@ export interface paths {
          * Change the name, platform or serial number of a device
          * @description The public key cannot be changed. To replace a key, register the device again and remove the old one.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:write`.
+         *     Needs the scope `devices:write`.
          */
         patch: operations["device_update"];
         trace?: never;
@@ -1338,7 +1610,7 @@ export interface paths {
          * Assign a device to a member
          * @description null unassigns it. Credentials bound to the device stay valid. A blocked device, or one whose member was removed, cannot be assigned: register it again with a new key.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:write`.
+         *     Needs the scope `devices:write`.
          */
         post: operations["device_assign"];
         delete?: never;
@@ -1360,7 +1632,7 @@ export interface paths {
          * Block a device
          * @description For a device that is lost or no longer trusted. Credentials bound to it are refused as soon as this request returns. A blocked device stays blocked. Safe to repeat.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:write`.
+         *     Needs the scope `devices:write`.
          */
         post: operations["device_block"];
         delete?: never;
@@ -1380,7 +1652,7 @@ export interface paths {
          * Read the audit log
          * @description Returns entries, newest first. Every request with a credential of the organisation has an entry. Entries form a hash chain and never change. A credential limited to environments or names sees its own entries and those about resources it can reach.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `audit:read`.
+         *     Needs the scope `audit:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         get: operations["audit_read"];
         put?: never;
@@ -1402,7 +1674,7 @@ export interface paths {
          * Verify the audit log
          * @description Recalculates the hash chain part by part. Pass next as cursor until it is null. The response names the first entry that does not match.
          *
-         *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `audit:read`.
+         *     Needs the scope `audit:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
          */
         get: operations["audit_verify"];
         put?: never;
@@ -1424,7 +1696,7 @@ export interface paths {
          * List signed checkpoints of the audit log
          * @description Returns checkpoints, newest first. A checkpoint is a signature over the sequence and the hash of an entry. Checkpoints are signed when a segment closes, and every ten minutes while there are new entries. Keep checkpoints outside the service to detect if the log is later changed or truncated.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `audit:read`.
+         *     Needs the scope `audit:read`.
          */
         get: operations["audit_checkpoints"];
         put?: never;
@@ -1446,7 +1718,7 @@ export interface paths {
          * Show the public key that checkpoints are signed with
          * @description The key is derived from the key of the organisation and does not change. Keep a copy of it outside the service.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `audit:read`.
+         *     Needs the scope `audit:read`.
          */
         get: operations["audit_key"];
         put?: never;
@@ -1468,7 +1740,7 @@ export interface paths {
          * Export the audit log entries that are past retention
          * @description Streams the entries, oldest first, one per line. The last line is `{ "checkpoint": { … } }`: the signed checkpoint of the last entry. An export without this line is incomplete. The response is empty if no entries are past retention.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `audit:read`.
+         *     Needs the scope `audit:read`.
          */
         get: operations["audit_export"];
         put?: never;
@@ -1512,7 +1784,7 @@ export interface paths {
          * List the readers of a secret
          * @description Returns the credentials and members that have read the secret, most recent first. Use it to see who is affected before you rotate the secret. The session tokens of an API key count as one reader. A 304 response counts as a read. A bulk read counts if the name starts with the prefix of the request.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `audit:read`.
+         *     Needs the scope `audit:read`.
          */
         get: operations["audit_readers"];
         put?: never;
@@ -1556,7 +1828,7 @@ export interface paths {
          * Create the compliance report
          * @description Tests the organisation against thresholds and lists the findings, each with evidence, a remedy and the SOC 2 and ISO/IEC 27001:2022 controls it relates to. Secrets, credentials, members and devices are reported as they are now; data from the audit log and approvals covers the period. The report never contains a value or a token. It covers the whole organisation, so a credential limited to environments or names is refused.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `compliance:read`.
+         *     Needs the scope `compliance:read`.
          */
         get: operations["compliance_report"];
         put?: never;
@@ -1578,7 +1850,7 @@ export interface paths {
          * List events
          * @description Returns events, oldest first. Events are kept for 30 days. A credential with events:read and no limits sees all kinds. A credential limited to environments or names, or with only secrets:list or secrets:read, sees the kinds SECRET_* for the names it can reach.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with one of the scopes `events:read`, `secrets:list`, `secrets:read`.
+         *     Needs one of the scopes `events:read`, `secrets:list`, `secrets:read`.
          */
         get: operations["event_read"];
         put?: never;
@@ -1600,7 +1872,7 @@ export interface paths {
          * Stream events
          * @description Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment is sent every 25 seconds. The stream ends when its credential is no longer valid, and after at most an hour; clients reconnect with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with one of the scopes `events:read`, `secrets:list`, `secrets:read`.
+         *     Needs one of the scopes `events:read`, `secrets:list`, `secrets:read`.
          */
         get: operations["event_stream"];
         put?: never;
@@ -1614,13 +1886,21 @@ export interface paths {
     "/orgs/{org_id}/webhooks": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List webhooks
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:read`.
+         * @description Needs the scope `webhooks:read`.
          */
         get: operations["webhook_list"];
         put?: never;
@@ -1628,7 +1908,7 @@ export interface paths {
          * Create a webhook
          * @description New events are sent to the URL as signed POST requests. The signing secret is shown only in this response. A credential limited to environments or names cannot use webhooks.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
+         *     Needs the scope `webhooks:write`.
          */
         post: operations["webhook_create"];
         delete?: never;
@@ -1640,13 +1920,23 @@ export interface paths {
     "/orgs/{org_id}/webhooks/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the webhook. */
+                id: components["parameters"]["id.11"];
+            };
             cookie?: never;
         };
         /**
          * Show a webhook
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:read`.
+         * @description Needs the scope `webhooks:read`.
          */
         get: operations["webhook_read"];
         put?: never;
@@ -1655,7 +1945,7 @@ export interface paths {
          * Delete a webhook
          * @description Also deletes its deliveries.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
+         *     Needs the scope `webhooks:write`.
          */
         delete: operations["webhook_delete"];
         options?: never;
@@ -1664,7 +1954,7 @@ export interface paths {
          * Change a webhook
          * @description Deliveries to a new URL are signed with the same secret. A disabled webhook gets no deliveries, and pending ones fail; `POST /webhooks/:id/redeliver` sends them after it is enabled again. Events that happen in the meantime are only in the feed.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
+         *     Needs the scope `webhooks:write`.
          */
         patch: operations["webhook_update"];
         trace?: never;
@@ -1682,7 +1972,7 @@ export interface paths {
          * Rotate the signing secret of a webhook
          * @description The new secret is shown only in this response. During the overlap, `webhook-signature` contains signatures by both secrets, and `X-Svc-Signature` uses the old one. If the old secret was already being replaced, the one before it stops working immediately.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
+         *     Needs the scope `webhooks:write`.
          */
         post: operations["webhook_rotate_secret"];
         delete?: never;
@@ -1704,7 +1994,7 @@ export interface paths {
          * Send a test event to a webhook
          * @description Sends an event of type `WEBHOOK_TEST` immediately, in one attempt, even to a disabled webhook. The response is always 200: `status` is `delivered` or `failed`.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
+         *     Needs the scope `webhooks:write`.
          */
         post: operations["webhook_test"];
         delete?: never;
@@ -1724,7 +2014,7 @@ export interface paths {
          * List the deliveries of a webhook
          * @description Newest first. Deliveries are kept for 30 days.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:read`.
+         *     Needs the scope `webhooks:read`.
          */
         get: operations["webhook_deliveries"];
         put?: never;
@@ -1748,7 +2038,7 @@ export interface paths {
          * Send a delivery again
          * @description Works for any status. The delivery becomes pending again, with as many attempts as a new one and the same `webhook-id`.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
+         *     Needs the scope `webhooks:write`.
          */
         post: operations["webhook_redeliver"];
         delete?: never;
@@ -1770,7 +2060,7 @@ export interface paths {
          * Resend failed deliveries since a time
          * @description Up to 1,000 per request, oldest first. Test events are not included.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
+         *     Needs the scope `webhooks:write`.
          */
         post: operations["webhook_redeliver_since"];
         delete?: never;
@@ -1792,7 +2082,7 @@ export interface paths {
          * Generate a file of secrets
          * @description Also needs secrets:read. Programs that read the format get each value back byte for byte. If that is not possible, the response is 422, with each affected secret in details. If an approval policy covers one of the secrets, the whole file waits for approval. The same secrets give the same file, except for github-actions, whose delimiters are random.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:generate`.
+         *     Needs the scope `integrations:generate`.
          */
         post: operations["integration_generate"];
         delete?: never;
@@ -1814,7 +2104,7 @@ export interface paths {
          * Import secrets
          * @description Reads the export of another secrets manager and creates its secrets in one transaction. Valid names are kept; characters that are not allowed become _. An item that cannot be imported is listed in failed and does not stop the others. Also needs the scope secrets:write. Items outside the name patterns of the credential fail with NOT_ALLOWED. Up to 5,000 items.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:import`.
+         *     Needs the scope `integrations:import`.
          */
         post: operations["integration_import"];
         delete?: never;
@@ -1834,7 +2124,7 @@ export interface paths {
          * List the platforms
          * @description Returns every platform with the JSON Schema of its config.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:read`.
+         *     Needs the scope `integrations:read`.
          */
         get: operations["integration_platforms"];
         put?: never;
@@ -1858,7 +2148,7 @@ export interface paths {
          * Send a message to a platform
          * @description Sends to a stored connection, or to a platform with a config that is not stored. There is one attempt, and the response contains its result. The text cannot mention, ping or format anything on the platform.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:notify`.
+         *     Needs the scope `integrations:notify`.
          */
         post: operations["integration_notify"];
         delete?: never;
@@ -1870,13 +2160,21 @@ export interface paths {
     "/orgs/{org_id}/integrations": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List the connections
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:read`.
+         * @description Needs the scope `integrations:read`.
          */
         get: operations["integration_list"];
         put?: never;
@@ -1884,7 +2182,7 @@ export interface paths {
          * Store a connection
          * @description A connection of kind notify receives messages about events; a credential limited to environments or names cannot store one. A connection of kind sync receives secrets from POST …/sync, or automatically; storing one also needs secrets:read. Credentials in config are encrypted and never returned.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:write`.
+         *     Needs the scope `integrations:write`.
          */
         post: operations["integration_create"];
         delete?: never;
@@ -1896,31 +2194,41 @@ export interface paths {
     "/orgs/{org_id}/integrations/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the integration. */
+                id: components["parameters"]["id.12"];
+            };
             cookie?: never;
         };
         /**
          * Show a connection
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:read`.
+         * @description Needs the scope `integrations:read`.
          */
         get: operations["integration_read"];
         put?: never;
         post?: never;
         /**
          * Remove a connection
-         * @description Nothing is sent to it any more.
+         * @description Nothing is sent to it any more. The caller must reach everything that it can send.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:write`.
+         *     Needs the scope `integrations:write`.
          */
         delete: operations["integration_delete"];
         options?: never;
         head?: never;
         /**
          * Change a connection
-         * @description Fields of config are merged, and the result is validated as a whole. Changing a field that is not a credential erases the stored credentials: send them in the same request. kind and platform cannot be changed.
+         * @description Fields of config are merged, and the result is validated as a whole. Changing a field that is not a credential erases the stored credentials: send them in the same request. kind and platform cannot be changed. The caller must reach everything that the connection can send.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:write`.
+         *     Needs the scope `integrations:write`.
          */
         patch: operations["integration_update"];
         trace?: never;
@@ -1936,9 +2244,9 @@ export interface paths {
         put?: never;
         /**
          * Sync secrets to a platform
-         * @description Writes the secrets of an environment to a platform, in the background. Values are read when the sync starts. With a config, the caller also needs secrets:read; a stored connection sends what its creator can read. With dryRun=true, the response is 200 and reports what would happen.
+         * @description Writes the secrets of an environment to a platform, in the background. Values are read when the sync starts. With a config, the caller also needs secrets:read; a stored connection sends what its creator can read, within the limits of the caller. With dryRun=true, the response is 200 and reports what would happen.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:sync`.
+         *     Needs the scope `integrations:sync`.
          */
         post: operations["integration_sync"];
         delete?: never;
@@ -1956,9 +2264,9 @@ export interface paths {
         };
         /**
          * List the syncs
-         * @description Newest first. Syncs are kept for 30 days.
+         * @description Newest first. Syncs are kept for 30 days at most: past the quota the oldest finished ones are deleted.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with one of the scopes `integrations:read`, `integrations:sync`.
+         *     Needs one of the scopes `integrations:read`, `integrations:sync`.
          */
         get: operations["integration_syncs"];
         put?: never;
@@ -1978,7 +2286,7 @@ export interface paths {
         };
         /**
          * Show a sync
-         * @description Accepts an API key, a session token, an agent credential or a browser session with one of the scopes `integrations:read`, `integrations:sync`.
+         * @description Needs one of the scopes `integrations:read`, `integrations:sync`.
          */
         get: operations["integration_sync_status"];
         put?: never;
@@ -2000,9 +2308,9 @@ export interface paths {
         put?: never;
         /**
          * Cancel a sync
-         * @description Names that are not written yet are not attempted. A name that is being written is finished.
+         * @description Names that are not written yet are not attempted. Calls to the target that are under way are finished; none begins after the response.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:sync`.
+         *     Needs the scope `integrations:sync`.
          */
         post: operations["integration_sync_cancel"];
         delete?: never;
@@ -2024,7 +2332,7 @@ export interface paths {
          * Share a secret
          * @description Creates a link that shows the current version, or a grant of this secret to a member, team or agent. The caller also needs secrets:read for the secret. The URL of a link is shown only in this response. A link ends after its last view or its lifetime, and is revoked together with its secret and with the credential or member that created it.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `secrets:share`.
+         *     Needs the scope `secrets:share`.
          */
         post: operations["secret_share"];
         delete?: never;
@@ -2044,7 +2352,7 @@ export interface paths {
          * List the shares of a secret
          * @description Returns live links, and live grants that name only this secret. The URL of a link is never returned.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `secrets:share`.
+         *     Needs the scope `secrets:share`.
          */
         get: operations["secret_share_list"];
         put?: never;
@@ -2069,7 +2377,7 @@ export interface paths {
          * Revoke a share
          * @description Revokes a link, or a grant that names only this secret, as soon as this request returns.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `secrets:share`.
+         *     Needs the scope `secrets:share`.
          */
         delete: operations["secret_share_revoke"];
         options?: never;
@@ -2110,9 +2418,9 @@ export interface paths {
         put?: never;
         /**
          * Scan a text or files for credentials
-         * @description Finds well-known credential formats, tokens of this service, and exact current values (8 characters or more) of active secrets that the caller can read without approval. The text is not stored. A stored value that is found raises SECRET_LEAKED, once a day per place. With revoke_live, live tokens of this organisation are revoked, each with its own audit entry.
+         * @description Finds well-known credential formats, tokens of this service, and exact current values (8 characters or more) of active secrets that the caller can read without approval; an ordinary word such as development is none. Findings on lines that contain svc:allow are left out. The text is not stored. A stored value that is found raises SECRET_LEAKED, once a day per place. With revoke_live, live tokens of this organisation are revoked, each with its own audit entry.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `scans:write`.
+         *     Needs the scope `scans:write`.
          */
         post: operations["scan_create"];
         delete?: never;
@@ -2154,15 +2462,97 @@ export interface paths {
         put?: never;
         /**
          * Contain a credential
-         * @description Revokes a credential of any kind and all credentials revoked together with it, and reports what they read, wrote and created. Safe to repeat: the report stays the same. With rotate, the caller needs secrets:rotate for everything the credential could reach.
+         * @description Revokes a credential of any kind and all credentials revoked together with it, and reports what they read, wrote and created. Safe to repeat: the report stays the same. With rotate, the caller needs secrets:rotate for everything the credential could reach. With dry_run, nothing changes: the response is what the containment would answer now.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         post: operations["credential_contain"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/credentials/contain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Contain a credential by its token
+         * @description Does the same for whoever has the text of a token: of a credential of this organisation, or of a session of a member, alive or not. Any other text is 404. The token is neither stored nor logged.
+         *
+         *     Needs the scope `tokens:write`.
+         */
+        post: operations["post_orgs_org_id_credentials_contain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List incidents
+         * @description Newest first. They are kept as long as the audit log.
+         *
+         *     Needs the scope `tokens:read`.
+         */
+        get: operations["incident_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/incidents/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the incident. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show an incident
+         * @description Of a containment: its report, written anew from the audit log, and which of the secrets have a new value. Of a panic: what is left to look through. Secrets that the caller may not list have no name.
+         *
+         *     Needs the scope `tokens:read`.
+         */
+        get: operations["incident_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an incident
+         * @description Closes an incident or opens it again, and keeps a note.
+         *
+         *     Needs the scope `tokens:write`.
+         */
+        patch: operations["incident_update"];
         trace?: never;
     };
     "/orgs/{org_id}/credentials/{id}/graph": {
@@ -2174,9 +2564,9 @@ export interface paths {
         };
         /**
          * Show the graph of a credential
-         * @description Returns its parent, the credentials it created, and the environments and secrets it can reach.
+         * @description Returns its parent, all live credentials below it, which of them a containment by this caller would end, and the environments and secrets it can reach.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         *     Needs the scope `tokens:read`.
          */
         get: operations["credential_graph"];
         put?: never;
@@ -2310,7 +2700,7 @@ export interface paths {
          * Get options to confirm a browser session
          * @description Pass them to navigator.credentials.get(). They name the member's passkeys, and work once, in this browser session, within five minutes.
          *
-         *     Accepts a browser session. No scope is needed.
+         *     Needs no scope. Accepts a browser session.
          */
         post: operations["auth_confirm_options"];
         delete?: never;
@@ -2332,7 +2722,7 @@ export interface paths {
          * Confirm a browser session with a passkey
          * @description The browser session counts as confirmed for five minutes, with the JWT in the response and those from later refreshes. Sets the refresh cookie. Earlier refresh cookies are no longer valid, and using one ends the session. The response to a refused confirmation is the same for every reason.
          *
-         *     Accepts a browser session. No scope is needed.
+         *     Needs no scope. Accepts a browser session.
          */
         post: operations["auth_confirm"];
         delete?: never;
@@ -2388,20 +2778,25 @@ export interface paths {
     "/auth/sessions": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
             path?: never;
             cookie?: never;
         };
         /**
          * List your sessions
-         * @description Accepts a browser session. No scope is needed.
+         * @description Needs no scope. Accepts a browser session.
          */
         get: operations["auth_session_list"];
         put?: never;
         post?: never;
         /**
          * Revoke all your sessions
-         * @description Accepts a browser session. No scope is needed.
+         * @description Needs no scope. Accepts a browser session.
          */
         delete: operations["auth_session_end"];
         options?: never;
@@ -2421,7 +2816,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke one of your sessions
-         * @description Accepts a browser session. No scope is needed.
+         * @description Needs no scope. Accepts a browser session.
          */
         delete: operations["auth_session_end_one"];
         options?: never;
@@ -2462,7 +2857,7 @@ export interface paths {
         put?: never;
         /**
          * Poll for the session of a terminal login
-         * @description Returns AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the polling interval. A device code gives one session; using it again more than ten seconds after the first time ends the session.
+         * @description Returns AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the polling interval, and counts as a refused attempt of the address. A device code gives one session; using it again more than ten seconds after the first time ends the session.
          *
          *     Needs no credential.
          */
@@ -2486,7 +2881,7 @@ export interface paths {
          * Look up a terminal login
          * @description For the page /device, in a browser session. At most 20 attempts a minute per member and per address, including confirmations.
          *
-         *     Accepts a browser session. No scope is needed.
+         *     Needs no scope. Accepts a browser session.
          */
         post: operations["auth_device_lookup"];
         delete?: never;
@@ -2508,7 +2903,7 @@ export interface paths {
          * Confirm a terminal login
          * @description Signs the terminal in as the calling member. Needs a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`). Safe to repeat.
          *
-         *     Accepts a browser session. No scope is needed. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Needs no scope. Accepts a browser session. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         post: operations["auth_device_confirm"];
         delete?: never;
@@ -2528,7 +2923,7 @@ export interface paths {
         put?: never;
         /**
          * Deny a terminal login
-         * @description Accepts a browser session. No scope is needed.
+         * @description Needs no scope. Accepts a browser session.
          */
         post: operations["auth_device_deny"];
         delete?: never;
@@ -2540,13 +2935,21 @@ export interface paths {
     "/orgs/{org_id}/trusts": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
             cookie?: never;
         };
         /**
          * List trusts
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         * @description Needs the scope `tokens:read`.
          */
         get: operations["trust_list"];
         put?: never;
@@ -2554,7 +2957,7 @@ export interface paths {
          * Create a trust
          * @description A trust accepts tokens of an OIDC issuer whose claims match, and issues session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust created by a session token or an agent is revoked together with its creator.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         post: operations["trust_create"];
         delete?: never;
@@ -2566,13 +2969,23 @@ export interface paths {
     "/orgs/{org_id}/trusts/{id}": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the trust. */
+                id: components["parameters"]["id.16"];
+            };
             cookie?: never;
         };
         /**
          * Show a trust
-         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         * @description Needs the scope `tokens:read`.
          */
         get: operations["trust_read"];
         put?: never;
@@ -2581,7 +2994,7 @@ export interface paths {
          * Delete a trust
          * @description Its session tokens are refused as soon as this request returns.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         delete: operations["trust_delete"];
         options?: never;
@@ -2590,7 +3003,7 @@ export interface paths {
          * Change a trust
          * @description The change applies from the next request of each session token: a token whose workload is no longer accepted is refused, and no token holds more than the trust. The caller must hold everything the change adds, and everything the trust gives if it then accepts other tokens. To narrow it, tokens:write is enough.
          *
-         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         *     Needs the scope `tokens:write`.
          */
         patch: operations["trust_update"];
         trace?: never;
@@ -2629,6 +3042,12 @@ export interface components {
         Org: {
             /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example Acme */
             name: string;
             /** @example production */
             default_environment: string;
@@ -2644,15 +3063,9 @@ export interface components {
              * @example 365
              */
             audit_retention_days: number | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             updated_at: string;
         };
         NewMember: components["schemas"]["Member"] & {
@@ -2665,7 +3078,14 @@ export interface components {
         Member: {
             /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example ann@example.com */
             email: string;
+            /** @example Ann */
             name: string;
             /**
              * @example developer
@@ -2674,6 +3094,7 @@ export interface components {
             role: "owner" | "admin" | "developer" | "viewer" | "auditor";
             /**
              * @description invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.
+             * @example invited
              * @enum {string}
              */
             status: "invited" | "active" | "lapsed";
@@ -2683,27 +3104,21 @@ export interface components {
              */
             passkeys: number;
             invited_by: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             enrolled_at: string | null;
-            /** @description The enrolment link that is still valid or has expired. null if the member has enrolled with it. */
+            /**
+             * @description The enrolment link that is still valid or has expired. null if the member has enrolled with it.
+             * @example {
+             *       "created_at": "2026-11-21T12:00:00.000Z",
+             *       "expires_at": "2026-11-22T12:00:00.000Z"
+             *     }
+             */
             enrolment: {
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 created_at: string;
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 expires_at: string;
             } | null;
         };
@@ -2717,12 +3132,23 @@ export interface components {
         ApiKey: {
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example deploy */
             name: string;
             /**
              * @description Prefix and last four characters of the token.
              * @example svc_live_…x7Qd
              */
             hint: string;
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
             scopes: string[];
             /** @description Slugs of the environments it can access. null means all. */
             environments: string[] | null;
@@ -2730,9 +3156,15 @@ export interface components {
             secrets: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
-            /** @description Requests per minute. */
+            /**
+             * @description Requests per minute.
+             * @example 600
+             */
             rate_limit: number;
-            /** @description Id of the credential or member that created it. */
+            /**
+             * @description Id of the credential or member that created it.
+             * @example key_01M9xQeKcX3vTz6nWJfQ4b
+             */
             created_by: string;
             /** @description The credential that this one is revoked together with. null if there is none. */
             parent_id: string | null;
@@ -2743,20 +3175,11 @@ export interface components {
             device_id: string | null;
             /** @description Id of the API key that replaced it in a rotation. */
             successor_id: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             expires_at: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             revoked_at: string | null;
             /**
              * Format: date-time
@@ -2799,12 +3222,11 @@ export interface components {
             has_more: boolean;
         };
         ListedOrg: {
+            /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /** @example Acme */
             name: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
         };
         Recovered: {
@@ -2863,6 +3285,7 @@ export interface components {
             };
         };
         OrgPatch: {
+            /** @example Acme */
             name?: string;
             /** @example production */
             default_environment?: string;
@@ -2893,8 +3316,16 @@ export interface components {
             has_more: boolean;
         };
         Environment: {
+            /** @example env_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example QA */
             name: string;
+            /** @example qa */
             slug: string;
         };
         EnvironmentIn: {
@@ -2907,6 +3338,7 @@ export interface components {
             slug?: string;
         };
         EnvironmentPatch: {
+            /** @example Quality assurance */
             name: string;
         };
         Roles: {
@@ -2916,6 +3348,11 @@ export interface components {
                  * @enum {string}
                  */
                 role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+                /**
+                 * @example [
+                 *       "secrets:read"
+                 *     ]
+                 */
                 scopes: string[];
             }[];
         };
@@ -2955,6 +3392,7 @@ export interface components {
         Removed: {
             /** @description Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them. */
             credentials: {
+                /** @example api_key */
                 kind: string;
                 id: string;
                 name: string | null;
@@ -2989,6 +3427,11 @@ export interface components {
         Passkey: {
             /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
             /** @example Passkey on this device */
             name: string;
             /**
@@ -2999,10 +3442,7 @@ export interface components {
             transports: string[];
             /** @description Whether a passkey provider keeps a copy, so other devices may have it too. */
             backed_up: boolean;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
         };
         CreationOptions: {
@@ -3028,6 +3468,7 @@ export interface components {
             attestation: string;
             excludeCredentials: {
                 id: string;
+                /** @example database_url */
                 type: string;
                 transports?: string[];
             }[];
@@ -3080,11 +3521,14 @@ export interface components {
         Team: {
             /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
-            name: string;
             /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
              */
+            revision: number;
+            /** @example Payments */
+            name: string;
+            /** Format: date-time */
             created_at: string;
         };
         TeamIn: {
@@ -3102,13 +3546,13 @@ export interface components {
             team_id: string;
             /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
             member_id: string;
-            /** @description The member's name. */
+            /**
+             * @description The member's name.
+             * @example Ann
+             */
             name: string;
             added_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
         };
         TeamMemberIn: {
@@ -3124,6 +3568,12 @@ export interface components {
         Grant: {
             /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @example {
+             *       "type": "team",
+             *       "id": "team_01M9xQeKcX3vTz6nWJfQ4b"
+             *     }
+             */
             grantee: {
                 /**
                  * @description A grant to an agent is created only by POST /orgs/:org_id/secrets/:id/share.
@@ -3140,21 +3590,22 @@ export interface components {
             permission: "read" | "write";
             environments: string[] | null;
             secrets: string[] | null;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
             /** @description The credential that this grant is revoked together with. null if there is none. */
             parent_id: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             expires_at: string | null;
         };
         GrantIn: {
+            /**
+             * @example {
+             *       "type": "team",
+             *       "id": "team_01M9xQeKcX3vTz6nWJfQ4b"
+             *     }
+             */
             grantee: {
                 /** @enum {string} */
                 type: "member" | "team";
@@ -3190,15 +3641,37 @@ export interface components {
         WhoAmI: {
             /** @example api_key */
             kind: string;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             org_id: string;
+            /** @example deploy */
             name: string | null;
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
             scopes: string[];
             /**
              * @description For a member: the scopes that grants add to their role, each for some secrets only.
              * @example []
              */
             granted_scopes?: string[];
+            /**
+             * @description For a member: what each grant adds, and in which environments and for which names; null for all.
+             * @example []
+             */
+            granted?: {
+                /**
+                 * @example [
+                 *       "secrets:read"
+                 *     ]
+                 */
+                scopes: string[];
+                environments: string[] | null;
+                secrets: string[] | null;
+            }[];
             environments: string[] | null;
             /**
              * @description The environment of requests that name none. null if this credential cannot reach it.
@@ -3206,12 +3679,10 @@ export interface components {
              */
             default_environment: string | null;
             secrets: string[] | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             expires_at: string | null;
             parent_id: string | null;
+            /** @example 600 */
             rate_limit: number;
             /**
              * @description The device that the credential is bound to.
@@ -3261,6 +3732,7 @@ export interface components {
             has_more: boolean;
         };
         ApiKeyPatch: {
+            /** @example deploy */
             name?: string;
             /**
              * @example [
@@ -3270,7 +3742,10 @@ export interface components {
             allowed_addresses?: string[] | null;
         };
         ApiKeyRotate: {
-            /** @description How long the old key stays valid, in seconds. 0 by default. */
+            /**
+             * @description How long the old key stays valid, in seconds. 0 by default.
+             * @example 3600
+             */
             overlap_seconds?: number;
         };
         NewAccessToken: components["schemas"]["AccessToken"] & {
@@ -3283,24 +3758,30 @@ export interface components {
         AccessToken: {
             /** @example tok_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /** @example svcsess_…x7Qd */
             hint: string;
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
             scopes: string[];
             allowedAddresses: string[] | null;
-            /** @description Id of the API key that the token is revoked together with. */
+            /**
+             * @description Id of the API key that the token is revoked together with.
+             * @example key_01M9xQeKcX3vTz6nWJfQ4b
+             */
             parentId: string;
             /**
              * @description The device that the credential is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             createdAt: string;
             /**
              * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @example 2026-11-21T12:15:00.000Z
              */
             expiresAt: string;
             /**
@@ -3308,7 +3789,9 @@ export interface components {
              * @example 2026-11-21T12:00:00.000Z
              */
             lastUsedAt: string | null;
+            /** @example 12 */
             useCount: number;
+            /** @example Zurich, CH (ZRH) */
             lastUsedPlace: string | null;
         };
         AccessTokenIn: {
@@ -3361,9 +3844,20 @@ export interface components {
         Agent: {
             /** @example agt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example triage agent */
             name: string;
             /** @example svcag_…x7Qd */
             hint: string;
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
             scopes: string[];
             /** @description Slugs of the environments it can access. null means all. */
             environments: string[] | null;
@@ -3371,9 +3865,15 @@ export interface components {
             secrets: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
-            /** @description Requests per minute. */
+            /**
+             * @description Requests per minute.
+             * @example 120
+             */
             rate_limit: number;
-            /** @description Id of the credential or member that created it. */
+            /**
+             * @description Id of the credential or member that created it.
+             * @example key_01M9xQeKcX3vTz6nWJfQ4b
+             */
             created_by: string;
             /** @description The credential that this one is revoked together with. null if there is none. */
             parent_id: string | null;
@@ -3382,20 +3882,11 @@ export interface components {
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             expires_at: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             revoked_at: string | null;
             /**
              * Format: date-time
@@ -3465,6 +3956,7 @@ export interface components {
             has_more: boolean;
         };
         AgentPatch: {
+            /** @example triage agent */
             name?: string;
             /**
              * @example [
@@ -3506,9 +3998,22 @@ export interface components {
         ProviderToken: {
             /** @example prv_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example database provisioner */
             name: string;
             /** @example svcprov_…x7Qd */
             hint: string;
+            /**
+             * @example [
+             *       "issue",
+             *       "rotate",
+             *       "revoke"
+             *     ]
+             */
             scopes: string[];
             /** @description Slugs of the environments it can access. null means all. */
             environments: string[] | null;
@@ -3516,9 +4021,15 @@ export interface components {
             secrets: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
-            /** @description Requests per minute. */
+            /**
+             * @description Requests per minute.
+             * @example 600
+             */
             rate_limit: number;
-            /** @description Id of the credential or member that created it. */
+            /**
+             * @description Id of the credential or member that created it.
+             * @example key_01M9xQeKcX3vTz6nWJfQ4b
+             */
             created_by: string;
             /** @description The credential that this one is revoked together with. null if there is none. */
             parent_id: string | null;
@@ -3527,15 +4038,9 @@ export interface components {
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             revoked_at: string | null;
             /**
              * Format: date-time
@@ -3594,11 +4099,30 @@ export interface components {
         BreakGlass: {
             /** @example bgt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example the primary database is down */
             reason: string;
+            /** @example svcbg_…x7Qd */
             hint: string;
+            /**
+             * @example [
+             *       "secrets:list",
+             *       "secrets:read",
+             *       "secrets:write",
+             *       "secrets:rotate",
+             *       "secrets:delete",
+             *       "audit:read"
+             *     ]
+             */
             scopes: string[];
             allowed_addresses: string[] | null;
+            /** @example 60 */
             rate_limit: number;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
             parent_id: string | null;
             /**
@@ -3606,20 +4130,14 @@ export interface components {
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @example 2026-11-21T13:00:00.000Z
              */
             expires_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             revoked_at: string | null;
             /**
              * Format: date-time
@@ -3653,20 +4171,55 @@ export interface components {
             /** @example postgres://app:correct-horse@db.example.com/app */
             value: string;
         };
+        /** @description Present in a list with id: the rule by which a new value is due first. null if none applies, or the value cannot be read. */
+        SecretRotation: {
+            /** @description The policy that asks for it; null for rotate_every_seconds of the secret. */
+            policy: {
+                /** @example pol_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                name: string;
+            } | null;
+            /**
+             * @description How old a value may become. null with cron.
+             * @example 7776000
+             */
+            every_seconds: number | null;
+            /** @description The schedule of the policy (UTC). */
+            cron: string | null;
+            /** Format: date-time */
+            due_at: string;
+            is_due: boolean;
+        } | null;
         Secret: {
             /** @example sec_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /** @example DATABASE_URL */
             name: string;
-            /** @enum {string} */
+            /**
+             * @example database_url
+             * @enum {string}
+             */
             type: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
             /** @example production */
             environment: string;
-            /** @enum {string} */
+            /**
+             * @example active
+             * @enum {string}
+             */
             status: "active" | "expired" | "revoked" | "deleted";
             /** @example 1 */
             version: number;
+            /**
+             * @description The ETag of the secret, for If-Match.
+             * @example "v1"
+             */
+            etag: string;
             description: string | null;
+            /**
+             * @example {
+             *       "team": "core"
+             *     }
+             */
             tags: {
                 [key: string]: string;
             };
@@ -3681,25 +4234,16 @@ export interface components {
              * @example false
              */
             generated: boolean;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             updated_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             expires_at: string | null;
+            rotation?: components["schemas"]["SecretRotation"];
             /**
              * Format: date-time
              * @description Present on deleted secrets. They can be restored for seven days after this time.
-             * @example 2026-11-21T12:00:00.000Z
              */
             deleted_at?: string | null;
         };
@@ -3708,6 +4252,7 @@ export interface components {
             value: string;
             /**
              * @description `generic` by default for a new secret.
+             * @example database_url
              * @enum {string}
              */
             type?: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
@@ -3745,7 +4290,10 @@ export interface components {
         SecretIn: {
             /** @example DATABASE_URL */
             name: string;
-            /** @enum {string} */
+            /**
+             * @example database_url
+             * @enum {string}
+             */
             type: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
             /**
              * @description The value, up to 64 KiB in UTF-8. Required unless generate is sent.
@@ -3754,8 +4302,12 @@ export interface components {
             value?: string;
             /** @description Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The generated value is shown only in this response. */
             generate?: {
+                /** @example 32 */
                 length?: number;
-                /** @description The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves. */
+                /**
+                 * @description The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.
+                 * @example alphanumeric
+                 */
                 charset?: string;
             };
             /**
@@ -3795,7 +4347,10 @@ export interface components {
             name?: string;
             /** @example postgres://app:correct-horse@db.example.com/app */
             value?: string;
-            /** @enum {string} */
+            /**
+             * @example database_url
+             * @enum {string}
+             */
             type?: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
             description?: string | null;
             /**
@@ -3825,8 +4380,12 @@ export interface components {
             /** @example postgres://app:correct-horse@db.example.com/app */
             value?: string;
             generate?: {
+                /** @example 32 */
                 length?: number;
-                /** @description The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves. */
+                /**
+                 * @description The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.
+                 * @example alphanumeric
+                 */
                 charset?: string;
             };
         };
@@ -3837,18 +4396,47 @@ export interface components {
             has_more: boolean;
         };
         Version: {
+            /** @example 1 */
             version: number;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
+            /** @example true */
             current: boolean;
         };
         Rollback: {
-            /** @description The version whose value becomes current again. */
+            /**
+             * @description The version whose value becomes current again.
+             * @example 1
+             */
             version: number;
+        };
+        ComparisonPage: {
+            data: components["schemas"]["Compared"][];
+            /** @description Pass it as cursor to get the next page. null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        Compared: {
+            name: string;
+            /** @description In the order of the request. */
+            environments: {
+                /** @example production */
+                environment: string;
+                /**
+                 * @description absent: no secret has the name there. same: all environments with a comparable value have the same one. different: they do not. present: it exists, but the caller has nothing to compare it with.
+                 * @enum {string}
+                 */
+                status: "absent" | "present" | "same" | "different";
+                /** @example 1 */
+                version: number | null;
+                /**
+                 * Format: date-time
+                 * @description When this version was created.
+                 */
+                time: string | null;
+            }[];
         };
         /**
          * @example {
@@ -3863,6 +4451,7 @@ export interface components {
          *     }
          */
         Values: {
+            /** @example production */
             environment: string;
             values: {
                 [key: string]: string;
@@ -3872,6 +4461,10 @@ export interface components {
             };
             /** @description Names that an approval policy holds back. Read each secret on its own to request approval. */
             withheld: string[];
+            /** @description Names of secrets whose stored value was altered or is missing (an integrity violation). Absent if there are none. */
+            unreadable?: string[];
+            /** @description Of a page: pass it as cursor to get the next one. null on the last page. */
+            next_cursor?: string | null;
         };
         ProviderIssued: {
             /** @example sec_01M9xQeKcX3vTz6nWJfQ4b */
@@ -3885,7 +4478,7 @@ export interface components {
             /**
              * Format: date-time
              * @description null if the secret has no lifetime because it was not created with one.
-             * @example 2026-11-21T12:00:00.000Z
+             * @example 2026-11-21T12:15:00.000Z
              */
             expiresAt: string | null;
         };
@@ -3919,10 +4512,7 @@ export interface components {
             environment: string;
             /** @enum {string} */
             status: "revoked";
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             revokedAt: string;
         };
         ProviderRevoke: {
@@ -3934,8 +4524,17 @@ export interface components {
         Policy: {
             /** @example pol_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example Upper case */
             name: string;
-            /** @enum {string} */
+            /**
+             * @example naming
+             * @enum {string}
+             */
             kind: "naming" | "rotation" | "approval";
             enabled: boolean;
             /**
@@ -3961,16 +4560,13 @@ export interface components {
             config: components["schemas"]["PolicyConfig"];
             /** @description For a rotation policy with cron: the next five times, in UTC. */
             next_times?: string[];
+            /** @description After a change: what the policy does not do, if that may surprise. */
+            warning?: string;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             updated_at: string;
         };
         NamingConfig: {
@@ -4002,7 +4598,7 @@ export interface components {
             /** @description How many people must approve. */
             required: number;
             /**
-             * @description The team or role whose members can approve.
+             * @description The team or role whose members can approve. With accountable, the policy holds only agents and credentials that they created, and the members accountable for the agent approve.
              * @example {
              *       "role": "admin"
              *     }
@@ -4013,6 +4609,10 @@ export interface components {
              * @default false
              */
             allow_break_glass: boolean;
+            /** @description For how many seconds an approved read may be repeated by the same credential, at most. With 0, the default, it can be made once. */
+            max_valid_seconds?: number;
+            /** @description Whether that also applies to calls other than GET, HEAD and OPTIONS, where a secret is used at another service. false by default. */
+            repeat_writes?: boolean;
         };
         /**
          * @example {
@@ -4068,9 +4668,14 @@ export interface components {
         PolicyViolation: {
             /** @example sec_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /** @example db_password */
             name: string;
-            /** @enum {string} */
+            /**
+             * @example database_url
+             * @enum {string}
+             */
             type: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
+            /** @example production */
             environment: string;
         };
         ApprovalPage: {
@@ -4083,10 +4688,10 @@ export interface components {
             /** @example apr_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description pending: waiting for a decision. approved: the request can be repeated with Approval-Id until expires_at. used: it was repeated. expired: it was not decided or used in time.
+             * @description pending: waiting for a decision. approved: the request can be repeated with Approval-Id until expires_at. used: it was repeated. expired: it was not decided or used in time. void: the requester has ended, or a target or a policy has changed.
              * @enum {string}
              */
-            status: "pending" | "approved" | "rejected" | "cancelled" | "used" | "expired";
+            status: "pending" | "approved" | "rejected" | "cancelled" | "used" | "expired" | "void";
             /** @enum {string} */
             operation: "secret.read" | "secret.update" | "secret.rotate" | "secret.delete" | "secret.share" | "break_glass.create" | "provider_token.create" | "policy.change" | "team.change" | "member.change";
             /**
@@ -4094,36 +4699,68 @@ export interface components {
              * @example secret.read
              */
             action: string;
-            /** @description What the request asks for, in a sentence. */
+            /**
+             * @description What the request asks for, in a sentence.
+             * @example The agent credential "assistant" asks to read the secret DATABASE_URL.
+             */
             summary: string;
-            /** @description How many members must approve. */
+            /**
+             * @description How many members must approve.
+             * @example 1
+             */
             required: number;
+            /** @example [] */
             approvals: {
                 member_id: string;
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 time: string;
             }[];
+            /** @example [] */
             decisions: {
                 member_id: string;
                 name: string | null;
                 /** @enum {string} */
                 decision: "approve" | "reject";
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 time: string;
             }[];
-            /** @description The policies that hold the request. */
+            /**
+             * @description The policies that hold the request.
+             * @example [
+             *       {
+             *         "id": "pol_01M9xQeKcX3vTz6nWJfQ4b",
+             *         "name": "Production reads",
+             *         "required": 1
+             *       }
+             *     ]
+             */
             policies: {
                 id: string;
                 name: string;
+                /** @example 1 */
                 required: number;
+                /**
+                 * @description Members accountable for the agent decide for this policy.
+                 * @enum {boolean}
+                 */
+                accountable?: true;
             }[];
+            /**
+             * @example {
+             *       "kind": "agent",
+             *       "id": "agt_01M9xQeKcX3vTz6nWJfQ4b",
+             *       "parent_id": null,
+             *       "name": "assistant",
+             *       "accountable": [
+             *         {
+             *           "member_id": "mem_01M9xQeKcX3vTz6nWJfQ4b",
+             *           "name": "Ann"
+             *         }
+             *       ]
+             *     }
+             */
             requester: {
+                /** @example api_key */
                 kind: string;
                 id: string | null;
                 parent_id: string | null;
@@ -4134,9 +4771,17 @@ export interface components {
                     name: string | null;
                 }[];
             };
+            /**
+             * @example {
+             *       "id": "sec_01M9xQeKcX3vTz6nWJfQ4b",
+             *       "name": "DATABASE_URL",
+             *       "environment": "production"
+             *     }
+             */
             target: {
                 id: string | null;
                 name: string | null;
+                /** @example production */
                 environment: string | null;
             };
             request: {
@@ -4145,33 +4790,73 @@ export interface components {
                 path: string;
                 /** @description Keyed digest of the method, path, query and body. */
                 digest: string;
+                /** @example 203.0.113.7 */
                 ip: string;
                 place: string | null;
                 user_agent: string | null;
                 /** @description The X-Access-Reason of the request. */
                 reason: string | null;
             };
-            /** @description Whether the calling member can decide it now. */
-            may_decide: boolean;
             /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @description What the request would do, in words and without values. Only for the requester and for members who may decide it, and only while it is pending or approved; null otherwise, and in answers to approve, reject and cancel.
+             * @example [
+             *       {
+             *         "name": "Secret",
+             *         "value": "DATABASE_URL"
+             *       },
+             *       {
+             *         "name": "Environment",
+             *         "value": "production"
+             *       }
+             *     ]
              */
+            shown: {
+                name: string;
+                value: string;
+            }[] | null;
+            /**
+             * @description For how many seconds the approval may be repeated, at most. 0: only once.
+             * @example 0
+             */
+            max_valid_seconds: number;
+            /**
+             * @description For how many seconds the approved call may be repeated. 0: only once.
+             * @example 0
+             */
+            valid_for_seconds: number;
+            /**
+             * @description Whether the calling member can decide it now.
+             * @example true
+             */
+            may_decide: boolean;
+            /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @example 2026-11-22T12:00:00.000Z
              */
             expires_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             ended_at: string | null;
+        };
+        /**
+         * @example {
+         *       "valid_for_seconds": 3600
+         *     }
+         */
+        ApproveIn: {
+            /** @description The same credential may repeat the call for this long. Only for reading, and only as far as the policies that hold the request allow with max_valid_seconds. Without it, the call can be made once within 24 hours. */
+            valid_for_seconds?: number;
         };
         Device: {
             /** @example dev_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example Laptop of Ann */
             name: string;
             /**
              * @description Its platform, as free text.
@@ -4208,28 +4893,24 @@ export interface components {
             member_id: string | null;
             /**
              * @description blocked: it was blocked, or the member it is assigned to was removed. A blocked device stays blocked.
+             * @example active
              * @enum {string}
              */
             status: "active" | "blocked";
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /** @description Id of the credential or member that registered the device. */
+            /**
+             * @description Id of the credential or member that registered the device.
+             * @example key_01M9xQeKcX3vTz6nWJfQ4b
+             */
             created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             assigned_at: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             blocked_at: string | null;
         };
         DeviceIn: {
+            /** @example Laptop of Ann */
             name: string;
             /**
              * @description Its platform, as free text.
@@ -4270,6 +4951,7 @@ export interface components {
             has_more: boolean;
         };
         DevicePatch: {
+            /** @example Laptop of Ann */
             name?: string;
             /**
              * @description Its platform, as free text.
@@ -4296,20 +4978,32 @@ export interface components {
             has_more: boolean;
         };
         AuditEntry: {
+            /**
+             * @description The caller's own entries about what lies outside its environments or names have no id and no hash (`withheld`), and name neither the secret nor the environment.
+             * @example aud_01M9xQeKcX3vTz6nWJfQ4b
+             */
             id: string;
+            /** @example 42 */
             sequence: number;
             /**
              * @description How hash is calculated. 2: over canonical JSON. Absent in entries written before 0.5.0: over compact JSON in field order.
              * @example 2
              */
             format?: number;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             time: string;
+            /**
+             * @example {
+             *       "kind": "api_key",
+             *       "id": "key_01M9xQeKcX3vTz6nWJfQ4b",
+             *       "parent_id": null,
+             *       "name": "deploy"
+             *     }
+             */
             actor: {
+                /** @example api_key */
                 kind: string;
+                /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
                 id: string | null;
                 parent_id: string | null;
                 name: string | null;
@@ -4319,20 +5013,29 @@ export interface components {
              * @example secret.read
              */
             action: string;
+            /** @example sec_01M9xQeKcX3vTz6nWJfQ4b */
             resource: string | null;
             /**
              * @description The name of the secret at that time, even if the request was refused or the secret did not exist.
              * @example DATABASE_URL
              */
             resource_name?: string | null;
+            /** @example production */
             environment: string | null;
-            /** @description Version of the secret. For a bulk read, the revision of the environment: the sequence of its last change. For a confirmed export, the sequence at which the export ends. */
+            /**
+             * @description Version of the secret. For a bulk read, the revision of the environment: the sequence of its last change. For a confirmed export, the sequence at which the export ends.
+             * @example 1
+             */
             version: number | null;
             reason: string | null;
+            /** @example req_01M9xQeKcX3vTz6nWJfQ4b */
             request_id: string;
+            /** @example 203.0.113.7 */
             ip: string;
             user_agent: string | null;
             prefix?: string;
+            /** @description For a bulk read with several prefixes: all of them, in their order. prefix is what they all begin with. */
+            prefixes?: string[];
             /** @description For a bulk read by a caller limited to some names: its name patterns. They are written at least every twelve hours; entries in between have only patterns_digest. */
             patterns?: string[];
             /** @description SHA-256 of the name patterns as compact JSON. */
@@ -4348,13 +5051,22 @@ export interface components {
             /**
              * Format: date-time
              * @description For a change that sets an expiry: when it expires.
-             * @example 2026-11-21T12:00:00.000Z
              */
             expires_at?: string | null;
             /** @description For a change that renames or deletes a secret: its previous name. */
             former_name?: string;
             /** @description The id of the approval that the request used. */
             approval?: string;
+            /** @description For a containment, a panic or a change of an incident: the incident, and its status from then on. */
+            incident?: {
+                /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+                /**
+                 * @example open
+                 * @enum {string}
+                 */
+                status: "open" | "closed";
+            };
             /** @description The ids of the policies that a break-glass token bypassed. */
             bypassed_policies?: string[];
             /** @description For a scan: how many findings were recognised only by their format, how many secrets have a value that was found, and how many tokens of this organisation were found. */
@@ -4398,23 +5110,46 @@ export interface components {
             }[];
             /** @enum {string} */
             outcome: "success" | "denied" | "failed";
+            /** @example 200 */
             status: number;
-            /** @description How many requests the entry represents. More than 1 only for requests over the rate limit. */
+            /**
+             * @description How many requests the entry represents. More than 1 only for requests over the rate limit.
+             * @example 1
+             */
             count: number;
             /** @description Whether a break-glass token is involved. */
             emergency: boolean;
-            /** @description hash of the previous entry. */
+            /**
+             * @description hash of the previous entry.
+             * @example 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752
+             */
             prev_hash: string;
-            /** @description SHA-256 in hexadecimal of the canonical JSON (RFC 8785) of this entry without hash. */
+            /**
+             * @description SHA-256 in hexadecimal of the canonical JSON (RFC 8785) of this entry without hash.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
             hash: string;
         };
         Verification: {
+            /** @example true */
             ok: boolean;
-            /** @description Sequence of the first entry that this request checked. */
+            /**
+             * @description Sequence of the first entry that this request checked.
+             * @example 1
+             */
             checked_from: number;
+            /** @example 42 */
             checked_to: number;
+            /**
+             * @example {
+             *       "sequence": 42,
+             *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+             *     }
+             */
             head: {
+                /** @example 42 */
                 sequence: number;
+                /** @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
                 hash: string;
             };
             /** @description Pass it as cursor to check the next part. null once the newest entry has been checked. */
@@ -4426,6 +5161,7 @@ export interface components {
             checkpoints: number;
             /** @description The first fault. entry: this entry does not follow the previous one, or its hash is wrong. checkpoint_altered: the signature of the checkpoint for this entry is invalid. checkpoint_missing: the checkpoint was deleted from the database. checkpoint_differs: the entry is not the one that was signed. cut_off: a signed checkpoint is newer than the newest entry. */
             broken?: {
+                /** @example 42 */
                 sequence: number;
                 id: string | null;
                 /** @enum {string} */
@@ -4452,13 +5188,14 @@ export interface components {
         Checkpoint: {
             /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             org: string;
+            /** @example 42 */
             sequence: number;
-            /** @description The hash of the entry with this sequence. */
-            hash: string;
             /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @description The hash of the entry with this sequence.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
              */
+            hash: string;
+            /** Format: date-time */
             time: string;
             /** @description The key that signed it: the key_id of `GET /orgs/{org_id}/audit-log/key`. */
             key_id: string;
@@ -4498,7 +5235,10 @@ export interface components {
             deleted_through: number;
         };
         ExportConfirmation: {
-            /** @description The sequence of the checkpoint in the last line of the export. */
+            /**
+             * @description The sequence of the checkpoint in the last line of the export.
+             * @example 42
+             */
             sequence: number;
             /**
              * @description The hash of the same checkpoint.
@@ -4514,6 +5254,7 @@ export interface components {
         };
         Reader: {
             actor: {
+                /** @example api_key */
                 kind: string;
                 id: string | null;
                 name: string | null;
@@ -4524,12 +5265,12 @@ export interface components {
              * @enum {string}
              */
             via: "read" | "bulk";
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             last_read_at: string;
-            /** @description The version last read. null if it was a bulk read and the secret has changed since. */
+            /**
+             * @description The version last read. null if it was a bulk read and the secret has changed since.
+             * @example 1
+             */
             version: number | null;
             /** @description Number of reads. */
             count: number;
@@ -4553,21 +5294,12 @@ export interface components {
                 /** @example Acme */
                 name: string;
             };
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             generated_at: string;
             period: {
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 from: string;
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 to: string;
             };
             /**
@@ -4643,8 +5375,16 @@ export interface components {
                 approval: number;
             };
             audit_log: {
+                /**
+                 * @example {
+                 *       "sequence": 42,
+                 *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                 *     }
+                 */
                 head: {
+                    /** @example 42 */
                     sequence: number;
+                    /** @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
                     hash: string;
                 };
                 /**
@@ -4654,11 +5394,9 @@ export interface components {
                 verified_from: number;
                 verified_to: number;
                 last_checkpoint: {
+                    /** @example 42 */
                     sequence: number;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
+                    /** Format: date-time */
                     time: string;
                 } | null;
                 /** @example 400 */
@@ -4721,11 +5459,11 @@ export interface components {
             id: string;
             /** @example payments/stripe-key */
             name: string | null;
+            /** @example production */
             environment: string | null;
             /**
              * Format: date-time
              * @description The time that decides the finding.
-             * @example 2026-11-21T12:00:00.000Z
              */
             time: string | null;
             /**
@@ -4749,10 +5487,7 @@ export interface components {
                 name: string | null;
                 /** @enum {string} */
                 decision: "approve" | "reject";
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 time: string;
             }[];
         };
@@ -4773,23 +5508,41 @@ export interface components {
         };
         EventPage: {
             data: components["schemas"]["Event"][];
-            /** @description Pass it as after to continue. A page can be empty although more events follow. */
+            /**
+             * @description Pass it as after to continue. A page can be empty although more events follow.
+             * @example 42
+             */
             next_after: number;
+            /** @example false */
             has_more: boolean;
         };
         Event: {
-            /** @description The number of the event in its organisation. Numbers have no gaps. */
-            sequence: number;
-            id: string;
-            /** @enum {string} */
-            type: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED";
             /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @description The number of the event in its organisation. Numbers have no gaps.
+             * @example 42
              */
+            sequence: number;
+            /** @example evt_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @example SECRET_ROTATED
+             * @enum {string}
+             */
+            type: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
+            /** Format: date-time */
             timestamp: string;
+            /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             org_id: string;
-            /** @description Ids, names and versions, never a value. */
+            /**
+             * @description Ids, names and versions, never a value.
+             * @example {
+             *       "secret_id": "sec_01M9xQeKcX3vTz6nWJfQ4b",
+             *       "name": "DATABASE_URL",
+             *       "environment": "production",
+             *       "environment_id": "env_01M9xQeKcX3vTz6nWJfQ4b",
+             *       "version": 2
+             *     }
+             */
             data: {
                 [key: string]: unknown;
             };
@@ -4804,7 +5557,15 @@ export interface components {
         Webhook: {
             /** @example whk_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
-            /** @description The URL. For a URL that is itself a credential, such as that of a Slack webhook, only the host. */
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /**
+             * @description The URL. For a URL that is itself a credential, such as that of a Slack webhook, only the host.
+             * @example https://hooks.example.com/vault
+             */
             url: string;
             /**
              * @example [
@@ -4812,6 +5573,7 @@ export interface components {
              *     ]
              */
             events: components["schemas"]["WebhookEvents"];
+            /** @example Restarts the payment service */
             description: string | null;
             enabled: boolean;
             /**
@@ -4822,19 +5584,13 @@ export interface components {
             /**
              * Format: date-time
              * @description Until when the secret before the last rotation still signs too.
-             * @example 2026-11-21T12:00:00.000Z
              */
             old_secret_until: string | null;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             updated_at: string;
         };
         WebhookIn: {
@@ -4904,20 +5660,11 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             /** @example 1 */
             attempts: number;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             next_attempt_at: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             last_attempt_at: string | null;
             /**
              * @description How long the last attempt took.
@@ -4987,6 +5734,13 @@ export interface components {
              */
             names?: string[];
             /**
+             * @description Prefixes that names in the file leave out: of those that a name begins with, the last.
+             * @example [
+             *       "billing/"
+             *     ]
+             */
+            stripPrefixes?: string[];
+            /**
              * @description Options of the format. kubernetes: name, namespace; external-secrets: name, namespace, store, storeKind, refreshInterval; dotenv: dialect.
              * @example {
              *       "dialect": "node"
@@ -5053,6 +5807,11 @@ export interface components {
              * @example false
              */
             dryRun?: boolean;
+            /**
+             * @description Whether items with an empty value fail with VALUE_EMPTY. false by default.
+             * @example false
+             */
+            refuseEmpty?: boolean;
             /**
              * @description Added in front of each name. Empty by default.
              * @example
@@ -5134,6 +5893,11 @@ export interface components {
         Integration: {
             /** @example int_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
             /** @enum {string} */
             kind: "sync" | "notify";
             /** @example slack */
@@ -5174,15 +5938,9 @@ export interface components {
              * @example false
              */
             prune?: boolean;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             createdAt: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             updatedAt: string;
         };
         /**
@@ -5354,20 +6112,11 @@ export interface components {
              * @example null
              */
             retryAfter: number | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             createdAt: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             startedAt: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             finishedAt: string | null;
         };
         /**
@@ -5402,6 +6151,7 @@ export interface components {
         Viewed: {
             /** @example DATABASE_URL */
             name: string;
+            /** @example 1 */
             version: number;
             /** @example postgres://app:…@db.example.com/app */
             value: string;
@@ -5415,24 +6165,55 @@ export interface components {
             passphrase?: string;
         };
         Scan: {
+            /** @example scn_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             findings: components["schemas"]["Finding"][];
-            /** @description Whether the scan or the list of findings is incomplete: the text has more than 20,000 different candidates for stored values, more than 1,000 findings, or more than 100 live tokens to revoke. Send it in smaller parts. */
+            /**
+             * @description Whether the scan or the list of findings is incomplete: the text has more than 20,000 different candidates for stored values, more than 1,000 findings, or more than 100 live tokens to revoke. Send it in smaller parts.
+             * @example false
+             */
             truncated: boolean;
         };
         Finding: {
-            /** @description The format of the finding. svc-token: a token of this service. stored-secret: the value of a secret. */
+            /**
+             * @description The format of the finding. svc-token: a token of this service. stored-secret: the value of a secret.
+             * @example github-pat
+             */
             rule: string;
-            /** @description The file, as the request named it. null for text. */
+            /**
+             * @description The file, as the request named it. null for text.
+             * @example src/config.ts
+             */
             path: string | null;
-            /** @description Line, from 1. */
+            /**
+             * @description Line, from 1.
+             * @example 12
+             */
             line: number;
-            /** @description Column, from 1, in UTF-16 code units. */
+            /**
+             * @description Column, from 1, in UTF-16 code units.
+             * @example 9
+             */
             column: number;
-            /** @description The public prefix of the format, if it has one, and the length in characters. */
+            /**
+             * @description The public prefix of the format, if it has one, and the length in characters.
+             * @example ghp_…(40)
+             */
             preview: string;
-            /** @description The active secret whose current value this is, if the caller may read it. */
+            /** @description A keyed digest of the rule and of what was found. It stays the same wherever and whenever this is found in your organisation, so you can keep a list of accepted findings. */
+            fingerprint: string;
+            /**
+             * @description The active secret whose current value this is, if the caller may read it.
+             * @example sec_01M9xQeKcX3vTz6nWJfQ4b
+             */
             secret_id?: string;
+            /** @description Its name. */
+            secret_name?: string;
+            /**
+             * @description Its environment.
+             * @example production
+             */
+            environment?: string | null;
             /** @description For a token of this organisation: whether it was live when it was found. Absent for a token of another organisation. */
             live?: boolean;
             /** @description For a token of this organisation, if the caller holds tokens:read. */
@@ -5465,11 +6246,13 @@ export interface components {
             revoke_live?: boolean;
         };
         Panicked: {
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             ended_at: string;
+            /**
+             * @description The incident that records it. null where nothing was recorded: for a dry run, or if all 1,000 incidents are open.
+             * @example inc_01M9xQeKcX3vTz6nWJfQ4b
+             */
+            incident_id: string | null;
             /** @description Items created in the last seven days, to review. Newest first, at most 1,000 of each kind. */
             recent: {
                 /** @description Passkeys that still work. Remove those that their members do not recognise. */
@@ -5480,10 +6263,7 @@ export interface components {
                     member_id: string;
                     /** @example Security key */
                     name: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
+                    /** Format: date-time */
                     created_at: string;
                 }[];
                 /** @description Browser sessions. All are revoked except the calling one. */
@@ -5494,10 +6274,7 @@ export interface components {
                     member_id: string;
                     /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
                     passkey_id: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
+                    /** Format: date-time */
                     created_at: string;
                     /**
                      * Format: date-time
@@ -5521,16 +6298,11 @@ export interface components {
                     };
                     /** @enum {string} */
                     permission: "read" | "write";
+                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
                     created_by: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
+                    /** Format: date-time */
                     created_at: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
+                    /** Format: date-time */
                     expires_at: string | null;
                 }[];
                 /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
@@ -5541,16 +6313,11 @@ export interface components {
                     name: string;
                     /** @example https://token.actions.githubusercontent.com */
                     issuer: string;
+                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
                     created_by: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
+                    /** Format: date-time */
                     created_at: string;
-                    /**
-                     * Format: date-time
-                     * @example 2026-11-21T12:00:00.000Z
-                     */
+                    /** Format: date-time */
                     updated_at: string;
                 }[];
             };
@@ -5565,15 +6332,13 @@ export interface components {
         RecentEnrolment: {
             /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
             member_id: string;
+            /** @example ann@example.com */
             email: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @example 2026-11-22T12:00:00.000Z
              */
             expires_at: string;
         };
@@ -5584,9 +6349,32 @@ export interface components {
             api_keys?: boolean;
         };
         Contained: {
+            /**
+             * @description Nothing was changed: revoked and rotated are what a containment would do.
+             * @enum {boolean}
+             */
+            dry_run?: true;
+            /**
+             * @description The incident that records it. null where nothing was recorded: for a dry run, or if all 1,000 incidents are open.
+             * @example inc_01M9xQeKcX3vTz6nWJfQ4b
+             */
+            incident_id: string | null;
+            /** @description The contained credential. */
+            credential: {
+                /**
+                 * @example api_key
+                 * @enum {string}
+                 */
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                id: string;
+                name: string | null;
+            };
             /** @description The credential and all credentials revoked together with it, except those that had already expired. */
             revoked: {
-                /** @enum {string} */
+                /**
+                 * @example api_key
+                 * @enum {string}
+                 */
                 kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
                 id: string;
                 name: string | null;
@@ -5596,22 +6384,18 @@ export interface components {
                 secret_id: string;
                 /** @description The current name. null if the secret is gone or the caller may not list it. */
                 name: string | null;
+                /** @example 1 */
                 version: number;
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 time: string;
             }[];
             written: {
                 secret_id: string;
                 /** @description The current name. null if the secret is gone or the caller may not list it. */
                 name: string | null;
+                /** @example 1 */
                 version: number;
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 time: string;
                 /** @example secret.update */
                 action: string;
@@ -5621,29 +6405,35 @@ export interface components {
                 secret_id: string;
                 /** @description The current name. null if the secret is gone or the caller may not list it. */
                 name: string | null;
+                /** @example 1 */
                 version: number | null;
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 time: string;
             }[];
             /** @description Credentials created with it, directly or indirectly. */
             credentials: {
-                /** @enum {string} */
+                /**
+                 * @example api_key
+                 * @enum {string}
+                 */
                 kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
                 id: string;
                 name: string | null;
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 created_at: string;
+            }[];
+            /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
+            omitted?: number;
+            /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
+            gaps?: {
+                from: number;
+                to: number;
             }[];
             rotated?: {
                 secret_id: string;
                 /** @description The current name. null if the secret is gone or the caller may not list it. */
                 name: string | null;
+                /** @example 1 */
                 version: number;
             }[];
             /** @description Secrets whose values this service did not generate. Replace each one where it was issued. */
@@ -5654,13 +6444,6 @@ export interface components {
             }[];
             /** @description How many credentials are not revoked yet. Repeat the request. */
             remaining?: number;
-            /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
-            omitted?: number;
-            /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
-            gaps?: {
-                from: number;
-                to: number;
-            }[];
         };
         ContainIn: {
             /**
@@ -5673,14 +6456,328 @@ export interface components {
              * @enum {string}
              */
             rotate?: "generated";
+            /** @description Whether to only report what would happen. false by default. */
+            dry_run?: boolean;
+        };
+        ContainTokenIn: {
+            /**
+             * @description The text of a token of this organisation.
+             * @example svc_live_…
+             */
+            token: string;
+            /**
+             * Format: date-time
+             * @description Start of the report. By default, the time when the credential was created.
+             */
+            since?: string;
+            /**
+             * @description Rotates the secrets that were read or written, if this service generated their current values.
+             * @enum {string}
+             */
+            rotate?: "generated";
+            /** @description Whether to only report what would happen. false by default. */
+            dry_run?: boolean;
+        };
+        IncidentPage: {
+            data: components["schemas"]["Incident"][];
+            /** @description Pass it as cursor to get the next page. null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        Incident: {
+            /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @enum {string} */
+            kind: "contain" | "panic";
+            /** @enum {string} */
+            status: "open" | "closed";
+            /** @description The contained credential. null for a panic. */
+            credential: {
+                /**
+                 * @example api_key
+                 * @enum {string}
+                 */
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                id: string;
+                name: string | null;
+            } | null;
+            /**
+             * Format: date-time
+             * @description Start of the report. null for the time when the credential was created.
+             */
+            since: string | null;
+            /** @description The reason of the panic, or X-Access-Reason of the containment. */
+            reason: string | null;
+            note: string | null;
+            opened_by: {
+                /** @example member */
+                kind: string;
+                id: string | null;
+                name: string | null;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            closed_at: string | null;
+        };
+        IncidentReport: {
+            /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @enum {string} */
+            kind: "contain" | "panic";
+            /** @enum {string} */
+            status: "open" | "closed";
+            /** @description The contained credential. null for a panic. */
+            credential: {
+                /**
+                 * @example api_key
+                 * @enum {string}
+                 */
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                id: string;
+                name: string | null;
+            } | null;
+            /**
+             * Format: date-time
+             * @description Start of the report. null for the time when the credential was created.
+             */
+            since: string | null;
+            /** @description The reason of the panic, or X-Access-Reason of the containment. */
+            reason: string | null;
+            note: string | null;
+            opened_by: {
+                /** @example member */
+                kind: string;
+                id: string | null;
+                name: string | null;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            closed_at: string | null;
+            /** @description Of a containment: what the credential and its descendants did, from the audit log. */
+            report?: {
+                /** @description The contained credential. */
+                credential: {
+                    /**
+                     * @example api_key
+                     * @enum {string}
+                     */
+                    kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                    id: string;
+                    name: string | null;
+                };
+                /** @description The credential and all credentials revoked together with it, except those that had already expired. */
+                revoked: {
+                    /**
+                     * @example api_key
+                     * @enum {string}
+                     */
+                    kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                    id: string;
+                    name: string | null;
+                }[];
+                /** @description Each version of each secret that one of them read, with the time of the first read. */
+                read: {
+                    secret_id: string;
+                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    name: string | null;
+                    /** @example 1 */
+                    version: number;
+                    /** Format: date-time */
+                    time: string;
+                }[];
+                written: {
+                    secret_id: string;
+                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    name: string | null;
+                    /** @example 1 */
+                    version: number;
+                    /** Format: date-time */
+                    time: string;
+                    /** @example secret.update */
+                    action: string;
+                }[];
+                /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
+                shared: {
+                    secret_id: string;
+                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    name: string | null;
+                    /** @example 1 */
+                    version: number | null;
+                    /** Format: date-time */
+                    time: string;
+                }[];
+                /** @description Credentials created with it, directly or indirectly. */
+                credentials: {
+                    /**
+                     * @example api_key
+                     * @enum {string}
+                     */
+                    kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                    id: string;
+                    name: string | null;
+                    /** Format: date-time */
+                    created_at: string;
+                }[];
+                /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
+                omitted?: number;
+                /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
+                gaps?: {
+                    from: number;
+                    to: number;
+                }[];
+            };
+            /** @description Of a containment: the secrets that they read or wrote and that still exist, those that are due first. */
+            rotation?: {
+                total: number;
+                rotated: number;
+                secrets: {
+                    secret_id: string;
+                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    name: string | null;
+                    /**
+                     * @description The newest version that one of the credentials read or wrote.
+                     * @example 1
+                     */
+                    version: number;
+                    current_version: number;
+                    /**
+                     * @description rotated: the secret got a new value since the containment.
+                     * @enum {string}
+                     */
+                    status: "due" | "rotated";
+                    /** Format: date-time */
+                    rotated_at: string | null;
+                }[];
+            };
+            /** @description Of a panic: what was recent then and is still there. Absent for callers without members:read. */
+            recent?: {
+                /** @description Passkeys that still work. Remove those that their members do not recognise. */
+                passkeys: {
+                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                    member_id: string;
+                    /** @example Security key */
+                    name: string;
+                    /** Format: date-time */
+                    created_at: string;
+                }[];
+                /** @description Browser sessions. All are revoked except the calling one. */
+                sessions: {
+                    /** @example ses_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                    member_id: string;
+                    /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
+                    passkey_id: string;
+                    /** Format: date-time */
+                    created_at: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-21T12:00:00.000Z
+                     */
+                    last_used_at: string | null;
+                    /** @example Zurich, CH (ZRH) */
+                    last_used_place: string | null;
+                }[];
+                /** @description Enrolment links that still work. A new link for the same member replaces the old one. */
+                enrolments: components["schemas"]["RecentEnrolment"][];
+                /** @description Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names. */
+                grants: {
+                    /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    grantee: {
+                        /** @enum {string} */
+                        type: "member" | "team" | "agent";
+                        /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                        id: string;
+                    };
+                    /** @enum {string} */
+                    permission: "read" | "write";
+                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+                    created_by: string;
+                    /** Format: date-time */
+                    created_at: string;
+                    /** Format: date-time */
+                    expires_at: string | null;
+                }[];
+                /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
+                trusts: {
+                    /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    /** @example GitHub Actions: acme/app */
+                    name: string;
+                    /** @example https://token.actions.githubusercontent.com */
+                    issuer: string;
+                    /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+                    created_by: string;
+                    /** Format: date-time */
+                    created_at: string;
+                    /** Format: date-time */
+                    updated_at: string;
+                }[];
+            };
+            /** @description Oldest first, at most the first 1,000 steps: creation of the credential, containments, new values, changes of the incident. */
+            timeline: {
+                /** Format: date-time */
+                time: string;
+                /** @example credential.contain */
+                action: string;
+                actor?: {
+                    /** @example member */
+                    kind: string;
+                    id: string | null;
+                    name: string | null;
+                };
+                /**
+                 * @description The status of the incident from then on.
+                 * @example open
+                 */
+                status?: string;
+                secret_id?: string;
+                name?: string | null;
+                /** @example 1 */
+                version?: number;
+            }[];
+        };
+        IncidentPatch: {
+            /** @enum {string} */
+            status?: "open" | "closed";
+            /**
+             * @description null removes the note.
+             * @example The key was in a public repository.
+             */
+            note?: string | null;
         };
         CredentialGraph: {
-            /** @enum {string} */
+            /**
+             * @example api_key
+             * @enum {string}
+             */
             kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
             id: string;
             name: string | null;
             parent: {
-                /** @enum {string} */
+                /**
+                 * @example api_key
+                 * @enum {string}
+                 */
                 kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
                 id: string;
                 name: string | null;
@@ -5690,9 +6787,12 @@ export interface components {
                  */
                 relation: "dies_with" | "created_by";
             };
-            /** @description Live credentials, at most 1,000. */
+            /** @description All live credentials below it, children of children included, nearest first. At most 10,000. */
             children: {
-                /** @enum {string} */
+                /**
+                 * @example api_key
+                 * @enum {string}
+                 */
                 kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
                 id: string;
                 name: string | null;
@@ -5701,7 +6801,26 @@ export interface components {
                  * @enum {string}
                  */
                 relation: "dies_with" | "created_by";
+                /**
+                 * @description The credential that led to it. It may have ended.
+                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                parent_id: string;
+                /**
+                 * @description 1 for a child, 2 for a child of a child.
+                 * @example 1
+                 */
+                depth: number;
+                /**
+                 * @description The credential that it is revoked together with.
+                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                dies_with: string | null;
+                /** @description Whether a containment by this caller would end it. false for the lineage of the caller, and for everything if the caller may not contain the credential. */
+                ended_by_contain: boolean;
             }[];
+            /** @description How many live credentials below it are not listed. There may be more. */
+            omitted?: number;
             grants: {
                 /** @enum {string} */
                 source: "credential" | "role" | "grant";
@@ -5712,20 +6831,28 @@ export interface components {
                     type: "member" | "team" | "agent";
                     id: string;
                 };
+                /**
+                 * @example [
+                 *       "secrets:read"
+                 *     ]
+                 */
                 scopes: string[];
                 environments: string[] | null;
                 secrets: string[] | null;
-                /**
-                 * Format: date-time
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
+                /** Format: date-time */
                 expires_at: string | null;
             }[];
             reach: {
                 alive: boolean;
+                /**
+                 * @example [
+                 *       "secrets:read"
+                 *     ]
+                 */
                 scopes: string[];
                 /** @description How many secrets it can read or write now in each environment. */
                 environments: {
+                    /** @example production */
                     environment: string;
                     secrets: number;
                     /**
@@ -5755,7 +6882,10 @@ export interface components {
         };
         /** @example {} */
         RewrapIn: {
-            /** @description `next` of the previous response. Omit it in the first request. */
+            /**
+             * @description `next` of the previous response. Omit it in the first request.
+             * @example eyJ2IjoxfQ.kR2vT9
+             */
             cursor?: string;
         };
         EnrolOptionsIn: {
@@ -5773,7 +6903,7 @@ export interface components {
             token: string;
             /**
              * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @example 2026-11-21T12:15:00.000Z
              */
             expiresAt: string;
             member: components["schemas"]["SignedInMember"];
@@ -5781,11 +6911,13 @@ export interface components {
         SignedInMember: {
             /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /** @example ann@example.com */
             email: string;
             /** @example Ann */
             name: string;
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+            /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             org_id: string;
         };
         EnrolIn: {
@@ -5806,6 +6938,7 @@ export interface components {
             /** @example [] */
             allowCredentials: {
                 id: string;
+                /** @example database_url */
                 type: string;
             }[];
         };
@@ -5856,15 +6989,12 @@ export interface components {
         BrowserSession: {
             /** @example ses_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
              * @description When the session expires unless it is refreshed.
-             * @example 2026-11-21T12:00:00.000Z
+             * @example 2026-11-22T00:00:00.000Z
              */
             expires_at: string;
             /**
@@ -5904,9 +7034,15 @@ export interface components {
              * @example https://vault.example.com/device#WDJB-MJHT
              */
             verification_uri_complete: string;
-            /** @description Seconds until the codes expire. */
+            /**
+             * @description Seconds until the codes expire.
+             * @example 600
+             */
             expires_in: number;
-            /** @description Seconds to wait between two polls. */
+            /**
+             * @description Seconds to wait between two polls.
+             * @example 5
+             */
             interval: number;
         };
         DeviceLoginIn: {
@@ -5935,19 +7071,20 @@ export interface components {
              * @example svc on ann-laptop
              */
             client_name: string;
+            /** @example 203.0.113.7 */
             address: string;
             /** @example Zurich, CH (ZRH) */
             place: string | null;
-            /** @description Whether this request comes from the same address. */
-            same_address: boolean;
             /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @description Whether this request comes from the same address.
+             * @example true
              */
+            same_address: boolean;
+            /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @example 2026-11-21T12:10:00.000Z
              */
             expires_at: string;
         };
@@ -5968,13 +7105,25 @@ export interface components {
             session_id: string | null;
         };
         Trust: {
+            /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
+            /**
+             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example GitHub Actions: acme/app */
             name: string;
             issuer: string;
             audiences: string[];
             claims: {
                 [key: string]: components["schemas"]["TrustClaimsValue"];
             };
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
             scopes: string[];
             /** @description Slugs of the environments that its session tokens can access. null means all. */
             environments: string[] | null;
@@ -5990,25 +7139,21 @@ export interface components {
                     [key: string]: unknown;
                 }[];
             } | null;
-            /** @description Id of the credential or member that created it, or that last made it accept other tokens. */
+            /**
+             * @description Id of the credential or member that created it, or that last made it accept other tokens.
+             * @example key_01M9xQeKcX3vTz6nWJfQ4b
+             */
             created_by: string;
             /** @description The credential that it is revoked together with. null if there is none. */
             parent_id: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
              * @description When it was last changed, except for its name.
-             * @example 2026-11-21T12:00:00.000Z
              */
             updated_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             expires_at: string | null;
             /**
              * Format: date-time
@@ -6116,6 +7261,7 @@ export interface components {
             has_more: boolean;
         };
         TrustPatch: {
+            /** @example GitHub Actions: acme/app */
             name?: string;
             /**
              * @description The iss claim of accepted tokens, exactly as the issuer spells it.
@@ -6206,9 +7352,10 @@ export interface components {
             token: string;
             /**
              * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
+             * @example 2026-11-21T12:15:00.000Z
              */
             expiresAt: string;
+            /** @example tok_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
         };
         ExchangeIn: {
@@ -6222,14 +7369,23 @@ export interface components {
              */
             token: string;
         };
-        /** @description The body of every error response. */
+        /**
+         * @description The body of every error response.
+         * @example {
+         *       "error": {
+         *         "code": "NOT_FOUND",
+         *         "message": "The resource does not exist.",
+         *         "docs": "https://vault.example.com/docs/errors/NOT_FOUND"
+         *       }
+         *     }
+         */
         Error: {
             error: {
                 /**
                  * @description Identifies the error. Codes never change: use them in programs.
                  * @enum {string}
                  */
-                code: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
+                code: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
                 /** @description Describes the error for people. Its wording may change. */
                 message: string;
                 /**
@@ -6274,13 +7430,17 @@ export interface components {
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer" | "auditor";
         };
+        ApprovalConfigApproversChoice3: {
+            /** @enum {boolean} */
+            accountable: true;
+        };
         /**
-         * @description The team or role whose members can approve.
+         * @description The team or role whose members can approve. With accountable, the policy holds only agents and credentials that they created, and the members accountable for the agent approve.
          * @example {
          *       "role": "admin"
          *     }
          */
-        ApprovalConfigApprovers: components["schemas"]["ApprovalConfigApproversChoice1"] | components["schemas"]["ApprovalConfigApproversChoice2"];
+        ApprovalConfigApprovers: components["schemas"]["ApprovalConfigApproversChoice1"] | components["schemas"]["ApprovalConfigApproversChoice2"] | components["schemas"]["ApprovalConfigApproversChoice3"];
         PolicyInNaming: {
             name: string;
             /** @description true by default. */
@@ -6354,7 +7514,7 @@ export interface components {
          */
         WebhookEvents: "*" | string[];
         /** @enum {string} */
-        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED";
+        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
         /**
          * @description Kinds of events, or `*` for all, including future ones.
          * @example [
@@ -6368,7 +7528,7 @@ export interface components {
         };
         NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"];
         /** @enum {string} */
-        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
+        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
         /**
          * @description For kind notify.
          * @example [
@@ -6454,10 +7614,7 @@ export interface components {
             id: string;
             /** @description Address of the page that shows the value. Shown only once. */
             url: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             expires_at: string;
         };
         NewShareGrant: {
@@ -6476,16 +7633,11 @@ export interface components {
              * @enum {string}
              */
             permission: "read" | "write";
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             expires_at: string | null;
         };
         ShareInLink: {
@@ -6529,23 +7681,23 @@ export interface components {
             id: string;
             /** @enum {string} */
             kind: "link";
-            /** @description The version that the link shows. */
+            /**
+             * @description The version that the link shows.
+             * @example 1
+             */
             version: number;
             max_views: number;
             views: number;
             /** @description Whether the link requires a passphrase. */
             passphrase: boolean;
-            /** @description The credential or member that created the link. The link is revoked together with it. */
+            /**
+             * @description The credential or member that created the link. The link is revoked together with it.
+             * @example key_01M9xQeKcX3vTz6nWJfQ4b
+             */
             created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
+            /** Format: date-time */
             expires_at: string;
         };
         TrustClaimsValue: string | string[];
@@ -6569,14 +7721,64 @@ export interface components {
         AccessReason: string;
         /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
         DPoP: string;
+        /** @description The ETag of the resource when you read it. */
+        IfMatch: string;
         /** @description The approval for this request, if a policy requires one. */
         ApprovalId: string;
         /** @description The ETag of the copy that you have. */
         IfNoneMatch: string;
-        /** @description The ETag of the resource when you read it. */
-        IfMatch: string;
         /** @description The id of the last event that the client received: the stream continues after it. */
         LastEventId: string;
+        /** @description How many items to return, 50 by default. */
+        limit: number;
+        /** @description next_cursor of the previous page. */
+        cursor: string;
+        /** @description Id of the organisation that the credential belongs to. */
+        org_id: string;
+        /** @description Id or slug of the environment. */
+        id: string;
+        /** @description Id of the member. */
+        "id.2": string;
+        /** @description Id of the passkey. */
+        passkey_id: string;
+        /** @description Id of the team. */
+        "id.3": string;
+        /** @description Id of the grant. */
+        "id.4": string;
+        /** @description Id of the API key. */
+        "id.5": string;
+        /** @description Id of the agent credential. */
+        "id.6": string;
+        /** @description Name of the secret. */
+        name: string;
+        /** @description The version to read. */
+        version: number;
+        /** @description Id or slug of the environment. */
+        environment: string;
+        /** @description Only secrets whose names start with this prefix. */
+        prefix: string;
+        /** @description Id of the secret. */
+        "id.7": string;
+        /** @description Id of the policy. */
+        "id.8": string;
+        /** @description Id of the approval. */
+        "id.9": string;
+        /** @description Id of the device. */
+        "id.10": string;
+        /** @description Only events of these kinds, separated by commas. */
+        types: string;
+        /** @description Id of the webhook. */
+        "id.11": string;
+        /** @description Id of the integration. */
+        "id.12": string;
+        /** @description Id of the sync. */
+        "id.13": string;
+        /** @description Id of the credential. */
+        "id.14": string;
+        /** @description Id of the incident. */
+        "id.15": string;
+        /** @description Id of the trust. */
+        "id.16": string;
     };
     requestBodies: never;
     headers: never;
@@ -6587,16 +7789,10 @@ export interface operations {
     org_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -6623,15 +7819,14 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -6669,15 +7864,11 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -6711,15 +7902,11 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -6753,11 +7940,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -6779,23 +7963,21 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -6825,17 +8007,15 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -6862,16 +8042,10 @@ export interface operations {
     environment_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -6880,11 +8054,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -6906,23 +8077,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -6956,16 +8123,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id or slug of the environment.
-                 * @example env_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id or slug of the environment. */
+                id: components["parameters"]["id"];
             };
             cookie?: never;
         };
@@ -6991,18 +8152,14 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id or slug of the environment.
-                 * @example env_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id or slug of the environment. */
+                id: components["parameters"]["id"];
             };
             cookie?: never;
         };
@@ -7026,22 +8183,17 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id or slug of the environment.
-                 * @example env_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id or slug of the environment. */
+                id: components["parameters"]["id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -7075,11 +8227,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -7100,16 +8249,10 @@ export interface operations {
     member_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
                 /**
                  * @description Only members with this status.
                  * @example active
@@ -7123,11 +8266,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -7149,25 +8289,21 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -7203,16 +8339,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
             };
             cookie?: never;
         };
@@ -7240,24 +8370,20 @@ export interface operations {
                 revoke_credentials?: "true" | "false";
             };
             header?: {
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
             };
             cookie?: never;
         };
@@ -7279,28 +8405,23 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -7328,6 +8449,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -7338,16 +8461,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
             };
             cookie?: never;
         };
@@ -7391,16 +8508,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
             };
             cookie?: never;
         };
@@ -7421,16 +8532,10 @@ export interface operations {
     passkey_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -7439,16 +8544,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
             };
             cookie?: never;
         };
@@ -7470,28 +8569,21 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -7533,16 +8625,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
             };
             cookie?: never;
         };
@@ -7564,27 +8650,20 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
-                /**
-                 * @description Id of the passkey.
-                 * @example psk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                passkey_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+                /** @description Id of the passkey. */
+                passkey_id: components["parameters"]["passkey_id"];
             };
             cookie?: never;
         };
@@ -7604,31 +8683,23 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the member.
-                 * @example mem_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
-                /**
-                 * @description Id of the passkey.
-                 * @example psk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                passkey_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+                /** @description Id of the passkey. */
+                passkey_id: components["parameters"]["passkey_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -7655,16 +8726,10 @@ export interface operations {
     team_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -7673,11 +8738,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -7699,23 +8761,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -7749,16 +8807,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the team.
-                 * @example team_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the team. */
+                id: components["parameters"]["id.3"];
             };
             cookie?: never;
         };
@@ -7780,24 +8832,20 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the team.
-                 * @example team_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the team. */
+                id: components["parameters"]["id.3"];
             };
             cookie?: never;
         };
@@ -7821,22 +8869,17 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the team.
-                 * @example team_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the team. */
+                id: components["parameters"]["id.3"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -7863,16 +8906,10 @@ export interface operations {
     team_member_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -7881,16 +8918,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the team.
-                 * @example team_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the team. */
+                id: components["parameters"]["id.3"];
             };
             cookie?: never;
         };
@@ -7912,30 +8943,23 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the team.
-                 * @example team_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the team. */
+                id: components["parameters"]["id.3"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -7971,16 +8995,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the team.
-                 * @example team_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the team. */
+                id: components["parameters"]["id.3"];
                 /**
                  * @description Id of the member.
                  * @example mem_01M9xQeKcX3vTz6nWJfQ4b
@@ -8004,18 +9022,12 @@ export interface operations {
     grant_list: {
         parameters: {
             query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
                 /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
-                /**
-                 * @description Only the grants of this member or team.
+                 * @description Only the grants of this member, team or agent.
                  * @example mem_01M9xQeKcX3vTz6nWJfQ4b
                  */
                 grantee?: string;
@@ -8027,11 +9039,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -8053,25 +9062,21 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -8109,16 +9114,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the grant.
-                 * @example grt_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the grant. */
+                id: components["parameters"]["id.4"];
             };
             cookie?: never;
         };
@@ -8146,16 +9145,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the grant.
-                 * @example grt_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the grant. */
+                id: components["parameters"]["id.4"];
             };
             cookie?: never;
         };
@@ -8200,16 +9193,10 @@ export interface operations {
     api_key_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -8218,11 +9205,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -8244,23 +9228,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -8297,16 +9277,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the API key.
-                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the API key. */
+                id: components["parameters"]["id.5"];
             };
             cookie?: never;
         };
@@ -8332,18 +9306,14 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the API key.
-                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the API key. */
+                id: components["parameters"]["id.5"];
             };
             cookie?: never;
         };
@@ -8367,22 +9337,17 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the API key.
-                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the API key. */
+                id: components["parameters"]["id.5"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -8410,6 +9375,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -8418,20 +9385,13 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the API key.
-                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the API key. */
+                id: components["parameters"]["id.5"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB, or no body. */
         requestBody?: {
             content: {
                 /**
@@ -8458,16 +9418,10 @@ export interface operations {
     access_token_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -8476,11 +9430,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -8502,23 +9453,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -8552,11 +9499,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
                 /**
                  * @description Id of the session token.
                  * @example tok_01M9xQeKcX3vTz6nWJfQ4b
@@ -8580,16 +9524,10 @@ export interface operations {
     agent_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -8598,11 +9536,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -8624,23 +9559,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -8677,16 +9608,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the agent credential.
-                 * @example agt_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the agent credential. */
+                id: components["parameters"]["id.6"];
             };
             cookie?: never;
         };
@@ -8712,18 +9637,14 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the agent credential.
-                 * @example agt_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the agent credential. */
+                id: components["parameters"]["id.6"];
             };
             cookie?: never;
         };
@@ -8747,22 +9668,17 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the agent credential.
-                 * @example agt_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the agent credential. */
+                id: components["parameters"]["id.6"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -8789,16 +9705,10 @@ export interface operations {
     provider_token_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -8807,11 +9717,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -8833,25 +9740,21 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -8884,17 +9787,16 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
                 /**
                  * @description Id of the provider token.
                  * @example prv_01M9xQeKcX3vTz6nWJfQ4b
@@ -8918,16 +9820,10 @@ export interface operations {
     break_glass_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -8936,11 +9832,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -8962,25 +9855,21 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -9008,17 +9897,16 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
                 /**
                  * @description Id of the break glass token.
                  * @example bgt_01M9xQeKcX3vTz6nWJfQ4b
@@ -9042,16 +9930,10 @@ export interface operations {
     secret_read_by_name: {
         parameters: {
             query?: {
-                /**
-                 * @description The version to read. The current one by default.
-                 * @example 1
-                 */
-                version?: number;
-                /**
-                 * @description Id or slug of the environment. By default, lists cover all environments; other requests use the default environment.
-                 * @example production
-                 */
-                environment?: string;
+                /** @description Id or slug of the environment. */
+                environment?: components["parameters"]["environment"];
+                /** @description The version to read. */
+                version?: components["parameters"]["version"];
             };
             header?: {
                 /** @description The ETag of the copy that you have. */
@@ -9064,16 +9946,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Name of the secret. It may contain slashes, percent-encoded or not.
-                 * @example DATABASE_URL
-                 */
-                name: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Name of the secret. */
+                name: components["parameters"]["name"];
             };
             cookie?: never;
         };
@@ -9101,15 +9977,10 @@ export interface operations {
     secret_put: {
         parameters: {
             query?: {
-                /**
-                 * @description Id or slug of the environment. By default, lists cover all environments; other requests use the default environment.
-                 * @example production
-                 */
-                environment?: string;
+                /** @description Id or slug of the environment. */
+                environment?: components["parameters"]["environment"];
             };
             header?: {
-                /** @description The ETag of the resource when you read it. */
-                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The ETag of the copy that you have. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -9118,22 +9989,17 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Name of the secret. It may contain slashes, percent-encoded or not.
-                 * @example DATABASE_URL
-                 */
-                name: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Name of the secret. */
+                name: components["parameters"]["name"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -9169,31 +10035,24 @@ export interface operations {
     secret_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
-                /**
-                 * @description Id or slug of the environment. By default, lists cover all environments; other requests use the default environment.
-                 * @example production
-                 */
-                environment?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Id or slug of the environment. */
+                environment?: components["parameters"]["environment"];
                 /**
                  * @description Only secrets of this type.
                  * @example database_url
                  */
                 type?: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
+                /** @description Only secrets whose names start with this prefix. */
+                prefix?: components["parameters"]["prefix"];
                 /**
-                 * @description Only secrets whose names start with this prefix.
-                 * @example app/
+                 * @description Only secrets with this text in their name, after prefix. Upper and lower case are the same.
+                 * @example stripe
                  */
-                prefix?: string;
+                contains?: string;
                 /**
                  * @description Only secrets with this status. Without it, all except deleted ones.
                  * @example active
@@ -9227,11 +10086,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -9253,23 +10109,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -9298,33 +10150,24 @@ export interface operations {
     secret_read: {
         parameters: {
             query?: {
-                /**
-                 * @description The version to read. The current one by default.
-                 * @example 1
-                 */
-                version?: number;
+                /** @description The version to read. */
+                version?: components["parameters"]["version"];
             };
             header?: {
-                /** @description The ETag of the copy that you have. */
-                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the copy that you have. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
@@ -9359,26 +10202,20 @@ export interface operations {
                 permanent?: "true" | "false";
             };
             header?: {
-                /** @description The ETag of the resource when you read it. */
-                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
@@ -9398,30 +10235,23 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the resource when you read it. */
-                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -9461,20 +10291,13 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB, or no body. */
         requestBody?: {
             content: {
                 /**
@@ -9501,16 +10324,10 @@ export interface operations {
     secret_versions: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -9519,16 +10336,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
@@ -9562,20 +10373,13 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -9613,16 +10417,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
@@ -9640,14 +10438,72 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    secret_compare: {
+        parameters: {
+            query: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /**
+                 * @description Ids or slugs of two to ten environments, separated by commas.
+                 * @example staging,production
+                 */
+                environments: string;
+                /** @description Only secrets whose names start with this prefix. */
+                prefix?: components["parameters"]["prefix"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     secret_read_all: {
         parameters: {
             query?: {
                 /**
-                 * @description Only secrets whose names start with this prefix.
-                 * @example app/
+                 * @description Only secrets whose names start with this prefix. Up to 10 prefixes, each as a parameter of its own, in their order.
+                 * @example [
+                 *       "app/"
+                 *     ]
                  */
-                prefix?: string;
+                prefix?: string[];
+                /**
+                 * @description With true, names are shown without their prefix, and a secret whose name matches several prefixes is shown once for each. Where two names become one, the later prefix wins. A name that is only the prefix is shown whole.
+                 * @example true
+                 */
+                strip_prefix?: "true" | "false";
+                /**
+                 * @description Reads in pages: how many values to return at most. A page can hold fewer values, and withholds at most as many.
+                 * @example 50
+                 */
+                limit?: number;
+                /**
+                 * @description next_cursor of the previous page. The prefixes must be the same.
+                 * @example eyJ2IjoxfQ.kR2vT9
+                 */
+                cursor?: string;
             };
             header?: {
                 /** @description The ETag of the copy that you have. */
@@ -9658,11 +10514,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
                 /**
                  * @description Id or slug of the environment.
                  * @example production
@@ -9706,7 +10559,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -9756,7 +10608,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -9796,7 +10647,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -9824,16 +10674,10 @@ export interface operations {
     policy_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -9842,11 +10686,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -9868,25 +10709,21 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -9929,16 +10766,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the policy.
-                 * @example pol_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the policy. */
+                id: components["parameters"]["id.8"];
             };
             cookie?: never;
         };
@@ -9960,24 +10791,20 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the policy.
-                 * @example pol_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the policy. */
+                id: components["parameters"]["id.8"];
             };
             cookie?: never;
         };
@@ -9997,28 +10824,23 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval for this request, if a policy requires one. */
-                "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the policy.
-                 * @example pol_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the policy. */
+                id: components["parameters"]["id.8"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -10045,16 +10867,10 @@ export interface operations {
     policy_violations: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -10063,16 +10879,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the policy.
-                 * @example pol_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the policy. */
+                id: components["parameters"]["id.8"];
             };
             cookie?: never;
         };
@@ -10093,21 +10903,15 @@ export interface operations {
     approval_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
                 /**
                  * @description Only approvals of this status.
                  * @example pending
                  */
-                status?: "pending" | "approved" | "rejected" | "cancelled" | "used" | "expired";
+                status?: "pending" | "approved" | "rejected" | "cancelled" | "used" | "expired" | "void";
                 /**
                  * @description me: only pending approvals that the calling member may decide.
                  * @example me
@@ -10121,11 +10925,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -10159,16 +10960,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the approval.
-                 * @example apr_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the approval. */
+                id: components["parameters"]["id.9"];
             };
             cookie?: never;
         };
@@ -10198,20 +10993,23 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the approval.
-                 * @example apr_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the approval. */
+                id: components["parameters"]["id.9"];
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "valid_for_seconds": 3600
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApproveIn"];
+            };
+        };
         responses: {
             /** @description Success. */
             200: {
@@ -10237,16 +11035,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the approval.
-                 * @example apr_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the approval. */
+                id: components["parameters"]["id.9"];
             };
             cookie?: never;
         };
@@ -10276,16 +11068,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the approval.
-                 * @example apr_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the approval. */
+                id: components["parameters"]["id.9"];
             };
             cookie?: never;
         };
@@ -10306,16 +11092,10 @@ export interface operations {
     device_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
                 /**
                  * @description Only devices with this status.
                  * @example active
@@ -10334,11 +11114,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -10360,23 +11137,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -10411,16 +11184,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the device.
-                 * @example dev_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the device. */
+                id: components["parameters"]["id.10"];
             };
             cookie?: never;
         };
@@ -10446,18 +11213,14 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the device.
-                 * @example dev_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the device. */
+                id: components["parameters"]["id.10"];
             };
             cookie?: never;
         };
@@ -10481,22 +11244,17 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the device.
-                 * @example dev_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the device. */
+                id: components["parameters"]["id.10"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -10524,6 +11282,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -10532,20 +11292,13 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the device.
-                 * @example dev_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the device. */
+                id: components["parameters"]["id.10"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -10573,6 +11326,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -10581,16 +11336,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the device.
-                 * @example dev_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the device. */
+                id: components["parameters"]["id.10"];
             };
             cookie?: never;
         };
@@ -10611,18 +11360,12 @@ export interface operations {
     audit_read: {
         parameters: {
             query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
                 /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
-                /**
-                 * @description Only entries of the credential or member with this id.
+                 * @description Only entries of the credential, member or browser session with this id; of the service itself with `system`.
                  * @example key_01M9xQeKcX3vTz6nWJfQ4b
                  */
                 actor?: string;
@@ -10632,7 +11375,7 @@ export interface operations {
                  */
                 action?: string;
                 /**
-                 * @description Only entries about the resource with this id.
+                 * @description Only entries about the resource with this id. For a secret, imports that wrote it too.
                  * @example sec_01M9xQeKcX3vTz6nWJfQ4b
                  */
                 resource?: string;
@@ -10664,11 +11407,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -10690,11 +11430,8 @@ export interface operations {
     audit_verify: {
         parameters: {
             query?: {
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -10703,11 +11440,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -10728,16 +11462,10 @@ export interface operations {
     audit_checkpoints: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
                 /**
                  * @description ndjson streams all checkpoints, one per line.
                  * @example json
@@ -10751,11 +11479,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -10784,11 +11509,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -10816,11 +11538,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -10851,15 +11570,11 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -10887,16 +11602,10 @@ export interface operations {
     audit_readers: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -10905,16 +11614,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
@@ -10942,11 +11645,8 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -10990,11 +11690,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -11022,16 +11719,10 @@ export interface operations {
                  * @example 42
                  */
                 after?: number;
-                /**
-                 * @description Only events of these kinds, separated by commas.
-                 * @example SECRET_CREATED,SECRET_ROTATED
-                 */
-                types?: string;
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
+                /** @description Only events of these kinds, separated by commas. */
+                types?: components["parameters"]["types"];
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -11040,11 +11731,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -11070,13 +11758,10 @@ export interface operations {
                  * @example 42
                  */
                 after?: number;
+                /** @description Only events of these kinds, separated by commas. */
+                types?: components["parameters"]["types"];
                 /**
-                 * @description Only events of these kinds, separated by commas.
-                 * @example SECRET_CREATED,SECRET_ROTATED
-                 */
-                types?: string;
-                /**
-                 * @description For user interfaces: the stream also sends CHANGED, without an id, when resources without events change. Its data names their kinds, such as {"kinds":["member","grant"]}. Only for a caller that sees all kinds of events, and not over a WebSocket.
+                 * @description For user interfaces: the stream also sends CHANGED, without an id, when any resource but a secret changes. Its data names their kinds, such as {"kinds":["member","grant"]}. Only for a caller that sees all kinds of events, and not over a WebSocket.
                  * @example true
                  */
                 changes?: "true";
@@ -11090,11 +11775,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -11107,7 +11789,20 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Event"];
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /**
+                         * @description The sequence of the event. Absent in CHANGED.
+                         * @example 42
+                         */
+                        id?: string;
+                        /**
+                         * @description The type of the event.
+                         * @example SECRET_ROTATED
+                         */
+                        event: string;
+                        /** @description The event as JSON. */
+                        data: string;
+                    };
                 };
             };
             default: components["responses"]["Refused"];
@@ -11116,16 +11811,10 @@ export interface operations {
     webhook_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -11134,11 +11823,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -11160,23 +11846,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -11214,16 +11896,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the webhook.
-                 * @example whk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the webhook. */
+                id: components["parameters"]["id.11"];
             };
             cookie?: never;
         };
@@ -11249,18 +11925,14 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the webhook.
-                 * @example whk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the webhook. */
+                id: components["parameters"]["id.11"];
             };
             cookie?: never;
         };
@@ -11284,22 +11956,17 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the webhook.
-                 * @example whk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the webhook. */
+                id: components["parameters"]["id.11"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -11327,6 +11994,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -11335,20 +12004,13 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the webhook.
-                 * @example whk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the webhook. */
+                id: components["parameters"]["id.11"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB, or no body. */
         requestBody?: {
             content: {
                 /**
@@ -11382,16 +12044,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the webhook.
-                 * @example whk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the webhook. */
+                id: components["parameters"]["id.11"];
             };
             cookie?: never;
         };
@@ -11412,16 +12068,10 @@ export interface operations {
     webhook_deliveries: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
                 /**
                  * @description Only deliveries with this status.
                  * @example pending
@@ -11435,16 +12085,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the webhook.
-                 * @example whk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the webhook. */
+                id: components["parameters"]["id.11"];
             };
             cookie?: never;
         };
@@ -11474,16 +12118,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the webhook.
-                 * @example whk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the webhook. */
+                id: components["parameters"]["id.11"];
                 /**
                  * @description Id of the delivery.
                  * @example dlv_01M9xQeKcX3vTz6nWJfQ4b
@@ -11518,20 +12156,13 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the webhook.
-                 * @example whk_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the webhook. */
+                id: components["parameters"]["id.11"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -11567,15 +12198,11 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -11614,15 +12241,11 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -11660,11 +12283,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -11692,15 +12312,11 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -11732,16 +12348,10 @@ export interface operations {
     integration_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -11750,11 +12360,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -11776,23 +12383,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -11831,16 +12434,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the integration.
-                 * @example int_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the integration. */
+                id: components["parameters"]["id.12"];
             };
             cookie?: never;
         };
@@ -11866,18 +12463,14 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the integration.
-                 * @example int_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the integration. */
+                id: components["parameters"]["id.12"];
             };
             cookie?: never;
         };
@@ -11901,22 +12494,17 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the integration.
-                 * @example int_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the integration. */
+                id: components["parameters"]["id.12"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -11954,15 +12542,11 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12003,16 +12587,10 @@ export interface operations {
     integration_syncs: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -12021,11 +12599,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -12053,16 +12628,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the sync.
-                 * @example syn_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the sync. */
+                id: components["parameters"]["id.13"];
             };
             cookie?: never;
         };
@@ -12092,16 +12661,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the sync.
-                 * @example syn_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the sync. */
+                id: components["parameters"]["id.13"];
             };
             cookie?: never;
         };
@@ -12133,20 +12696,13 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12175,16 +12731,10 @@ export interface operations {
     secret_share_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -12193,16 +12743,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
             };
             cookie?: never;
         };
@@ -12230,16 +12774,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the secret.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the secret. */
+                id: components["parameters"]["id.7"];
                 /**
                  * @description Id of the share.
                  * @example shr_01M9xQeKcX3vTz6nWJfQ4b
@@ -12276,7 +12814,6 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12316,15 +12853,11 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12361,15 +12894,11 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12405,20 +12934,13 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the credential.
-                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the credential. */
+                id: components["parameters"]["id.14"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB, or no body. */
         requestBody?: {
             content: {
                 /**
@@ -12442,6 +12964,163 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    post_orgs_org_id_credentials_contain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "svc_live_…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ContainTokenIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Contained"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    incident_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /**
+                 * @description Only incidents of this status.
+                 * @example open
+                 */
+                status?: "open" | "closed";
+                /**
+                 * @description Only the incident of the credential with this id.
+                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                credential?: string;
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    incident_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the incident. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentReport"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    incident_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the incident. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "status": "open"
+                 *     }
+                 */
+                "application/json": components["schemas"]["IncidentPatch"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Incident"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     credential_graph: {
         parameters: {
             query?: never;
@@ -12452,16 +13131,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the credential.
-                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the credential. */
+                id: components["parameters"]["id.14"];
             };
             cookie?: never;
         };
@@ -12491,7 +13164,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB, or no body. */
         requestBody?: {
             content: {
                 /** @example {} */
@@ -12521,7 +13193,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12555,7 +13226,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12598,7 +13268,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB, or no body. */
         requestBody?: {
             content: {
                 /** @example {} */
@@ -12628,7 +13297,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12673,7 +13341,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB, or no body. */
         requestBody?: {
             content: {
                 /** @example {} */
@@ -12705,7 +13372,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12748,7 +13414,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB, or no body. */
         requestBody?: {
             content: {
                 /**
@@ -12797,16 +13462,10 @@ export interface operations {
     auth_session_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -12895,7 +13554,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12929,7 +13587,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -12965,7 +13622,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -13001,7 +13657,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -13037,7 +13692,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -13064,16 +13718,10 @@ export interface operations {
     trust_list: {
         parameters: {
             query?: {
-                /**
-                 * @description How many items to return, 50 by default.
-                 * @example 50
-                 */
-                limit?: number;
-                /**
-                 * @description next_cursor of the previous page.
-                 * @example eyJ2IjoxfQ.kR2vT9
-                 */
-                cursor?: string;
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -13082,11 +13730,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
@@ -13108,23 +13753,19 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -13165,16 +13806,10 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the trust.
-                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the trust. */
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -13200,18 +13835,14 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the trust.
-                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the trust. */
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -13235,22 +13866,17 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /**
-                 * @description Id of the organisation that the credential belongs to.
-                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                org_id: string;
-                /**
-                 * @description Id of the trust.
-                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                id: string;
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the trust. */
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**
@@ -13284,7 +13910,6 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A JSON object of at most 1 MiB. */
         requestBody: {
             content: {
                 /**

@@ -9,6 +9,8 @@ export interface Outgoing {
   headers: Headers;
   body: ArrayBuffer | undefined;
   signal: AbortSignal | undefined;
+  /** The request itself: in Node its signal follows the caller's only while the request is reachable. */
+  request: Request;
 }
 
 /**
@@ -21,6 +23,8 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Content types of bodies that are read as they arrive. */
 const STREAMS = ['text/event-stream', 'application/x-ndjson'];
+/** The request of each stream, which keeps it reachable as long as its body: otherwise nothing could abort the stream. */
+const requests = new WeakMap<ReadableStream, Request>();
 /** Statuses without a body. */
 const EMPTY = [204, 304];
 
@@ -28,7 +32,7 @@ const EMPTY = [204, 304];
  * Sends a request once.
  * @throws ConnectionError if there is no complete response; the signal's reason, if the signal aborted the request.
  */
-export async function attempt(fetch: Fetch, { method, url, headers, body, signal }: Outgoing, timeout: number): Promise<Response> {
+export async function attempt(fetch: Fetch, { method, url, headers, body, signal, request }: Outgoing, timeout: number): Promise<Response> {
   signal?.throwIfAborted();
   const ending = new AbortController();
   const onAbort = () => ending.abort(signal?.reason);
@@ -51,6 +55,7 @@ export async function attempt(fetch: Fetch, { method, url, headers, body, signal
       );
     if (response.ok && STREAMS.some((type) => response.headers.get('Content-Type')?.startsWith(type))) {
       keepsSignal = true;
+      if (response.body) requests.set(response.body, request);
       return response;
     }
     const whole = await response.arrayBuffer();

@@ -1,8 +1,8 @@
-// Every operation of the vault, typed by its OpenAPI document. Invariant: a call resolves with the response of the operation, or throws; a
-// response that cannot be parsed is not quoted in the error.
+// Every operation of the vault, typed by its OpenAPI document. Invariants: a call reaches the operation that it names, and resolves with its
+// response or throws; a response that cannot be parsed is not quoted in the error.
 import createClient, { type Client, type ClientPathsWithMethod, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch';
 import type { paths } from './api.js';
-import { VaultError } from './errors.js';
+import { InvalidRequestError, VaultError } from './errors.js';
 
 type Methods = 'get' | 'put' | 'post' | 'delete' | 'patch';
 type Arguments<Init> = Record<never, never> extends Init ? [init?: Init] : [init: Init];
@@ -56,21 +56,33 @@ export function apiOf(url: string, send: (request: Request) => Promise<Response>
   const throwing =
     (method: Uppercase<Methods>) =>
     async (path: string, init?: object): Promise<unknown> => {
+      checkSegments(init);
       try {
         const { data, response } = await (client.request as (...args: unknown[]) => Promise<{ data?: unknown; response: Response }>)(
           method.toLowerCase(),
           path,
           init,
         );
+        if (data === null || (data !== undefined && typeof data !== 'object' && !parsesOther(init))) throw notExpected(response.status);
         return { data, response };
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
-        throw new VaultError('The response is not JSON: check the URL and any proxies.', {
-          code: 'UNEXPECTED_RESPONSE',
-          status: 0,
-        });
+        throw notExpected(0);
       }
     };
   const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const;
   return Object.fromEntries(methods.map((method) => [method, throwing(method)])) as unknown as Api;
+}
+
+const notExpected = (status: number) =>
+  new VaultError('The response is not from the vault: check the URL and any proxies.', { code: 'UNEXPECTED_RESPONSE', status });
+
+/** Whether the caller asked for something else than JSON. */
+const parsesOther = ({ parseAs = 'json' }: { parseAs?: string } = {}) => parseAs !== 'json';
+
+/** Refuses a parameter that URLs resolve instead of sending: with `..` as an id, a call would reach another operation. */
+function checkSegments(init: { params?: { path?: object } } = {}): void {
+  for (const [name, value] of Object.entries(init.params?.path ?? {}))
+    if (/^\.{1,2}$/.test(String(value)))
+      throw new InvalidRequestError(`${name} cannot be ${value}.`, { code: 'INVALID_PATH_PARAMETER', status: 0 });
 }

@@ -67,7 +67,7 @@ export class VaultError extends Error {
 
 /**
  * 400, 405, 413, 415 or 422: the request is invalid. `details` lists the fields. `ENVIRONMENT_NEEDED`: the call names no environment, and the
- * credential cannot reach the default one.
+ * credential cannot reach the default one. `INVALID_PATH_PARAMETER`: an id or a name is `.` or `..`; nothing was sent.
  *
  * @example
  * if (error instanceof InvalidRequestError) console.error(error.details);
@@ -178,7 +178,8 @@ export class ConnectionError extends VaultError {
 }
 
 /**
- * The client cannot get a token: no OIDC token was found, or `load` returned no session (`NO_CREDENTIAL`).
+ * The client cannot get a token: no OIDC token was found, or `load` returned no session (`NO_CREDENTIAL`); or the token contains characters
+ * that no token has (`MALFORMED_CREDENTIAL`).
  *
  * @example
  * if (error instanceof CredentialError) console.error('Sign in: svc login');
@@ -199,8 +200,7 @@ const classes: Record<number, typeof VaultError> = {
 
 /** The error for a response. */
 export async function errorOf(response: Response): Promise<VaultError> {
-  const body = (await response.json().catch(() => null)) as { error?: Partial<Refusal> } | null;
-  const refusal = typeof body?.error?.code === 'string' ? body.error : null;
+  const refusal = refusalIn(await response.json().catch(() => null));
   const { status } = response;
   const about: VaultErrorInit = {
     code: refusal?.code ?? 'UNEXPECTED_RESPONSE',
@@ -215,6 +215,27 @@ export async function errorOf(response: Response): Promise<VaultError> {
   const Class = classes[status] ?? (status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : VaultError);
   return new Class(message, about);
 }
+
+type Untrusted = { [Field in keyof Refusal]?: unknown };
+
+/** The fields of a refusal that have their types: a proxy or a foreign server may answer anything. */
+function refusalIn(body: unknown): (Omit<Partial<Refusal>, 'code'> & { code: string }) | null {
+  const { code, message, docs, retry_after, details, approval } = (body as { error?: Untrusted | null } | null)?.error ?? {};
+  if (typeof code !== 'string') return null;
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  const isDetail = (each: unknown) => typeof (each as Detail)?.path === 'string' && typeof (each as Detail).message === 'string';
+  const hasId = typeof (approval as { id?: unknown } | null | undefined)?.id === 'string';
+  return {
+    code,
+    message: text(message),
+    docs: text(docs),
+    retry_after: typeof retry_after === 'number' && retry_after >= 0 ? retry_after : undefined,
+    details: Array.isArray(details) ? details.filter(isDetail) : undefined,
+    approval: hasId ? (approval as Refusal['approval']) : undefined,
+  };
+}
+
+type Detail = { path: string; message: string };
 
 /** Retry-After in seconds. The header is a number or a date. */
 function secondsOf(header: string | null): number | undefined {

@@ -80,8 +80,8 @@ export type FindOptions = Omit<CallOptions, 'approval'>;
  * await vault.values({ environment: 'production', prefix: 'billing/' });
  */
 export interface ValuesOptions extends CallOptions {
-  /** Only names that begin with this. */
-  prefix?: string;
+  /** Only names that begin with this, or with one of these: up to 10. */
+  prefix?: string | readonly string[];
 }
 
 /**

@@ -100,11 +100,13 @@ const SPARE = 30_000;
 
 /** The tokens of a credential. */
 export function tokensOf(credential: Credential, home: Home): Tokens {
+  // Programs without types pass a variable of the environment that is not set.
+  if (credential === undefined || credential === null || credential === '')
+    throw new TypeError('credential is missing: check that its environment variable is set.');
   if (typeof credential !== 'string') {
     if ('current' in credential) return credential;
     return 'terminal' in credential ? terminalTokens(credential.terminal, home) : exchanged(credential, home);
   }
-  if (credential === '') throw new TypeError('credential must not be empty: check that its environment variable is set.');
   return credential.startsWith('svc_live_') ? sessionsOf(credential, home) : fixedToken(credential);
 }
 

@@ -3,7 +3,7 @@
 // every refusal becomes an error.
 import { attempt, type Fetch, type Outgoing } from './attempt.js';
 import type { Tokens } from './credentials.js';
-import { errorOf, VaultError } from './errors.js';
+import { CredentialError, errorOf, VaultError } from './errors.js';
 import { delayBefore, isRepeatable, takesKey } from './retry.js';
 import { Slots, sleep } from './wait.js';
 
@@ -78,21 +78,28 @@ export class Transport {
     if (this.#options.reason !== undefined && !headers.has('X-Access-Reason')) headers.set('X-Access-Reason', this.#options.reason);
     if (takesKey(method, new URL(url).pathname) && !headers.has('Idempotency-Key')) headers.set('Idempotency-Key', newKey());
     const body = method === 'GET' || method === 'HEAD' ? undefined : await request.arrayBuffer();
-    return { method, url, headers, body: body?.byteLength ? body : undefined, signal };
+    return { method, url, headers, body: body?.byteLength ? body : undefined, signal, request };
   }
 
   /** One attempt, when a slot is free. */
-  #once(outgoing: Outgoing, token: string | null, call: CallOptions): Promise<Response> {
+  async #once(outgoing: Outgoing, token: string | null, call: CallOptions): Promise<Response> {
     const headers = new Headers(outgoing.headers);
-    if (token !== null && !headers.has('Authorization')) headers.set('Authorization', `Bearer ${token}`);
+    if (token !== null && !headers.has('Authorization')) headers.set('Authorization', `Bearer ${wellFormed(token)}`);
     const send = this.#options.fetch ?? ((url, init) => globalThis.fetch(url, init));
     const task = async () => {
       const response = await attempt(send, { ...outgoing, headers }, call.timeout ?? this.#options.timeout);
-      if (response.ok || response.status === 304) return response;
+      if (response.ok || (response.status === 304 && headers.has('If-None-Match'))) return response;
       throw await errorOf(response);
     };
     return call.isStream ? task() : this.#slots.run(task, outgoing.signal);
   }
+}
+
+/** The token. Refuses one that no header can hold: the platform's own error would quote it. */
+function wellFormed(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  const message = 'The token contains a line break, a space or another character that no token has. Check where it is read from.';
+  throw new CredentialError(message, { code: 'MALFORMED_CREDENTIAL', status: 0 });
 }
 
 /** A 401 that a new token of the same credential may fix. */

@@ -14,11 +14,18 @@ export class Values extends Map<string, Secret> {
   readonly environment: string;
   /** Names that an approval policy withholds. Read each one with `get` to request approval. */
   readonly withheld: readonly string[];
+  /** Names of secrets whose stored value was altered or is missing. The vault records an integrity violation. */
+  readonly unreadable: readonly string[];
 
   /** @internal */
-  constructor(environment: string, secrets: Iterable<readonly [string, Secret]>, withheld: readonly string[]) {
+  constructor(
+    environment: string,
+    secrets: Iterable<readonly [string, Secret]>,
+    others: Pick<Values, 'withheld'> & Partial<Pick<Values, 'unreadable'>>,
+  ) {
     super(secrets);
     this.environment = environment;
-    this.withheld = withheld;
+    this.withheld = others.withheld;
+    this.unreadable = others.unreadable ?? [];
   }
 }

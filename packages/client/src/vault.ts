@@ -1,5 +1,6 @@
 // `createVault`: one organisation's vault, for one credential. Invariant: values are returned only as `Secret`.
 /// <reference lib="esnext.disposable" preserve="true" />
+import { bulkRead } from './bulk.js';
 import { Cache, type Loaded } from './cache.js';
 import { type Api, apiOf } from './client.js';
 import type { Tokens } from './credentials.js';
@@ -93,7 +94,7 @@ export class Vault {
       });
       if (!data) return null;
       return {
-        data: new Secret(data.value, data),
+        data: new Secret(textIn(data.value), data),
         etag: response.headers.get('ETag'),
         environment: data.environment,
         versions: new Map([[data.name, data.version]]),
@@ -104,7 +105,8 @@ export class Vault {
   }
 
   /**
-   * Reads all secrets of an environment that the credential may read, or only those whose names begin with `prefix`.
+   * Reads all secrets of an environment that the credential may read, or only those whose names begin with `prefix` or with one of several
+   * prefixes. It reads very many secrets in pages, all of one revision of the environment.
    *
    * @example
    * const values = await vault.values({ prefix: 'SMTP_' });
@@ -112,28 +114,26 @@ export class Vault {
    */
   async values(call: ValuesOptions = {}): Promise<Values> {
     const environment = await this.environment(call);
-    const { prefix } = call;
+    const prefix = call.prefix === undefined ? undefined : [call.prefix].flat();
     const load = async (api: Api, etag: string | null, signal?: AbortSignal): Promise<Loaded<Values> | null> => {
-      const { data, response } = await api.GET('/orgs/{org_id}/environments/{environment}/values', {
-        params: { path: { org_id: this.org, environment }, query: { prefix } },
-        headers: headersOf(call, etag),
-        signal,
-      });
-      if (!data) return null;
+      const read = await bulkRead(api, { org: this.org, environment, prefix, headers: headersOf(call, etag), signal });
+      if (!read) return null;
+      const { data } = read;
       const versions = new Map(Object.entries(data.versions));
       const secretOf = (name: string, value: string) =>
-        new Secret(value, { name, environment: data.environment, version: versions.get(name) ?? 0 });
+        new Secret(textIn(value), { name, environment: data.environment, version: versions.get(name) ?? 0 });
       const secrets = Object.entries(data.values).map(([name, value]) => [name, secretOf(name, value)] as const);
       return {
-        data: new Values(data.environment, secrets, data.withheld),
-        etag: response.headers.get('ETag'),
+        data: new Values(data.environment, secrets, data),
+        etag: read.etag,
         environment: data.environment,
         versions,
         endsAt: null,
       };
     };
-    const found = await this.#read(`values ${environment} ${prefix ?? ''}`, (name) => name.startsWith(prefix ?? ''), load, call);
-    return new Values(found.environment, found, found.withheld);
+    const covers = (name: string) => (prefix ?? ['']).some((beginning) => name.startsWith(beginning));
+    const found = await this.#read(`values ${environment} ${JSON.stringify(prefix ?? [''])}`, covers, load, call);
+    return new Values(found.environment, found, found);
   }
 
   /**
@@ -214,14 +214,19 @@ export class Vault {
 
   /**
    * Calls `listener` when secrets are created, changed, renamed, deleted, restored or revoked, or expire. The listener gets names, not
-   * values. The first listener opens the event stream, and {@link Vault.close} closes it. Without a stream, the client
+   * values. Catch errors in it: one that it throws, or rejects with, is an uncaught error of your program. The first listener opens the event stream, and {@link Vault.close} closes it. Without a stream, the client
    * revalidates its cached reads every 15 seconds. `onError` is called when changes can no longer be reported, because the vault refuses.
    *
    * @returns a function that removes the listener
    * @example
    * const stop = vault.onChange(
    *   async ({ names }) => {
-   *     if (names.includes('DATABASE_URL')) await reconnect(await vault.get('DATABASE_URL'));
+   *     if (!names.includes('DATABASE_URL')) return;
+   *     try {
+   *       await reconnect(await vault.get('DATABASE_URL'));
+   *     } catch (error) {
+   *       log.error(`DATABASE_URL cannot be read: ${error.code}`); // for example NOT_FOUND after it was deleted
+   *     }
    *   },
    *   { onError: (error) => log.error(`changes are no longer watched: ${error.code}`) },
    * );
@@ -305,6 +310,12 @@ export class Vault {
  */
 export const createVault = (options: VaultOptions): Vault => new Vault(options);
 
+/** A value of a response. A server that is no vault may answer anything, and a program must not take that for a value. */
+function textIn(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new VaultError('The response has no value: check the URL and any proxies.', { code: 'UNEXPECTED_RESPONSE', status: 0 });
+}
+
 const textOf = (value: string | Secret) => (typeof value === 'string' ? value : value.reveal());
 
 /** The headers of a call's options. */
@@ -314,10 +325,14 @@ const headersOf = ({ reason, approval }: CallOptions, etag: string | null = null
   ...(etag !== null && { 'If-None-Match': etag }),
 });
 
-/** The deployment's address, without a trailing slash. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** The deployment's address, without a trailing slash. Plain http is for this machine, and for a page that came from there itself. */
 function originOf(text: string): string {
   const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TypeError('url must begin with https://');
+  const isOwnPage = (globalThis as { location?: { origin?: string } }).location?.origin === url.origin;
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && (isOwnPage || LOOPBACK.test(url.hostname))))
+    throw new TypeError('url must begin with https://. Plain http is allowed only for this machine.');
   if (url.username || url.password || url.search || url.hash)
     throw new TypeError('url must be an origin, such as https://vault.example.com');
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;

@@ -25,6 +25,8 @@ const KINDS = ['CREATED', 'UPDATED', 'ROTATED', 'DELETED', 'RESTORED', 'REVOKED'
 const FIRST_WITHIN = 10_000;
 const NEXT_WITHIN = 40_000;
 const LONGEST_PAUSE = 15_000;
+/** A connection that ends sooner counts as a failure: something in between may close every stream at once. */
+const LASTS = 30_000;
 /** The number of polls before a refused stream is tried again. */
 const POLLS = 20;
 
@@ -66,6 +68,7 @@ export class Watcher {
     const { signal } = this.#ending;
     for (let failures = 0; ; ) {
       const opened = this.#connections;
+      const since = Date.now();
       const error = await this.#listen().catch((thrown: unknown) => thrown);
       this.#options.onConnection(0);
       signal.throwIfAborted();
@@ -74,7 +77,8 @@ export class Watcher {
         this.#options.onRefused(error);
         return;
       }
-      failures = this.#connections > opened ? 1 : failures + 1;
+      const hasHeld = this.#connections > opened && Date.now() - since >= LASTS;
+      failures = hasHeld ? 1 : failures + 1;
       const refusal = isRefusal(error) ? error : null;
       if (refusal?.code === 'EVENTS_GONE') this.#lastEventId = null;
       await this.#pollAndWait(refusal, failures);

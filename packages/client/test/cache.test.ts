@@ -1,4 +1,6 @@
 // Which reads may come from the cache, against a real vault whose network fails on purpose.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import {
   AuthenticationError,
   type Change,
@@ -49,6 +51,30 @@ async function reader(options: Partial<VaultOptions> = {}, limits: object = {}) 
   const revoke = () => at.direct('DELETE', `/agent-credentials/${agent.id}`);
   return { vault, changes, watch, revoke, id: agent.id };
 }
+
+describe('bulk read', () => {
+  it('values: several prefixes, and pages of one revision where one response is too large', async () => {
+    for (const name of ['p/A', 'p/B', 'q/A', 'r/A']) await at.put(name, name);
+    const { vault } = await reader();
+    const names = async (prefix: string | string[]) => [...(await vault.values({ environment: 'production', prefix })).keys()].sort();
+    expect(await names(['p/', 'q/'])).toEqual(['p/A', 'p/B', 'q/A']);
+    expect(await names('q/')).toEqual(['q/A']);
+    const refuse = (status: number, code: string, part: string, times: number) =>
+      at.proxy.fail({
+        kind: 'refuse',
+        status,
+        times,
+        body: { error: { code, message: code, docs: 'd' } },
+        when: ({ url = '' }) => url.includes(part),
+      });
+    refuse(422, 'RESULT_TOO_LARGE', 'prefix=p%2F&prefix=r', 1);
+    refuse(409, 'CONFLICT', 'limit=2000', 2);
+    expect(await names(['p/', 'r/'])).toEqual(['p/A', 'p/B', 'r/A']);
+    refuse(422, 'RESULT_TOO_LARGE', '/values', 1);
+    refuse(409, 'CONFLICT', 'limit=2000', 9);
+    await expect(vault.values({ environment: 'production', prefix: ['p/', 'q/', 'r/'] })).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+});
 
 describe('cache', () => {
   it('ETag: without a stream every read is revalidated, and an unchanged value is not sent again', async () => {
@@ -164,6 +190,26 @@ describe('cache', () => {
     await until(() => changes.length > 0);
     expect(changes).toEqual([{ environment: 'production', names: [name], type: null }]);
     expect((await vault.get(name)).reveal()).toBe('two');
+  });
+
+  it('stream: something in between that closes each stream at once is asked ever less often', async () => {
+    vi.useFakeTimers();
+    const count = { streams: 0, reads: 0 };
+    const fetch = async (url: string) => {
+      const isStream = url.includes('/events/stream');
+      count[isStream ? 'streams' : 'reads']++;
+      if (isStream) return new Response(': hello\n\n', { headers: { 'Content-Type': 'text/event-stream' } });
+      return Response.json(
+        { name: 'A', value: 'one', version: 1, environment: 'production', expires_at: null },
+        { headers: { ETag: '"v1"' } },
+      );
+    };
+    const vault = createVault({ url: 'https://vault.example.com', org: 'org_1', credential: 'svcag_x', cache: 'watch', fetch });
+    open.push(vault);
+    await vault.get('A');
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(count.streams).toBeLessThan(20);
+    expect(count.reads).toBeLessThan(45);
   });
 
   it('outage: the last known values are returned within staleFor, and by default not at all', async () => {
@@ -341,6 +387,25 @@ describe('cache', () => {
     vault.close();
     await new Promise((done) => setTimeout(done, 600));
     expect(at.proxy.count('GET', '/events/stream')).toBe(0);
+  });
+
+  it('close: a stream that has been open for a while closes too', async () => {
+    let closed = false;
+    const fetch = (url: string, init: RequestInit) => {
+      if (url.includes('/events/stream')) init.signal?.addEventListener('abort', () => (closed = true));
+      return globalThis.fetch(url, init);
+    };
+    const { vault, watch } = await reader({ fetch });
+    await watch();
+    // The request of the stream must survive a garbage collection: its signal ends the stream.
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    for (let turn = 0; turn < 5; turn++) {
+      await new Promise((done) => setTimeout(done, 50));
+      collect();
+    }
+    vault.close();
+    expect(closed).toBe(true);
   });
 
   it('close: the stream closes, the cache is empty, and later calls are refused', async () => {

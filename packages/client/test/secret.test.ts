@@ -57,6 +57,16 @@ describe('secret', () => {
     expect(inspect(vault, { showHidden: true, depth: 9 })).not.toContain(token);
   });
 
+  it.each([
+    ['an API key', 'svc_live_secretpart\nmore'],
+    ['an agent credential', 'svcag_secretpart\r\nX: y'],
+    ['a token source', { current: async () => 'svcsess_secretpart\n', after: async () => null }],
+  ])('redaction: an error about %s with a line break does not quote it', async (_, credential) => {
+    const error = await thrown(createVault({ url: 'https://vault.example.com', org: 'org_1', credential }).get('A'));
+    expect(error).toMatchObject({ name: 'CredentialError', code: 'MALFORMED_CREDENTIAL' });
+    expect(inspect(error, { depth: 9 })).not.toContain('secretpart');
+  });
+
   it('redaction: a response that is not JSON is not quoted', async () => {
     const odd = createVault({ url: at.url, org: at.org, credential: 'x', fetch: async () => new Response(`<html>${VALUE}`) });
     const error = await thrown(odd.get('PASSWORD'));
