@@ -1,10 +1,21 @@
 // Waiting for the decision on an approval request. Invariant: waiting outlasts the session token, which the client renews, and times when
 // the vault is unreachable.
-import type { components } from '@secrets-vault/client';
-import type { Context } from './context.ts';
+import type { components, Vault } from '@secrets-vault/client';
 import { isUnreachable } from './errors.ts';
+import type { Output } from './output.ts';
 
 export type Approval = components['schemas']['Approval'];
+
+export interface OpenVault {
+  vault: Vault;
+  org_id: string;
+}
+
+/** What asking for a decision needs of the context of a command. */
+export interface Asking {
+  readonly out: Output;
+  vault(): Promise<OpenVault>;
+}
 
 /** How long the vault holds one request, in seconds. */
 const STEP = 20;
@@ -12,7 +23,7 @@ const STEP = 20;
 const PAUSE = 5_000;
 
 /** The approval request, read once. With `wait`, in seconds, the vault holds the response until there is a decision. */
-export async function readApproval(context: Context, id: string, wait?: number): Promise<Approval> {
+export async function readApproval(context: Asking, id: string, wait?: number): Promise<Approval> {
   const { vault, org_id } = await context.vault();
   const query = { wait: wait === undefined ? undefined : String(wait) };
   const { data } = await vault.api.GET('/orgs/{org_id}/approvals/{id}', { params: { path: { org_id, id }, query } });
@@ -24,7 +35,7 @@ export async function readApproval(context: Context, id: string, wait?: number):
  * @param until when to stop waiting, in milliseconds
  * @returns the request, which is still `pending` after `until`
  */
-export async function awaitDecision(context: Context, id: string, until = Number.POSITIVE_INFINITY): Promise<Approval> {
+export async function awaitDecision(context: Asking, id: string, until = Number.POSITIVE_INFINITY): Promise<Approval> {
   let isWarned = false;
   for (;;) {
     const left = Math.ceil((until - Date.now()) / 1000);

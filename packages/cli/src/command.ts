@@ -15,6 +15,8 @@ export interface OptionSpec {
 export type Needs = 'nothing' | 'vault' | 'environment';
 
 export interface Input<Options> {
+  /** All commands. */
+  commands: Commands;
   /** Arguments, in order. */
   args: string[];
   /** The values of `[name...]`. */
@@ -33,6 +35,8 @@ export interface Command<Options = any> {
   examples: Record<string, string>;
   /** More paragraphs for the help. */
   notes?: string[];
+  /** What its arguments name, for completion. */
+  completes?: 'secrets' | 'deleted' | 'environments';
   /** Options end at the first argument: the rest belongs to another program. */
   passThrough?: boolean;
   /** Whether the command asks before it destroys something, and therefore accepts --yes. */
@@ -46,6 +50,14 @@ export type Outcome = number | undefined;
 export interface Group {
   commands: Record<string, Command & { summary: string }>;
 }
+
+export interface Entry {
+  section: 'Start' | 'Secrets' | 'Access' | 'Operations';
+  summary: string;
+  load(): Promise<{ default: Command | Group }>;
+}
+
+export type Commands = Record<string, Entry>;
 
 export const isGroup = (command: Command | Group): command is Group => 'commands' in command;
 

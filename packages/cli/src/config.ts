@@ -1,10 +1,8 @@
-// Where settings come from: the `.svc.json` of a repository, and the profiles of a user. Neither contains a credential. Invariant: a
-// repository can select among the user's vaults, but never makes svc send a credential to an address that the user has not given.
-import fs from 'node:fs';
+// Settings: their forms, and the profiles of a user. Invariant: neither contains a credential, and an address is https or of this machine.
 import os from 'node:os';
 import path from 'node:path';
-import { CliError, usage } from './errors.ts';
-import { readForeign, readPrivate, writePrivate } from './files.ts';
+import { usage } from './errors.ts';
+import { readPrivate, writePrivate } from './files.ts';
 import { clean } from './text.ts';
 
 export interface Settings {
@@ -13,7 +11,8 @@ export interface Settings {
   environment?: string;
 }
 
-const FIELDS: Record<keyof Settings, { test: (text: string) => boolean; what: string }> = {
+/** The form of each setting. */
+export const FIELDS: Record<keyof Settings, { test: (text: string) => boolean; what: string }> = {
   url: { test: (text) => originOf(text) !== undefined, what: 'an address such as https://vault.example.com' },
   org: { test: (text) => /^org_[A-Za-z0-9]{1,60}$/.test(text), what: 'the id of an organisation, such as org_…' },
   environment: { test: (text) => /^[A-Za-z0-9_-]{1,64}$/.test(text), what: 'the slug or id of an environment' },
@@ -46,50 +45,8 @@ export function configDir(env: NodeJS.ProcessEnv): string {
   return path.join(env.HOME || os.homedir(), '.config', 'svc');
 }
 
-export const PROJECT_FILE = '.svc.json';
-
-export interface Project {
-  file: string;
-  settings: Settings;
-}
-
-/** The `.svc.json` of this directory or the nearest one above it. */
-export function findProject(cwd: string): Project | undefined {
-  const owners = [0, process.getuid?.(), fs.statSync(cwd).uid];
-  for (let dir = path.resolve(cwd); ; dir = path.dirname(dir)) {
-    const file = path.join(dir, PROJECT_FILE);
-    const text = readForeign(file, (stat) => {
-      // A file that another user of this machine put in a parent directory, such as /tmp, must not have any effect.
-      // safety: cli-foreign-project
-      if (process.platform !== 'win32' && !owners.includes(stat.uid))
-        throw new CliError(`${clean(file)} belongs to another user.`, {
-          exit: 'usage',
-          code: 'UNSAFE_FILE',
-          next: 'Remove it, or work in another directory',
-        });
-    });
-    if (text !== undefined) return { file, settings: projectSettings(text, file) };
-    if (path.dirname(dir) === dir) return undefined;
-  }
-}
-
-function projectSettings(text: string, file: string): Settings {
-  const parsed = parsedObject(text, file);
-  const settings: Settings = {};
-  for (const [name, value] of Object.entries(parsed)) {
-    if (name === '$schema') continue;
-    if (!Object.hasOwn(FIELDS, name))
-      throw usage(
-        `${clean(file)} has the unknown field ${clean(name.slice(0, 40))}.`,
-        'Only url, org and environment are allowed, never a credential',
-      );
-    if (typeof value !== 'string') throw usage(`${name} in ${clean(file)} must be a string.`);
-    settings[name as keyof Settings] = checked(name as keyof Settings, value, `${name} in ${clean(file)}`);
-  }
-  return settings;
-}
-
-function parsedObject(text: string, file: string): Record<string, unknown> {
+/** The JSON object in a file of settings. */
+export function parsedObject(text: string, file: string): Record<string, unknown> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

@@ -2,11 +2,14 @@
 // else `.svc.json`, else the profile. Invariant: a credential is sent only to the origin it was stored for, or that the user or the job has
 // given; a repository never decides where a credential is sent.
 import type { Credential, Vault } from '@secrets-vault/client';
-import { checked, configDir, findProject, type Project, profileName, readProfiles, type Settings } from './config.ts';
+import type { OpenVault } from './approvals.ts';
+import { checked, configDir, profileName, readProfiles, type Settings } from './config.ts';
 import { CliError, usage } from './errors.ts';
 import type { Host } from './host.ts';
 import { Output } from './output.ts';
+import { findProject, MOST_PREFIXES, type Project } from './project.ts';
 import { askYesNo, canAsk } from './prompts.ts';
+import { type Resource, Seen } from './seen.ts';
 import { CredentialStore } from './store.ts';
 import { clean } from './text.ts';
 import { DIRECT, fetchOf } from './transport.ts';
@@ -46,6 +49,8 @@ export const isProduction = (environment: string): boolean => /^(prod|production
 export class Context {
   readonly out: Output;
   readonly store: CredentialStore;
+  /** What this command has shown of the resources that it changes. */
+  readonly seen = new Seen();
   readonly configDir: string;
   private foundProject: Project | undefined | null = null;
   private opened: Promise<OpenVault> | undefined;
@@ -59,8 +64,14 @@ export class Context {
     this.store = new CredentialStore(this.configDir, () => host.keychain());
   }
 
+  /** The profile: what the user says, else what `.svc.json` says. */
   get profile(): string {
-    return profileName(this.options.profile || this.host.env.SVC_PROFILE || 'default');
+    return this.givenProfile ?? this.project?.profile ?? 'default';
+  }
+
+  private get givenProfile(): string | undefined {
+    const given = this.options.profile || this.host.env.SVC_PROFILE;
+    return given ? profileName(given) : undefined;
   }
 
   get project(): Project | undefined {
@@ -80,12 +91,21 @@ export class Context {
     if (flag) return { value: checked(field, flag, FLAGS[field]), source: 'flag' };
     if (variable) return { value: checked(field, variable, VARIABLES[field]), source: 'variable' };
     const project = this.project?.settings[field];
-    if (project) return { value: project, source: 'project' };
+    if (project !== undefined) return { value: project, source: 'project' };
     const profile = readProfiles(this.configDir)[this.profile];
     if (!profile?.[field]) return undefined;
     // A profile's organisation and environment belong to its vault and credential; a token from a variable may belong to another.
     if (field !== 'url' && (this.host.env.SVC_TOKEN || profile.url !== this.setting('url')?.value)) return undefined;
-    return { value: checked(field, profile[field], `${field} of the profile ${this.profile}`), source: 'profile' };
+    // A profile that the repository chooses is the repository's choice of an address, too.
+    // safety: cli-profile-choice
+    const source = this.givenProfile || !this.project?.profile ? 'profile' : 'project';
+    return { value: checked(field, profile[field], `${field} of the profile ${this.profile}`), source };
+  }
+
+  /** The prefixes of names: those given, else those of `.svc.json`. Undefined for all names. */
+  prefixes(given: string[] | undefined): string[] | undefined {
+    if (given && given.length > MOST_PREFIXES) throw usage(`--prefix can be given ${MOST_PREFIXES} times.`);
+    return given ?? this.project?.prefixes;
   }
 
   /** The vault's origin. */
@@ -100,6 +120,9 @@ export class Context {
     const { SVC_TOKEN: token, SVC_TRUST_ID: trustId } = this.host.env;
     if (token) {
       this.onlyToNamed('SVC_TOKEN');
+      // An error of the platform about a header would quote it.
+      if (!/^[\x21-\x7e]+$/.test(token))
+        throw usage('SVC_TOKEN contains a line break, a space or another character that no token has.', 'Set it to the token alone');
       return { kind: 'variable', token };
     }
     const url = this.setting('url');
@@ -110,13 +133,16 @@ export class Context {
     return { kind: 'ci', trustId };
   }
 
-  /** Refuses to send a credential that is not stored to an address that comes only from a file in the repository. */
+  /**
+   * Refuses to send a credential that is not stored to an address that a file in the repository selects: the user may have several vaults,
+   * and the credential belongs to one of them.
+   */
   private onlyToNamed(what: string): void {
     const url = this.setting('url');
     if (url?.source !== 'project') return;
-    const known = Object.values(readProfiles(this.configDir)).some((profile) => profile.url === url.value);
+    const { url: own } = readProfiles(this.configDir)[this.givenProfile ?? 'default'] ?? {};
     // safety: cli-token-origin
-    if (!known)
+    if (own !== url.value)
       throw usage(
         `${what} is not sent to ${url.value}: that address comes only from ${clean(this.project?.file ?? '')}.`,
         `To trust it, set SVC_URL=${url.value}`,
@@ -193,13 +219,27 @@ export class Context {
     return approval ? { 'Approval-Id': approval } : {};
   }
 
-  /** Asks for confirmation before something is destroyed. Without an interactive terminal, --yes is required. */
-  async confirmDestruction(what: string): Promise<void> {
+  /**
+   * Asks for confirmation before something is destroyed. Without an interactive terminal, --yes is required.
+   * @param of the collection and id of what is destroyed: only the state before the question is
+   */
+  async confirmDestruction(what: string, of?: [collection: string, id: string]): Promise<void> {
     if (this.options.yes) return;
     // safety: cli-confirm
     if (!canAsk(this.host))
       throw usage(`${what} This needs confirmation, and there is no interactive terminal.`, 'Repeat the command with --yes');
+    if (of) await this.look(...of);
     await this.confirm(what);
+  }
+
+  /** Remembers the state of a resource that the user is asked about. A credential that may not read it goes on without. */
+  private async look(collection: string, id: string): Promise<void> {
+    const { vault, org_id } = await this.vault();
+    const path = `/orgs/{org_id}/${collection}/{id}` as '/orgs/{org_id}/teams/{id}';
+    const found = await vault.api.GET(path, { params: { path: { org_id, id } } }).catch((error: { status?: number }) => {
+      if (error.status !== 403) throw error;
+    });
+    if (found) this.seen.note(id, found.data as Resource);
   }
 
   /** Asks for confirmation before a reversible change in production, if there is an interactive terminal. */
@@ -211,9 +251,4 @@ export class Context {
     if (!(await askYesNo(this.host, `${what} Continue?`)))
       throw new CliError('Nothing was changed.', { exit: 'failure', code: 'DECLINED' });
   }
-}
-
-export interface OpenVault {
-  vault: Vault;
-  org_id: string;
 }

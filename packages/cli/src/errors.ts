@@ -1,6 +1,6 @@
 // Errors and their exit codes. Exit codes are stable: scripts depend on them. Invariant: an error says what to do next, and never contains a
 // value, a token or an argument's content.
-import { clean, cleanLines } from './text.ts';
+import { clean } from './text.ts';
 
 /** Exit codes and their meanings; docs/reference/cli.md is generated from this table. */
 export const EXIT_CODES = {
@@ -13,7 +13,7 @@ export const EXIT_CODES = {
   conflict: [6, 'it already exists, or was changed in the meantime (409, 412)'],
   unreachable: [7, 'the vault is unreachable or overloaded, or the rate limit is exceeded (429, 5xx, no connection)'],
   approval: [8, 'an approval policy holds the request until it is approved'],
-  findings: [9, 'a scan found credentials, or `svc diff --exit-code` found a difference'],
+  findings: [9, 'a scan found credentials, or `svc diff --exit-code` or `svc check` found a difference'],
   interrupted: [130, 'interrupted by Ctrl-C'],
 } as const satisfies Record<string, [number, string]>;
 
@@ -88,6 +88,7 @@ const NEXT: Record<string, string> = {
   NOT_FOUND: 'Check the name or id. To check the organisation and environment, run svc doctor',
   SECRET_NAME_TAKEN: 'To change its value: svc set NAME',
   VERSION_CONFLICT: 'Check what changed, then try again: svc history NAME',
+  REVISION_CONFLICT: 'Check what changed, then repeat the command',
   RATE_LIMITED: 'Wait, then try again',
 };
 
@@ -111,16 +112,19 @@ export function asCliError(error: unknown): CliError {
   return new CliError(error.message, { exit: 'failure' });
 }
 
+/** An error of the vault. Its message stays one line: a hostile vault must not add lines that look like those of svc. */
 function fromVault(error: FromVault): CliError {
   const { code, status = 0, docs, details, requestId, retryAfter } = error;
+  // safety: cli-vault-error-one-line
+  const message = clean(error.message);
   const problem = { exit: exitOfStatus(status), code, status, docs, details, requestId, retryAfter };
   if (code === 'APPROVAL_REQUIRED' && error.approval?.id) {
     const { id } = error.approval;
     const next = `Wait for the decision with svc approval wait ${clean(id)}, then repeat the command with --approval ${clean(id)}. Or pass --wait to the command`;
-    return new CliError(error.message, { ...problem, exit: 'approval', approval: id, next });
+    return new CliError(message, { ...problem, exit: 'approval', approval: id, next });
   }
   const wait = retryAfter === undefined ? undefined : `Try again in ${retryAfter} s`;
-  return new CliError(error.message, { ...problem, next: wait ?? NEXT[code ?? ''] });
+  return new CliError(message, { ...problem, next: wait ?? NEXT[code ?? ''] });
 }
 
 const CODES = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_)|ENOTFOUND|UND_ERR|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
@@ -139,9 +143,9 @@ export function isUnreachable(error: unknown): boolean {
 export function textOf(error: CliError, paint: (text: string) => string): string {
   const { code, status, details, next, docs, requestId } = error.problem;
   const about = code && code !== 'USAGE' ? ` (${[code, status].filter(Boolean).join(', ')})` : '';
-  const lines = [`${paint('error:')} ${cleanLines(error.message)}${clean(about)}`];
+  const lines = [`${paint('error:')} ${clean(error.message)}${clean(about)}`];
   for (const { path, message } of details ?? []) lines.push(`  ${path ? `${clean(path)}: ` : ''}${clean(message)}`);
-  if (next) lines.push(`  next: ${cleanLines(next)}`);
+  if (next) lines.push(`  next: ${clean(next)}`);
   if (docs) lines.push(`  docs: ${clean(docs)}`);
   if (requestId) lines.push(`  request: ${clean(requestId)}`);
   return `${lines.join('\n')}\n`;

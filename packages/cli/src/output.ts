@@ -1,10 +1,10 @@
 // The output of commands: tables for people, JSON and tab-separated lines for programs. Invariants: stdout holds only the result, everything
-// else is written to stderr; text from other people cannot control the terminal; colours are used only in a terminal.
+// else is written to stderr; text from other people cannot control the terminal or add lines; colours are used only in a terminal.
 import pc from 'picocolors';
 import { type CliError, jsonOf, textOf } from './errors.ts';
 import type { Host } from './host.ts';
 import { tableLines } from './table.ts';
-import { clean, cleanLines, safeJson } from './text.ts';
+import { clean, cleanLines, isPlain, safeJson } from './text.ts';
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -61,22 +61,35 @@ export class Output {
   table(header: string[], rows: Cell[][]): void {
     const cells = rows.map((row) => row.map(cell));
     if (!this.isTerminal) {
-      for (const row of cells) this.line(row.join('\t'));
+      for (const row of cells) this.raw(`${row.join('\t')}\n`);
       return;
     }
     const width = this.host.stdout.columns || Number.POSITIVE_INFINITY;
-    for (const line of tableLines(header, cells, width, this.colors.dim)) this.line(line);
+    for (const line of tableLines(header, cells, width, this.colors.dim)) this.raw(`${line}\n`);
   }
 
   /** Names and their values, one per line. */
   fields(fields: Record<string, Cell>): void {
     const shown = Object.entries(fields).filter(([, value]) => value !== undefined);
     const longest = Math.max(...shown.map(([name]) => name.length));
-    for (const [name, value] of shown) this.line(`${this.colors.dim(`${name}:`.padEnd(longest + 1))} ${cell(value)}`);
+    for (const [name, value] of shown) this.raw(`${this.colors.dim(`${name}:`.padEnd(longest + 1))} ${cell(value)}\n`);
   }
 
+  /** One line on stdout. */
   line(text: string): void {
-    this.raw(`${text}\n`);
+    // safety: cli-output-one-line
+    this.raw(`${clean(text)}\n`);
+  }
+
+  /** A value: exact for a file or pipe, with visible control characters in a terminal. */
+  value(value: string): void {
+    if (!this.isTerminal) {
+      this.raw(value);
+      return;
+    }
+    // safety: cli-terminal-value
+    this.raw(`${cleanLines(value)}\n`);
+    if (!isPlain(value)) this.warn('Control characters are shown as \\u{…}. A file or pipe gets the exact value.');
   }
 
   /** Writes text unchanged. */
@@ -84,13 +97,13 @@ export class Output {
     this.host.stdout.write(text);
   }
 
-  /** A message for people, on stderr. */
-  note(text: string): void {
-    this.host.stderr.write(`${cleanLines(text)}\n`);
+  /** A message for people, on stderr. Each argument is one line, whatever is in it: texts of a vault add none. */
+  note(...lines: string[]): void {
+    this.host.stderr.write(`${lines.map(clean).join('\n')}\n`);
   }
 
-  warn(text: string): void {
-    this.host.stderr.write(`${this.errorColors.yellow('warning:')} ${cleanLines(text)}\n`);
+  warn(...lines: string[]): void {
+    this.host.stderr.write(`${this.errorColors.yellow('warning:')} ${lines.map(clean).join('\n')}\n`);
   }
 
   /** A failure, on stderr. */
@@ -99,6 +112,7 @@ export class Output {
   }
 
   success(text: string): void {
-    this.host.stderr.write(`${this.errorColors.green('✓')} ${cleanLines(text)}\n`);
+    // safety: cli-success-line
+    this.host.stderr.write(`${this.errorColors.green('✓')} ${clean(text)}\n`);
   }
 }

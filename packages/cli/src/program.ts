@@ -5,7 +5,8 @@ import { type Command, type Group, isGroup, type OptionSpec } from './command.ts
 import { COMMANDS } from './commands/index.ts';
 import { commonOptions } from './common.ts';
 import { type CommonOptions, Context } from './context.ts';
-import { CliError, usage } from './errors.ts';
+import { asCliError, CliError, usage } from './errors.ts';
+import { explained } from './explained.ts';
 import type { Host } from './host.ts';
 import { Output } from './output.ts';
 import { wrapped } from './text.ts';
@@ -72,7 +73,9 @@ function configureLeaf(leaf: Program, command: Command, host: Host, result: Resu
     const args = values.filter((value) => !Array.isArray(value)) as string[];
     const rest = (values.find((value) => Array.isArray(value)) ?? []) as string[];
     try {
-      result.exit = (await command.run(context, { args, rest, options })) ?? 0;
+      result.exit = (await command.run(context, { args, rest, options, commands: COMMANDS })) ?? 0;
+    } catch (error) {
+      throw await explained(context, asCliError(error));
     } finally {
       await context.openedVault?.then(({ vault }) => vault.close()).catch(() => {});
     }

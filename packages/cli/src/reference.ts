@@ -1,9 +1,10 @@
 // Generates docs/reference/cli.md from the command tree.
 
-import { COMMANDS, type Entry } from './commands/index.ts';
+import type { Entry } from './command.ts';
+import { COMMANDS } from './commands/index.ts';
 import { commonOptions } from './common.ts';
 import { EXIT_CODES } from './errors.ts';
-import { reservedNames } from './run/reserved.ts';
+import { PATTERNS } from './run/steering.ts';
 import { type Leaf, leaves } from './tree.ts';
 
 const cell = (text: string) => text.replaceAll('|', '\\|');
@@ -24,7 +25,7 @@ const VARIABLES: Record<string, string> = {
 
 /** The page. */
 export async function referencePage(): Promise<string> {
-  const commands = await leaves();
+  const commands = await leaves(COMMANDS);
   const sections = [...new Set(Object.values(COMMANDS).map(({ section }) => section))];
   return `${[INTRO, exitCodes(), variables(), settings, reserved(), common(commands), ...sections.map((section) => sectionOf(section, commands))].join('\n\n')}\n`;
 }
@@ -63,19 +64,33 @@ parent directory, the profile. If no environment is set, svc uses the organisati
 
 | file | content |
 |---|---|
-| \`.svc.json\` | \`url\`, \`org\`, \`environment\`. Other fields are refused |
+| \`.svc.json\` | \`url\`, \`org\`, \`environment\`; \`profile\`; \`prefixes\` of \`svc run\` and \`svc export\`; \`secrets\`, the names that the project expects. Other fields are refused |
 | \`~/.config/svc/config.json\` | profiles with the same fields, written by \`svc login\`. \`$XDG_CONFIG_HOME\` and, on Windows, \`%APPDATA%\` replace \`~/.config\` |
 | \`~/.config/svc/credentials/\` | one file for each profile and address, readable only by you: the credential, or a note that it is in the keychain |
 | \`~/.config/svc/fallback.key\` | the key of [fallback copies](../guides/cli.md#when-the-vault-cannot-be-reached), if there is no keychain |`;
 
 const reserved = () =>
   [
-    '## Reserved names',
+    '## Variables that steer programs',
     '',
-    '`svc run` does not set these variables, in upper or lower case, unless `--allow-reserved` lists them:',
+    '`svc run` sets a variable that matches one of these patterns, in upper or lower case, only if `.svc.json` lists the secret or',
+    '`--allow-reserved` names the variable:',
     '',
     '```text',
-    ...rowsOf(reservedNames()),
+    ...rowsOf(PATTERNS.steering),
+    '```',
+    '',
+    'Names of what a client signs in with steer nothing else, and pass:',
+    '',
+    '```text',
+    ...rowsOf(PATTERNS.credentials),
+    '```',
+    '',
+    'These need `--allow-reserved` even if `.svc.json` lists them. The loader runs code in every program, and `SVC_*` tells `svc` itself where',
+    'its credentials go. Only the person who runs the command should decide that, not the repository:',
+    '',
+    '```text',
+    ...rowsOf(PATTERNS.reserved),
     '```',
   ].join('\n');
 

@@ -3,17 +3,16 @@
 import type { components, Vault } from '@secrets-vault/client';
 import type { Context } from './context.ts';
 import { CliError, usage } from './errors.ts';
+import { isSecretName } from './names.ts';
 import { clean } from './text.ts';
 
 export type SecretInfo = components['schemas']['Secret'];
-
-const NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/;
 
 /** Validates the name of a secret. A text with `=` is refused without repeating it, because it probably contains a value. */
 export function secretNamed(text: string): string {
   // safety: cli-value-in-name
   if (text.includes('=')) throw valueInArgument();
-  if (!NAME.test(text))
+  if (!isSecretName(text))
     throw usage('A secret name must have at most 255 characters of A-Z, a-z, 0-9, _, ., / and -, and begin with a letter, digit or _.');
   return text;
 }
@@ -25,7 +24,13 @@ export const valueInArgument = () =>
     'Type the value at the prompt of svc set NAME, or pass it on stdin: svc set NAME < FILE. If this was a real value, rotate it',
   );
 
-type Filters = { status?: 'active' | 'expired' | 'revoked' | 'deleted'; prefix?: string; type?: SecretInfo['type']; tag?: string };
+type Filters = {
+  sort?: 'name';
+  status?: 'active' | 'expired' | 'revoked' | 'deleted';
+  prefix?: string;
+  type?: SecretInfo['type'];
+  tag?: string;
+};
 
 /** Up to `most` secrets of an environment, without values. */
 export async function listSecrets(
@@ -64,6 +69,7 @@ export const everything = <Row>(
 /** The secret of this name, without its value. Throws if there is none. */
 export async function findSecret(context: Context, name: string, status?: Filters['status']): Promise<SecretInfo> {
   const found = await lookUpSecret(context, name, status);
+  if (found) context.seen.note(found.id, found);
   if (found) return found;
   const kind = status === 'deleted' ? 'deleted secret' : 'secret';
   throw new CliError(`There is no ${kind} ${clean(name)} in ${clean(await context.environment())}.`, {

@@ -1,11 +1,17 @@
-// How svc sends requests, beneath the client: the credential, and what happens if approval is required. Invariant: with --wait, exactly the same
+// How svc sends requests, beneath the client: the credential, the state that a change applies to, and what happens if approval is required. Invariant: with --wait, exactly the same
 // request is repeated once it is approved, with the token that is current by then.
-import { awaitDecision } from './approvals.ts';
-import type { Context } from './context.ts';
+import { type Asking, awaitDecision } from './approvals.ts';
+import type { Host } from './host.ts';
+import type { Fetch, Seen } from './seen.ts';
 import { clean } from './text.ts';
 import { VERSION } from './version.ts';
 
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+/** What sending needs of the context of a command. */
+interface Sending extends Asking {
+  readonly host: Host;
+  readonly options: { wait?: boolean };
+  readonly seen: Seen;
+}
 
 /** A placeholder for an API key, which is sent directly: otherwise each command would leave a session token behind. */
 export const DIRECT = 'api-key';
@@ -15,7 +21,7 @@ interface Held {
 }
 
 /** The fetch of the client. @param key an API key to send directly */
-export function fetchOf(context: Context, key?: string): Fetch {
+export function fetchOf(context: Sending, key?: string): Fetch {
   const plain = context.host.fetch ?? fetch;
   let authorization: string | null = null;
   const send: Fetch = (url, init) => {
@@ -25,14 +31,14 @@ export function fetchOf(context: Context, key?: string): Fetch {
     headers.set('User-Agent', `svc/${VERSION}`);
     return plain(url, { ...init, headers });
   };
-  return async (url, init) => {
+  const held: Fetch = async (url, init) => {
     const response = await send(url, init);
     if (response.status !== 403 || !context.options.wait) return response;
-    const held = (await response
+    const refusal = (await response
       .clone()
       .json()
       .catch(() => null)) as Held | null;
-    const id = held?.error?.code === 'APPROVAL_REQUIRED' ? held.error.approval?.id : undefined;
+    const id = refusal?.error?.code === 'APPROVAL_REQUIRED' ? refusal.error.approval?.id : undefined;
     if (!id || !/^apr_[A-Za-z0-9]{1,60}$/.test(id)) return response;
     context.out.note(`Waiting for approval ${id}: ${new URL(url).origin}/console/approvals/${id}`);
     const decision = await decisionOn(context, id);
@@ -43,10 +49,11 @@ export function fetchOf(context: Context, key?: string): Fetch {
     if (authorization) headers.set('Authorization', authorization);
     return send(url, { ...init, headers, signal: AbortSignal.timeout(30_000) });
   };
+  return context.seen.guarding(held, (line) => context.out.note(clean(line)));
 }
 
 /** Waits for the decision. Returns a refusal unless it is an approval. */
-async function decisionOn(context: Context, id: string): Promise<'approved' | Response> {
+async function decisionOn(context: Asking, id: string): Promise<'approved' | Response> {
   try {
     const { status } = await awaitDecision(context, id);
     return status === 'approved' ? status : notGiven(`The approval ${id} is ${clean(status)}.`);

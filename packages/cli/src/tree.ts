@@ -1,6 +1,5 @@
 // Loads the whole command tree, from which the reference page and completions are generated.
-import { type Command, isGroup } from './command.ts';
-import { COMMANDS, type Entry } from './commands/index.ts';
+import { type Command, type Commands, type Entry, isGroup } from './command.ts';
 
 export interface Leaf {
   /** The full name, such as `key create`. */
@@ -11,9 +10,9 @@ export interface Leaf {
 }
 
 /** Every command that can be run. */
-export async function leaves(): Promise<Leaf[]> {
+export async function leaves(commands: Commands): Promise<Leaf[]> {
   const found: Leaf[] = [];
-  for (const [name, { section, summary, load }] of Object.entries(COMMANDS)) {
+  for (const [name, { section, summary, load }] of Object.entries(commands)) {
     const { default: command } = await load();
     if (!isGroup(command)) found.push({ name, section, summary, command });
     else

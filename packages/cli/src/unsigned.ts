@@ -2,11 +2,8 @@
 // is sent only to the vault.
 import { CliError, exitOfStatus } from './errors.ts';
 import type { Host } from './host.ts';
+import { clean } from './text.ts';
 import { VERSION } from './version.ts';
-
-interface Answer {
-  error?: { code?: string; message?: string; docs?: string; retry_after?: number };
-}
 
 interface Init {
   body?: object;
@@ -36,10 +33,10 @@ export async function call<Result>(host: Host, url: string, path: string, init: 
       next: 'Check the address and the network: svc doctor',
     });
   }
-  const answer = (await response.json().catch(() => ({}))) as Answer & Result;
-  if (response.ok) return answer;
-  const { code, message, docs, retry_after } = answer.error ?? {};
-  throw new CliError(message ?? `${url} responded with status ${response.status}. It may not be a vault.`, {
+  const answer: unknown = await response.json().catch(() => null);
+  if (response.ok && answer !== null && typeof answer === 'object') return answer as Result;
+  const { code, message, docs, retry_after } = refusalIn(answer);
+  throw new CliError(message === undefined ? `${url} responded with status ${response.status}. It may not be a vault.` : clean(message), {
     exit: exitOfStatus(response.status),
     code: code ?? 'UNEXPECTED_RESPONSE',
     status: response.status,
@@ -47,4 +44,12 @@ export async function call<Result>(host: Host, url: string, path: string, init: 
     retryAfter: retry_after,
     requestId: response.headers.get('Request-Id') ?? undefined,
   });
+}
+
+/** The fields of a refusal that have their types: what is no vault may answer anything. */
+function refusalIn(answer: unknown) {
+  const { code, message, docs, retry_after } = (answer as { error?: Record<string, unknown> | null } | null)?.error ?? {};
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  const seconds = typeof retry_after === 'number' ? retry_after : undefined;
+  return { code: text(code), message: text(message), docs: text(docs), retry_after: seconds };
 }

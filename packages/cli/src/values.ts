@@ -42,7 +42,8 @@ export async function givenValue(context: Context, name: string, raw: boolean): 
   if (context.host.stdin.isTTY) throw usage('A value is required.', 'Pass it on stdin: svc set NAME < FILE');
   const text = await readStdin(context.host, 'The value');
   const value = raw ? text : withoutEchoedBreak(text);
-  if (value === '') throw usage('stdin is empty.', 'Pass the value on stdin: svc set NAME < FILE');
+  if (value === '')
+    throw usage('stdin is empty.', 'Pass the value on stdin: svc set NAME < FILE. To store an empty value: svc set NAME --empty');
   return value;
 }
 
@@ -56,7 +57,7 @@ export function reportGenerated(
   const { value, ...shown } = data;
   out.result(show ? data : shown, () => {
     out.success(`${word} ${shown.name} in ${shown.environment}, version ${shown.version}.`);
-    if (show && value) out.line(value);
+    if (show && value) out.value(value.endsWith('\n') || out.isTerminal ? value : `${value}\n`);
   });
 }
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';
 import { startProxy } from '../../../test/packages/proxy.mjs';
-import { call, newOrg } from '../../../test/packages/vault.mjs';
+import { call, newOrg, settle } from '../../../test/packages/vault.mjs';
 import { CredentialStore } from '../src/store.ts';
 import { Machine, until } from './harness.ts';
 
@@ -37,6 +37,7 @@ beforeAll(async () => {
   owner = (await signedInTerminal(at.url, made.enrolmentUrl)).browser.token;
   const member = await api('POST', '/members', { email: 'dev@example.com', name: 'Dev', role: 'developer' });
   const { session } = await signedInTerminal(at.url, member.enrolment_url);
+  settle(inject('vaultState'), at.org);
   for (const name of ['A', 'B', 'C']) await api('POST', '/secrets', { name, type: 'generic', value: 'v', environment: 'staging' });
   await api('POST', '/policies', {
     name: 'four eyes',

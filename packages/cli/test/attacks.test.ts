@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeProfile } from '../src/config.ts';
 import { Machine, signedIn } from './harness.ts';
 
 const VALUE = 'correct-horse-battery';
@@ -73,6 +74,19 @@ describe('value in an argument', () => {
   });
 });
 
+describe('malformed token', () => {
+  it.each([
+    ['an API key', 'svc_live_secretpart\nmore'],
+    ['an agent credential', 'svcag_secretpart\r\nX: y'],
+  ])('redaction: an error about %s with a line break does not quote it', async (_, token) => {
+    for (const argv of [['whoami'], ['get', 'X'], ['run', '--', 'true'], ['doctor']]) {
+      const ran = await new Machine({ SVC_URL: at.url, SVC_TOKEN: token }).svc(argv);
+      expect(ran.code).not.toBe(0);
+      expect(ran.stderr + ran.stdout).not.toContain('secretpart');
+    }
+  });
+});
+
 describe('hostile .svc.json', () => {
   it('credential: a credential stored for one vault is not sent to another address', async () => {
     project({ url: hostileUrl, org: at.org, environment: 'production' });
@@ -84,7 +98,29 @@ describe('hostile .svc.json', () => {
       expect((await machine.svc(argv, { env: { SVC_TOKEN: at.key } })).code).toBe(2);
       expect((await machine.svc(argv, { env: { SVC_TRUST_ID: 'trs_0HrZKtC4bqXw2vJm8yNd1L', SVC_ID_TOKEN: VALUE } })).code).toBe(2);
     }
+    // Being signed in there with another profile changes nothing.
+    await machine.svc(['login', '--url', hostileUrl, '--key-stdin', '--profile', 'other'], { stdin: `svcag_${'0'.repeat(40)}` });
+    const signedIn = stolen.length;
+    for (const env of [{ SVC_TOKEN: at.key }, { SVC_TRUST_ID: 'trs_0HrZKtC4bqXw2vJm8yNd1L', SVC_ID_TOKEN: VALUE }])
+      expect((await machine.svc(['whoami'], { env })).code).toBe(2);
+    expect(stolen).toHaveLength(signedIn);
+    expect(stolen.slice(before).join()).not.toContain(at.key);
+    await machine.svc(['logout', '--profile', 'other', '--url', hostileUrl]);
+    withoutProject();
+  });
+
+  it('credential: a profile that .svc.json chooses decides no address for SVC_TOKEN', async () => {
+    writeProfile(machine.config, 'other', { url: hostileUrl, org: at.org });
+    const before = stolen.length;
+    for (const settings of [{ profile: 'other' }, { profile: 'other', url: hostileUrl }]) {
+      project({ ...settings, org: at.org, environment: 'production' });
+      expect(await machine.svc(['get', 'X'], { env: { SVC_TOKEN: at.key } })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('is not sent to'),
+      });
+    }
     expect(stolen).toHaveLength(before);
+    writeProfile(machine.config, 'other', undefined);
     withoutProject();
   });
 
@@ -199,7 +235,7 @@ describe('terminal', () => {
       { value: ESCAPES, description: 'x' },
       { 'User-Agent': '\u001b[31mred'.replace('\u001b', '\u009b') },
     );
-    answers[`/api/v1/orgs/${at.org}/secrets?limit=100`] = JSON.stringify({
+    answers[`/api/v1/orgs/${at.org}/secrets?sort=name&limit=100`] = JSON.stringify({
       data: [{ name: ESCAPES, type: ESCAPES, description: ESCAPES, status: 'active', version: 1, updated_at: ESCAPES }],
       next_cursor: null,
     });
@@ -250,9 +286,40 @@ describe('terminal', () => {
       const { code, stderr } = await new Machine(env).svc(['list', ...more]);
       expect(code).toBe(4);
       expect(actsOn(stderr)).toBe(false);
+      expect(stderr).not.toMatch(/^fake line/m);
     }
     server.close();
   });
+
+  it('escape sequences: what a vault says adds no line to a sentence', async () => {
+    const answer = { name: ESCAPES, kind: ESCAPES, id: ESCAPES, environment: ESCAPES, version: 1, expires_at: ESCAPES, org_id: at.org };
+    answers[`/api/v1/orgs/${at.org}/secrets/by-name/NEW?environment=production`] = JSON.stringify(answer);
+    answers['/api/v1/whoami'] = JSON.stringify(answer);
+    const env = { SVC_TOKEN: 'svcag_x', SVC_URL: hostileUrl, SVC_ORG_ID: at.org };
+    for (const argv of [
+      ['set', 'NEW', '--env', 'production', '--yes'],
+      ['doctor', '--env', 'production'],
+      ['team', 'rename', 'team_1', 'x'],
+    ]) {
+      const { stdout, stderr } = await new Machine(env).svc(argv, { stdin: 'value' });
+      expect(actsOn(stdout + stderr)).toBe(false);
+      expect(stdout + stderr).not.toMatch(/^fake line/m);
+    }
+    const token = { id: 'key_1', name: 'x', token: ESCAPES, expires_at: ESCAPES };
+    answers[`/api/v1/orgs/${at.org}/api-keys`] = JSON.stringify(token);
+    const created = await new Machine(env).svc(['key', 'create', 'x', '--scopes', 'secrets:read']);
+    expect(created.code, created.stderr).toBe(0);
+    expect(created.stdout).not.toMatch(/^fake line/m);
+  });
+
+  it.each(['null', '5', '{"error":{"code":5,"message":{},"docs":1,"retry_after":"x"}}', '{"error":null}', '{}'])(
+    'login: an address that answers %s is named as no vault',
+    async (answer) => {
+      answers['/api/v1/auth/device'] = answer;
+      const { code, stderr } = await new Machine().svc(['login', '--url', hostileUrl]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/may not be a vault|page of another address|is the address of a vault/)]);
+    },
+  );
 
   it('colour: none if stdout is not a terminal, if NO_COLOR is set, or with --json', async () => {
     expect((await machine.svc(['list'], { terminal: true })).stdout).toContain('\u001b[2m');

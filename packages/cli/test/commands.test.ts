@@ -1,18 +1,14 @@
 // Each command once, against a real vault: its JSON, its table, its exit codes.
+import { generateKeyPairSync } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../../../test/packages/vault.mjs';
-import { type Given, type Machine, signedIn } from './harness.ts';
+import { type Given, type Machine, signedIn, succeeding } from './harness.ts';
 
 let at: Awaited<ReturnType<typeof signedIn>>;
 let machine: Machine;
-const ok = async (argv: string[], given?: Given) => {
-  const ran = await machine.svc(argv, given);
-  expect(ran.code, ran.stderr).toBe(0);
-  return ran;
-};
-const json = async (argv: string[], given?: Given) => (await ok([...argv, '--json'], given)).json;
+const { ok, json } = succeeding(() => machine);
 const set = (name: string, value: string, ...more: string[]) => ok(['set', name, ...more], { stdin: value });
 
 beforeAll(async () => {
@@ -94,6 +90,38 @@ describe('secrets', () => {
     expect((await ok(['diff', 'staging', 'development', '--exit-code'])).stdout).toBe('');
   });
 
+  it('copy --dry-run: says what would be copied, and reads and writes nothing', async () => {
+    for (const name of ['dry/B', 'dry/A']) await ok(['set', name, '-e', 'staging'], { stdin: 'a value' });
+    await ok(['set', 'dry/A', '-e', 'development'], { stdin: 'another value' });
+    const argv = ['copy', '--prefix', 'dry/', '--from', 'staging', '--to', 'development', '--dry-run', '--json'];
+    const outcomes = async (...more: string[]) =>
+      Object.fromEntries((await json([...argv, ...more])).data.map((row: { name: string; outcome: string }) => [row.name, row.outcome]));
+    expect(await outcomes()).toEqual({ 'dry/A': 'skipped', 'dry/B': 'created' });
+    expect(await outcomes('--overwrite')).toEqual({ 'dry/A': 'updated', 'dry/B': 'created' });
+    expect((await json(['list', '-e', 'development', '--prefix', 'dry/'])).data).toHaveLength(1);
+  });
+
+  it('list: is sorted by name', async () => {
+    for (const name of ['sorted/b', 'sorted/a', 'sorted/c']) await ok(['set', name], { stdin: 'x' });
+    const { data } = await json(['list', '--prefix', 'sorted/']);
+    expect(data.map(({ name }: { name: string }) => name)).toEqual(['sorted/a', 'sorted/b', 'sorted/c']);
+  });
+
+  it('set --empty: stores an empty value; empty input without it is refused', async () => {
+    const refused = await machine.svc(['set', 'EMPTY'], { stdin: '' });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('svc set NAME --empty')]);
+    await ok(['set', 'EMPTY', '--empty']);
+    expect((await json(['get', 'EMPTY', '--json'])).value).toBe('');
+    expect((await machine.svc(['set', 'EMPTY', '--empty', '--generate'])).code).toBe(2);
+  });
+
+  it('organisation: the .svc.json of another one is named, instead of a secret that does not exist', async () => {
+    fs.writeFileSync(path.join(machine.work, '.svc.json'), JSON.stringify({ org: 'org_6TuVw7XyZa8BcDe9FgHi0j' }));
+    const { code, stderr } = await machine.svc(['get', 'SHARED', '-e', 'staging']);
+    fs.rmSync(path.join(machine.work, '.svc.json'));
+    expect([code, stderr]).toEqual([5, expect.stringMatching(/svc\.json names the organisation org_6TuVw7XyZa8BcDe9FgHi0j, but/)]);
+  });
+
   it('copy: a failure says which secrets were copied before it', async () => {
     for (const name of ['copied/A', 'copied/B']) await set(name, 'v', '-e', 'staging');
     await call(at.url, at.key, 'POST', `/orgs/${at.org}/policies`, {
@@ -125,6 +153,15 @@ describe('secrets', () => {
     expect(fs.statSync(file).mode & 0o777).toBe(0o600);
     expect((await machine.svc(['export', '--output', 'out.json'])).code).toBe(6);
     expect((await ok(['export', '--only', 'B', '-e', 'development'])).stdout).toContain('B=');
+  });
+
+  it('import --empty: imports empty values; without it they fail, and others are imported', async () => {
+    machine.write('empty.env', 'NONE=\nSOME=x\n');
+    const refused = await machine.svc(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/', '--dry-run']);
+    expect([refused.code, refused.stdout]).toEqual([1, expect.stringMatching(/empty\/SOME\tcreated\nNONE\tfailed: .*--empty/)]);
+    expect(refused.stderr).toContain('Dry run (dotenv) into development: nothing was written. There would be 1 created');
+    const { created } = await json(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/', '--empty']);
+    expect(created).toEqual(['empty/NONE', 'empty/SOME']);
   });
 
   it('share: only the link is on stdout; it is listed and revoked', async () => {
@@ -179,6 +216,17 @@ describe('access', () => {
     expect((await json(['token', 'list'])).data.map((row: { id: string }) => row.id)).toEqual([token.id]);
     await ok(['token', 'revoke', token.id, '--yes']);
     expect((await json(['token', 'list'])).data).toEqual([]);
+  });
+
+  it('trust create --jwks: takes the keys of an issuer that the vault cannot reach, from a file', async () => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    machine.write('jwks.json', JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' }] }));
+    const argv = ['trust', 'create', 'internal', '--issuer', 'https://ci.internal', '--claim', 'sub=app', '--scopes', 'secrets:read'];
+    const made = await json([...argv, '--jwks', 'jwks.json']);
+    expect(made).toMatchObject({ issuer: 'https://ci.internal', jwks: { keys: [{ kid: 'k1' }] } });
+    await ok(['trust', 'delete', made.id, '--yes']);
+    machine.write('broken.json', '{');
+    expect((await machine.svc([...argv, '--jwks', 'broken.json'])).code).toBe(2);
   });
 
   it('trust: created from an issuer by name, shown and deleted', async () => {

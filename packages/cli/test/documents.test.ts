@@ -35,7 +35,7 @@ function inBlocks(file: string): Line[] {
     if (language === 'json' && text.includes('"command": "svc"')) return startedBy(at, text);
     // A step in YAML begins after its key. A text block can contain anything: only lines that begin with svc count.
     const script = language === 'yaml' ? text.replace(/^\s*(- )?(\w+: )?/gm, '') : text;
-    const lines = language === 'text' ? (text.match(/^(npx )?svc .*$/gm) ?? []).join('\n') : script;
+    const lines = language === 'text' ? (text.match(/^(npx (--no-install )?)?svc .*$/gm) ?? []).join('\n') : script;
     return SHELLS.includes(language) ? linesIn(at, lines, true) : [];
   });
 }
@@ -48,12 +48,16 @@ function startedBy(at: string, text: string): Line[] {
 
 function inProse(file: string): Line[] {
   const prose = read(file).replace(/^```[\s\S]*?^```$/gm, '');
-  return [...prose.matchAll(/`((?:npx )?svc\s[^`]+)`/g)].flatMap(([, text = '']) => linesIn(file, text.replace(/\s+/g, ' '), false));
+  return [...prose.matchAll(/`((?:npx (?:--no-install )?)?svc\s[^`]+)`/g)].flatMap(([, text = '']) =>
+    linesIn(file, text.replace(/\s+/g, ' '), false),
+  );
 }
 
 /** The problem with a line. */
 async function problemOf({ words, isWhole }: Line): Promise<string | undefined> {
-  const [top = ''] = words;
+  const [top] = words;
+  // `svc` alone prints its help, and is a name in YAML.
+  if (top === undefined) return undefined;
   // Accepts `svc --version`, `svc COMMAND --help`, the usage lines of the reference, and the name of a command or group.
   if (/^(--?\w|COMMAND$)/.test(top) || words.some((word) => ['--help', '[options]'].includes(word))) return undefined;
   if (!isWhole && words.length === 1 && top in COMMANDS) return undefined;

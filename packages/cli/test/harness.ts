@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { newOrg } from '../../../test/packages/vault.mjs';
 import { svc } from '../src/cli.ts';
 import type { Host } from '../src/host.ts';
@@ -103,6 +103,17 @@ export async function signedIn(): Promise<{ machine: Machine; url: string; org: 
   const { code, stderr } = await machine.svc(['login', '--url', url, '--key-stdin'], { stdin: `${key}\n` });
   if (code !== 0) throw new Error(stderr);
   return { machine, url, org, key };
+}
+
+/** Runs commands that must succeed, on the machine of a test file: `ok` returns what a command printed, `json` its JSON. */
+export function succeeding(machine: () => Machine) {
+  const ok = async (argv: string[], given?: Given): Promise<Ran> => {
+    const ran = await machine().svc(argv, given);
+    expect(ran.code, ran.stderr).toBe(0);
+    return ran;
+  };
+  const json = async (argv: string[], given?: Given) => (await ok([...argv, '--json'], given)).json;
+  return { ok, json };
 }
 
 /** Polls until a condition holds: another process gives no event to wait for. */

@@ -7,13 +7,13 @@ import { COMMANDS } from '../src/commands/index.ts';
 import { EXIT_CODES } from '../src/errors.ts';
 import { referencePage } from '../src/reference.ts';
 import { type Leaf, leaves } from '../src/tree.ts';
-import { BIN, Machine } from './harness.ts';
+import { BIN, Machine, signedIn } from './harness.ts';
 import { commandsOf, understood } from './lines.ts';
 
 const machine = new Machine();
 let commands: Leaf[];
 beforeAll(async () => {
-  commands = await leaves();
+  commands = await leaves(COMMANDS);
 });
 
 describe('help', () => {
@@ -103,6 +103,38 @@ describe('completion', () => {
     expect(complete('svc', 'key', '')).toEqual(['list', 'create', 'rotate', 'revoke']);
     expect(complete('svc', 'key', 'rotate', '--ov')).toEqual(['--overlap']);
     expect(complete('svc', 'get', 'NAME', '--ver')).toEqual(['--version']);
+  });
+});
+
+describe('completion of names', () => {
+  let at: Awaited<ReturnType<typeof signedIn>>;
+  beforeAll(async () => {
+    at = await signedIn();
+    for (const name of ['billing/KEY', 'billing/URL', 'OTHER']) await at.machine.svc(['set', name, '-e', 'staging'], { stdin: 'v' });
+    const bin = path.join(at.machine.work, 'bin');
+    fs.mkdirSync(bin);
+    fs.symlinkSync(BIN, path.join(bin, 'svc'));
+    at.machine.env.PATH = `${bin}:${process.env.PATH}`;
+  });
+  const SCRIPTS = {
+    bash: `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _svc; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    zsh: `source "$1"; shift; words=("$@"); CURRENT=$#; _describe() { print -l -- "\${(@P)2}"; }; _svc`,
+  };
+
+  it.each(['bash', 'zsh'] as const)('completion %s: names of secrets and environments are completed', async (shell) => {
+    if (spawnSync(shell, ['--version']).error) return;
+    const { stdout } = await at.machine.svc(['completion', shell]);
+    const file = at.machine.write(`names.${shell}`, stdout);
+    const complete = (...words: string[]) => {
+      const argv = shell === 'zsh' ? ['-f', '-c', SCRIPTS.zsh, 'zsh', file] : ['-c', SCRIPTS.bash, 'bash', file];
+      const ran = spawnSync(shell, [...argv, ...words], { encoding: 'utf8', env: at.machine.env, cwd: at.machine.work });
+      return ran.stdout.trim().split('\n');
+    };
+    expect(complete('svc', 'get', '--env', 'staging', 'billing/')).toEqual(['billing/KEY', 'billing/URL']);
+    expect(complete('svc', 'copy', '--from', 'staging', '--to', 'development', 'O')).toEqual(['OTHER']);
+    expect(complete('svc', 'list', '--env', '')).toEqual(expect.arrayContaining(['development', 'production', 'staging']));
+    expect(complete('svc', 'diff', 'staging', '')).toContain('production');
+    expect(complete('svc', 'get', '--')).toContain('--env');
   });
 });
 

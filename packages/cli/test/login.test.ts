@@ -87,9 +87,9 @@ describe('device login', () => {
     expect(fs.existsSync(machine.config)).toBe(false);
   });
 
-  it('device login: svc polls while the code is pending, slows down when asked, and opens only http addresses', async () => {
+  it('device login: svc polls while the code is pending, slows down when asked, and opens only pages of the vault', async () => {
     const polls: number[] = [];
-    let uri = 'https://vault.example.com/device';
+    let uri = '';
     const codes = ['AUTHORIZATION_PENDING', 'SLOW_DOWN', 'CODE_EXPIRED'];
     const server = http.createServer((request, response) => {
       const isStart = request.url === '/api/v1/auth/device';
@@ -107,13 +107,19 @@ describe('device login', () => {
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
-    const ran = await new Machine().svc(['login', '--url', url]);
+    uri = `${url}/device?code=ABCD-EFGH`;
+    const ran = await new Machine().svc(['login', '--url', url, '--no-browser']);
+    expect(ran.stderr).toContain(uri);
     expect(ran.stderr).not.toContain('\u001b');
     expect(polls).toHaveLength(3);
     expect((polls[1] ?? 0) - (polls[0] ?? 0)).toBeGreaterThan(900);
     expect((polls[2] ?? 0) - (polls[1] ?? 0)).toBeGreaterThan(5_900);
-    uri = 'javascript:alert(1)';
-    expect((await new Machine().svc(['login', '--url', url])).code).toBe(1);
+    for (uri of ['javascript:alert(1)', 'https://vault.example.com/device?code=ABCD-EFGH', `${url}.example.com/device`]) {
+      const refused = await new Machine().svc(['login', '--url', url]);
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).not.toContain('ABCD-');
+    }
+    expect(polls).toHaveLength(3);
     server.close();
   });
 });
@@ -190,6 +196,7 @@ describe('workload identity', () => {
     const refused = await machine.spawn(['get', 'CI_VALUE'], { env: { SVC_ID_TOKEN: `${signed}.AAAA` } }).done;
     expect(refused.code).toBe(3);
     expect(refused.stderr).not.toContain(signed);
+    expect(refused.stderr).toMatch(/does not accept the OIDC token of this job[\s\S]*svc trust show/);
     await until(() => !fs.existsSync(machine.config));
   });
 });

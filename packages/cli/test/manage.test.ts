@@ -1,15 +1,12 @@
 // Environments, teams, grants, policies, devices and webhooks: each command once, against a real vault.
 import { generateKeyPairSync } from 'node:crypto';
-import { beforeAll, expect, it } from 'vitest';
-import { type Given, type Machine, signedIn } from './harness.ts';
+import { beforeAll, expect, inject, it } from 'vitest';
+import { signedInTerminal } from '../../../test/packages/people.mjs';
+import { newOrg } from '../../../test/packages/vault.mjs';
+import { Machine, signedIn, succeeding } from './harness.ts';
 
 let machine: Machine;
-const ok = async (argv: string[], given?: Given) => {
-  const ran = await machine.svc(argv, given);
-  expect(ran.code, ran.stderr).toBe(0);
-  return ran;
-};
-const json = async (argv: string[], given?: Given) => (await ok([...argv, '--json'], given)).json;
+const { ok, json } = succeeding(() => machine);
 const rows = async (argv: string[]): Promise<Record<string, unknown>[]> => (await json(argv)).data;
 const invite = (email: string) => json(['member', 'invite', email, '--name', 'Bea', '--role', 'viewer']);
 /** What destroys something needs --yes in a script. */
@@ -70,6 +67,21 @@ it('policy: created from stdin, changed, disabled and deleted; an error does not
   await confirmed(['policy', 'delete', id]);
   const refused = await machine.svc(['policy', 'create'], { stdin: 'sw0rdfish' });
   expect(refused).toMatchObject({ code: 2, stderr: expect.not.stringContaining('sw0rdfish') });
+});
+
+it('policy create: warns if nobody can approve, or nobody the requests of the only approver', async () => {
+  const { url, org, key, enrolmentUrl } = await newOrg(inject('vaultUrl'));
+  const own = new Machine({ SVC_URL: url, SVC_ORG_ID: org, SVC_TOKEN: key });
+  const config = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
+  const policy = { name: 'Two people', kind: 'approval', applies_to: { names: ['payments/*'] }, config };
+  const create = async () => (await own.svc(['policy', 'create'], { stdin: JSON.stringify(policy) })).stderr;
+  expect(await create()).toMatch(/needs 1 approvers, and 0 have set up their sign-in/);
+  await signedInTerminal(url, enrolmentUrl);
+  expect(await create()).toMatch(/warning: Ann is the only approver\. Nobody can approve their requests/);
+  policy.config.approvers = { accountable: true } as never;
+  expect(await create()).toMatch(/warning: This policy holds only agents/);
+  const naming = { name: 'Any', kind: 'naming', config: { pattern: '.' } };
+  expect((await own.svc(['policy', 'create'], { stdin: JSON.stringify(naming) })).stderr).not.toContain('warning');
 });
 
 it('device: registered with a public key, assigned, blocked and removed', async () => {

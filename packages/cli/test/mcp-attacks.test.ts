@@ -14,6 +14,8 @@ let machine: Machine;
 let agent: Agent;
 let allowed: Echo;
 let elsewhere: Echo;
+/** A host that is allowed only for the secret that is bound to it. */
+let boundOnly: Echo;
 let token: string;
 const put = (name: string, value: string) =>
   call(at.url, at.key, 'PUT', `/orgs/${at.org}/secrets/by-name/${encodeURIComponent(name)}?environment=staging`, { value });
@@ -27,6 +29,7 @@ beforeAll(async () => {
   await put('API_PIN', '123');
   await put('API_BOUND', 'bound-to-one-host-alone');
   await put('API_LOCAL', 'local-to-one-host');
+  await put('API_NARROW', 'narrow-to-one-header');
   await put('OTHER', 'outside-of-the-grants');
   ({ token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, {
     name: 'victim',
@@ -37,14 +40,23 @@ beforeAll(async () => {
   }));
   elsewhere = await startEcho();
   allowed = await startEcho(elsewhere.url);
-  agent = await mcp(machine, ['--allow-host', allowed.host, '--bind', 'API_BOUND=api.example.com', '--bind', `API_LOCAL=${allowed.host}`], {
-    SVC_TOKEN: token,
-  });
+  boundOnly = await startEcho();
+  const binds = ['API_BOUND=api.example.com', `API_LOCAL=${allowed.host}`, `API_NARROW=${boundOnly.host}/v1/charges/,header=X-Api-Key`];
+  const flags = [
+    '--allow-run',
+    '--allow-host',
+    allowed.host,
+    '--allow-host',
+    'api.example.com',
+    ...binds.flatMap((bind) => ['--bind', bind]),
+  ];
+  agent = await mcp(machine, flags, { SVC_TOKEN: token });
 });
 afterAll(async () => {
   await agent?.close();
   allowed?.close();
   elsewhere?.close();
+  boundOnly?.close();
 });
 
 const env = { X: '{{svc:API_KEY}}' };
@@ -102,7 +114,7 @@ describe('prompt injection: credentials', () => {
   it('credential: a program gets no setting of svc, and the token of the server is masked in every output', async () => {
     const names = (await sh('env | grep ^SVC_ | sort')).text;
     expect(names).toContain('SVC_TOKEN=withheld');
-    expect(names.match(/SVC_/g)).toHaveLength(1);
+    expect(names.match(/SVC_\w+/g)).toEqual(['SVC_KEYCHAIN', 'SVC_TOKEN']);
     const own = "tr '\\0' '\\n' < /proc/$PPID/environ | sed -n 's/^SVC_TOKEN=//p'";
     for (const script of [own, `${own} | base64`, `${own} | od -An -tx1`]) {
       const { text } = await sh(script);
@@ -118,6 +130,32 @@ describe('prompt injection: credentials', () => {
     const { text } = await agent.run([process.execPath, BIN, 'get', 'API_KEY', '--url', at.url, '--org', at.org]);
     expect(text).not.toMatch(LEAKS);
     expect(text).toContain('UNAUTHENTICATED');
+    const script = 'env -u SVC_TOKEN -u SVC_KEYCHAIN "$0" "$@"';
+    const without = await agent.run(['sh', '-c', script, process.execPath, BIN, 'get', 'API_KEY', '--url', at.url, '--org', at.org]);
+    expect(without.text).not.toMatch(LEAKS);
+    expect(without.text).toContain('NOT_SIGNED_IN');
+  });
+
+  it('home: each command has an empty home of its own, which only the user can read and which is removed afterwards', async () => {
+    fs.writeFileSync(path.join(machine.home, '.netrc'), 'machine x');
+    const script =
+      'echo "$HOME|$XDG_CONFIG_HOME|$(ls -A ~ | wc -l | tr -d " ")|$(ls -ld ~ | cut -c1-10)"; echo kept > ~/left; mkdir ~/d; chmod 500 ~/d';
+    const homes = [await agent.run(['sh', '-c', script]), await agent.run(['sh', '-c', script])].map(({ text }) => {
+      const [, home = '', config = '', entries, mode] = /(\S+svc-home-\w+)\|(\S+)\|(\d+)\|(\S+)/.exec(text) ?? [];
+      expect([entries, mode]).toEqual(['0', 'drwx------']);
+      expect(config).toBe(path.join(home, '.config'));
+      expect(fs.existsSync(home)).toBe(false);
+      return home;
+    });
+    expect(new Set(homes).size).toBe(2);
+  });
+
+  it('home: a command finds neither directories, nor keychain, nor agents of the user', async () => {
+    const names = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS', 'SSH_AUTH_SOCK', 'GPG_AGENT_INFO'];
+    const users = Object.fromEntries(names.map((name) => [name, path.join(machine.dir, 'of-the-user')]));
+    const other = await mcp(machine, ['--allow-run'], { SVC_TOKEN: token, ...users });
+    expect((await other.run(['env'])).text).not.toContain('of-the-user');
+    await other.close();
   });
 
   it('grants: a reference to a secret outside the grants is refused, and nothing runs', async () => {
@@ -155,12 +193,36 @@ describe('prompt injection: arguments', () => {
   });
 
   it('--allow-command: no other program runs, in any spelling', async () => {
-    const limited = await mcp(machine, ['--allow-command', 'echo'], { SVC_TOKEN: token });
+    const limited = await mcp(machine, ['--allow-run', '--allow-command', 'echo'], { SVC_TOKEN: token, PATH: `.:${machine.env.PATH}:` });
     expect((await limited.run(['echo', 'hello'])).text).toContain('hello');
     fs.writeFileSync(path.join(machine.work, 'echo'), '#!/bin/sh\necho evil', { mode: 0o755 });
     for (const program of ['env', './echo', '/bin/echo', 'ECHO', 'echo ', 'sub/../echo'])
       expect((await limited.run([program])).text, program).toContain('Allowed programs:');
+    // A relative directory in PATH would find the file of the agent.
+    expect((await limited.run(['echo', 'hello'])).text).toContain('hello');
     await limited.close();
+  });
+
+  it('--allow-command: a path is the file that it was at the start, whatever directory the call names', async () => {
+    const script = (file: string, text: string) => {
+      fs.mkdirSync(path.dirname(path.join(machine.work, file)), { recursive: true });
+      fs.writeFileSync(path.join(machine.work, file), `#!/bin/sh\necho ${text}`, { mode: 0o755 });
+    };
+    script('deploy.sh', 'the-deployment');
+    script('elsewhere/deploy.sh', 'evil');
+    script('real/tool.sh', 'the-tool');
+    fs.symlinkSync('real', path.join(machine.work, 'linked'));
+    const flags = ['./deploy.sh', 'linked/tool.sh'].flatMap((file) => ['--allow-command', file]);
+    const limited = await mcp(machine, ['--allow-run', ...flags], { SVC_TOKEN: token });
+    for (const cwd of ['.', 'elsewhere']) expect((await limited.run(['./deploy.sh'], { cwd })).text).toContain('the-deployment');
+    fs.rmSync(path.join(machine.work, 'linked'));
+    script('linked/tool.sh', 'evil');
+    expect((await limited.run(['linked/tool.sh'])).text).toContain('the-tool');
+    for (const program of ['deploy.sh', 'elsewhere/deploy.sh', './../work/deploy.sh', './linked/tool.sh'])
+      expect((await limited.run([program])).text, program).toContain('Allowed programs:');
+    await limited.close();
+    for (const program of ['./none.sh', './real', '../none/x'])
+      expect((await machine.svc(['mcp', '--allow-run', '--allow-command', program], { env: { SVC_TOKEN: token } })).code, program).toBe(2);
   });
 });
 
@@ -216,6 +278,46 @@ describe('prompt injection: hosts', () => {
     expect(allowed.seen.at(-1)?.headers.authorization).toBe('local-to-one-host');
   });
 
+  it('--bind: a secret that is bound to a path and a header is sent nowhere else, and an unbound one not to its host', async () => {
+    const narrow = '{{svc:API_NARROW}}';
+    const sent = async (path: string, given: object) => agent.call('http_request', { url: boundOnly.url + path, method: 'POST', ...given });
+    const key = { headers: { 'x-API-key': narrow } };
+    for (const path of ['/v1/charges', '/v1/charges/ch_1?x=y', '/v1/x/../charges/a%20b']) {
+      expect((await sent(path, key)).json.status, path).toBe(200);
+      expect(boundOnly.seen.at(-1)?.headers['x-api-key']).toBe('narrow-to-one-header');
+    }
+    const before = boundOnly.seen.length;
+    for (const path of [
+      ...['/', '/v1', '/v1/charges_all', '/v1/Charges', '//v1/charges', '/v2/v1/charges'],
+      ...[
+        '/v1/charges/../echo',
+        '/v1/charges/%2e%2e/echo',
+        '/v1/charges/..%2fecho',
+        '/v1/charges/%252e%252e/echo',
+        '/v1/charges/..;/echo',
+        '/v1/charges/..%3fx',
+      ],
+      ...[
+        '/v1/charges/..%5cecho',
+        '/v1/charges\\..\\..\\echo',
+        '/v1/charges/%zz',
+        '/v1/charges/%c0%ae%c0%ae/echo',
+        '/v1/charges/%25252e%25252e/',
+      ],
+    ])
+      expect((await sent(path, key)).text, path).toContain('is bound to');
+    for (const given of [
+      { headers: { Authorization: narrow } },
+      { headers: { 'X-Api-Key': 'x', 'X-Api-Key2': narrow } },
+      { basic_auth: { username: 'me', password: narrow } },
+      { query: { 'X-Api-Key': narrow } },
+      { body: narrow },
+    ])
+      expect((await sent('/v1/charges', given)).text, JSON.stringify(given)).toContain('is bound to');
+    expect((await sent('/v1/charges', { headers: { 'X-Api-Key': '{{svc:API_KEY}}' } })).text).toContain('takes bound secrets only');
+    expect(boundOnly.seen).toHaveLength(before);
+  });
+
   it('redirect: not followed', async () => {
     const before = elsewhere.seen.length;
     const { json } = await ask({ url: `${allowed.url}/redirect`, method: 'POST', body: '{{svc:API_KEY}}' });
@@ -229,6 +331,9 @@ describe('prompt injection: hosts', () => {
     ['a line break in a name', { headers: { 'A\r\nX-Injected': 'yes' } }],
     ['a line break in a value', { headers: { A: '{{svc:API_BREAK}}' } }],
     ['Host', { headers: { Host: 'evil.example' } }],
+    ['another path for the server', { headers: { 'X-Original-URL': '/admin' } }],
+    ['another method', { headers: { 'X-HTTP-Method-Override': 'DELETE' } }],
+    ['another host', { headers: { 'X-Forwarded-Host': 'evil.example' } }],
     ['Content-Length', { headers: { 'Content-Length': '1' } }],
     ['a secret that is bound elsewhere', { headers: { A: '{{svc:API_BOUND}}' } }],
     ['a reference in url', { url: '/{{svc:API_KEY}}' }],
@@ -258,7 +363,10 @@ describe('prompt injection: hosts', () => {
       '',
     ])
       expect((await machine.svc(['mcp', '--allow-host', host], { env: { SVC_TOKEN: token } })).code, host).toBe(2);
-    for (const bind of ['API_KEY', '=host', 'API_KEY=', 'A B=api.example.com'])
+    for (const bind of [
+      ...['API_KEY', '=host', 'API_KEY=', 'A B=api.example.com', 'K=/v1', 'K=h.example/a?b', 'K=h.example/%2e%2e/a', 'K=h.example/../a'],
+      ...['K=h.example,header=', 'K=h.example,header=A B', 'K=h.example,path=/a', 'K=h.example,header=A,header=B', 'K=https://h.example'],
+    ])
       expect((await machine.svc(['mcp', '--bind', bind], { env: { SVC_TOKEN: token } })).code, bind).toBe(2);
   });
 });

@@ -74,6 +74,37 @@ describe('masking', () => {
     }
   });
 
+  const within = (outers: string[], inners: string[]) => outers.flatMap((outer) => inners.map((inner) => [outer, inner] as const));
+  it.each(
+    within(
+      ['JSON', 'JSON in ASCII', 'percent-encoding', 'a form', 'HTML', 'base64', 'base64 in lines of 76', 'base64url', 'hexadecimal'],
+      [
+        ...['plain text', 'JSON', 'JSON in ASCII', 'percent-encoding', 'percent-encoding of every byte', 'HTML', 'escapes of every byte'],
+        ...['octal escapes', 'shell, with backslashes', 'base64', 'base64, one byte before', 'base64url', 'hexadecimal'],
+      ],
+    ),
+  )('masking: a value is found in %s of %s', (outer, inner) => {
+    const encoders = { ...ENCODINGS, 'base64 in lines of 76': (text: string) => folded(bytes(text).toString('base64'), 76) };
+    const encoded = (name: string, text: string) => String(encoders[name as keyof typeof encoders]?.(text));
+    for (const value of [VALUE, PLAIN, `${PLAIN}\n`]) {
+      const output = encoded(outer, `{"a": "${encoded(inner, value)}"}`);
+      const shown = masked(`before: ${output}\n(after)`, value);
+      expect(shown).toContain('[svc:KEY]');
+      expect(shown).toMatch(/^before: .*\n\(after\)$/s);
+      expect(shown).not.toContain(encoded(outer, encoded(inner, value.trim())).slice(8, 24));
+    }
+  });
+
+  it('masking: a reversed value is found without its final line break, by bytes and by characters, and so are its lines', () => {
+    const value = `${VALUE}\n`;
+    const reversed = [...VALUE].reverse().join('');
+    for (const text of [reversed, `${reversed}\n`, bytes(value).reverse().toString('latin1'), `\n${reversed}`])
+      expect(masked(Buffer.from(text, text.includes('ü') ? 'utf8' : 'latin1'), value)).toMatch(/^\s*\[svc:KEY\]\s*$/);
+    const lines = ['first-line-that-is-long', 'second-line-that-is-long'];
+    const rev = lines.map((line) => [...line].reverse().join('')).join('\n');
+    expect(masked(rev, `${lines.join('\n')}\n`)).toBe('[svc:KEY]\n[svc:KEY]');
+  });
+
   it('masking: other output is unchanged, whatever its bytes', () => {
     for (const text of ['', 'plain', 'ünï \u{1f511} \\u00 %4 &amp; +', '{"a": "\\n"}', 'deadbeef: 7365 6372', 'a\0b', '[svc:KEY]'])
       expect(masked(text)).toBe(text);
@@ -100,6 +131,14 @@ describe('masking', () => {
       JSON.stringify({ pem }),
     ])
       expect(masked(text, pem)).not.toMatch(/Ab3dAb3d|Xy9zXy9z/);
+  });
+
+  it('masking: a cut output does not end in the beginning of a value within two encodings', () => {
+    const masker = new Masker();
+    masker.add('KEY', PLAIN);
+    const whole = bytes(utf16(PLAIN).join('')).toString('hex');
+    for (let cut = 8; cut < whole.length; cut += 24)
+      expect(masker.mask(`${'.'.repeat(1000)}${whole.slice(0, cut)}`, true)).toMatch(/^\.+$/);
   });
 
   it('masking: a cut output does not end in the beginning of a value', () => {

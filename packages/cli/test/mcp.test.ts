@@ -1,7 +1,6 @@
 // svc mcp as an MCP client sees it: its tools and their results, the credentials it accepts, and its audit log entries.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts of children are texts here.
 import fs from 'node:fs';
-import http from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
@@ -36,7 +35,7 @@ beforeAll(async () => {
   await put('OTHER', 'not-for-this-agent');
   ({ token, id: agentId } = await credential());
   echo = await startEcho();
-  agent = await mcp(machine, ['--allow-host', echo.host], { SVC_TOKEN: token });
+  agent = await mcp(machine, ['--allow-run', '--allow-host', echo.host], { SVC_TOKEN: token });
 });
 afterAll(async () => {
   await agent?.close();
@@ -48,10 +47,10 @@ describe('tools', () => {
     const { tools } = await agent.client.listTools();
     const names = tools.map(({ name }) => name).sort();
     expect(names).toEqual([
+      'cancel_approval',
       'check_secret',
       'http_request',
       'list_secrets',
-      'request_approval',
       'rotate_secret',
       'run_command',
       'wait_for_approval',
@@ -65,6 +64,23 @@ describe('tools', () => {
     expect(agent.client.getInstructions()).toContain('{{svc:NAME}}');
     expect(agent.stderr()).toMatch(/agent triage \(agt_\w+\), environment staging\n {2}scopes: .*secrets:read/);
     expect(agent.stderr()).not.toContain(token);
+  });
+
+  it('tools: run_command exists only with --allow-run, and the server says what that gives away', async () => {
+    const plain = await mcp(machine, ['--bind', `API_KEY=${echo.host}`], { SVC_TOKEN: token });
+    const names = (await plain.client.listTools()).tools.map(({ name }) => name);
+    expect(names).toContain('http_request');
+    expect(names).not.toContain('run_command');
+    expect(await plain.run(['echo', 'ran'])).toMatchObject({ isError: true });
+    expect(plain.stderr()).toContain(`http_request: ${echo.host}\n`);
+    expect(plain.stderr()).not.toContain('WARNING');
+    await plain.close();
+    const gives = 'can print it in any encoding, so the agent can read every value that it can use';
+    expect(agent.stderr()).toContain(gives);
+    expect((await machine.svc(['mcp', '--help'])).stdout.replace(/\s+/g, ' ')).toContain(gives);
+    const refused = await machine.svc(['mcp', '--allow-command', 'npm'], { env: { SVC_TOKEN: token } });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('--allow-command needs --allow-run');
   });
 
   it('tools: arguments outside the schema are refused', async () => {
@@ -199,7 +215,10 @@ describe('audit log', () => {
     await agent.run(['true'], { env: { K: '{{svc:API_KEY}}' } });
     await agent.call('http_request', { url: echo.url, headers: { A: '{{svc:API_KEY}}' } });
     const { data } = await call(at.url, at.key, 'GET', `/orgs/${at.org}/audit-log?actor=${agentId}&action=secret.read&limit=2`);
-    expect(data.map((entry: { reason: string }) => entry.reason)).toEqual([`mcp http_request: GET ${echo.host}`, 'mcp run_command: true']);
+    expect(data.map((entry: { reason: string }) => entry.reason)).toEqual([
+      expect.stringMatching(/^mcp http_request: GET http:\/\/127\.0\.0\.1:\d+\/ headers A; sha256 [\w-]{43}$/),
+      expect.stringMatching(/^mcp run_command: \["true"\] in "\." env K; sha256 [\w-]{43}$/),
+    ]);
     expect(data[0]).toMatchObject({ resource_name: 'API_KEY', outcome: 'success' });
   });
 });
@@ -221,7 +240,7 @@ describe('credential', () => {
 
   it('credential: every tool fails with a revoked credential', async () => {
     const other = await credential();
-    const ended = await mcp(machine, [], { SVC_TOKEN: other.token });
+    const ended = await mcp(machine, ['--allow-run'], { SVC_TOKEN: other.token });
     await call(at.url, at.key, 'DELETE', `/orgs/${at.org}/agent-credentials/${other.id}`);
     for (const answer of [await ended.call('list_secrets'), await ended.run(['echo', 'x'], { env: { K: '{{svc:API_KEY}}' } })]) {
       expect(answer.isError).toBe(true);
@@ -239,7 +258,9 @@ describe('credential', () => {
   });
 
   it('close: when the client disconnects, commands are stopped, and the server exits', async () => {
-    const leaving = await mcp(machine, [], { SVC_TOKEN: token });
+    const TMPDIR = path.join(machine.dir, 'tmp');
+    fs.mkdirSync(TMPDIR);
+    const leaving = await mcp(machine, ['--allow-run'], { SVC_TOKEN: token, TMPDIR });
     const file = path.join(machine.work, 'left');
     leaving.run(['sh', '-c', 'trap "" TERM; echo $$ > left; sleep 600; sleep 600']).catch(() => {});
     await until(() => fs.existsSync(file) && fs.readFileSync(file, 'utf8').endsWith('\n'));
@@ -252,62 +273,6 @@ describe('credential', () => {
         return true;
       }
     });
-  });
-});
-
-describe('approvals', () => {
-  const ID = 'apr_0HrZKtC4bqXw2vJm8yNd1L';
-  let vault: http.Server;
-  let status = 'pending';
-  let used: string[] = [];
-  let held: Agent;
-
-  beforeAll(async () => {
-    // A stand-in, because people decide approvals.
-    vault = http.createServer((request, response) => {
-      const { url = '', headers } = request;
-      const reply = (code: number, json: object) =>
-        response.writeHead(code, { 'Content-Type': 'application/json' }).end(JSON.stringify(json));
-      const info = { type: 'generic', environment: 'staging', version: 1, expires_at: null };
-      if (url.endsWith('/whoami')) return reply(200, { kind: 'agent', id: 'agt_1', name: 'held', scopes: ['secrets:read'], secrets: null });
-      if (url.includes('/approvals/'))
-        return reply(200, { id: ID, status, summary: 'Read HELD', required: 1, approvals: [], expires_at: null });
-      if (!url.includes('/HELD')) return reply(200, { ...info, name: 'FREE', value: 'free-of-approval' });
-      if (headers['approval-id'] === ID) {
-        used.push(String(headers['x-access-reason']));
-        return reply(200, { ...info, name: 'HELD', value: VALUE });
-      }
-      reply(403, { error: { code: 'APPROVAL_REQUIRED', message: 'Held.', docs: 'https://x', approval: { id: ID, status } } });
-    });
-    await new Promise<void>((done) => vault.listen(0, '127.0.0.1', done));
-    const url = `http://127.0.0.1:${(vault.address() as { port: number }).port}`;
-    held = await mcp(machine, [], { SVC_URL: url, SVC_TOKEN: 'svcag_x' });
-  });
-  afterAll(async () => {
-    await held?.close();
-    vault?.close();
-  });
-
-  it('approval: a held call does nothing and names the approval; once approved, the same call uses it', async () => {
-    const env = { A: '{{svc:HELD}}', B: '{{svc:FREE}}' };
-    const before = await held.run(['sh', '-c', 'echo ran > ran; echo "$A"'], { env });
-    expect(before.isError).toBe(true);
-    expect(before.text).toContain(ID);
-    expect(fs.existsSync(path.join(machine.work, 'ran'))).toBe(false);
-    expect((await held.call('request_approval', { name: 'HELD', reason: 'migrate' })).json.approval).toEqual({ id: ID, status: 'pending' });
-    expect((await held.call('wait_for_approval', { approval_id: ID, timeout_seconds: 1 })).json.status).toBe('pending');
-    expect(used).toEqual([]);
-    status = 'approved';
-    expect((await held.call('wait_for_approval', { approval_id: ID })).json).toMatchObject({ status: 'approved', approvals: '0 of 1' });
-    expect((await held.run(['sh', '-c', 'echo "$A"'], { env })).text).toContain('[svc:HELD]');
-    expect(used).toEqual(['mcp run_command: sh']);
-  });
-
-  it('approval: a rejection is reported, and a malformed id is not used in a path', async () => {
-    status = 'rejected';
-    expect((await held.call('wait_for_approval', { approval_id: ID })).json.status).toBe('rejected');
-    expect((await held.call('wait_for_approval', { approval_id: '../../whoami' })).isError).toBe(true);
-    status = 'pending';
-    used = [];
+    await until(() => fs.readdirSync(TMPDIR).length === 0);
   });
 });

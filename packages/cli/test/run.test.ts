@@ -40,26 +40,31 @@ describe('environment of the child', () => {
     expect((await running.done).code).toBe(143);
   });
 
-  it('reserved names: variables that change how programs run are left out, unless allowed by name', async () => {
+  it('reserved names: loader and SVC_ variables are left out, unless allowed by name', async () => {
     for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'https_proxy', 'SVC_URL', 'GIT_SSH_COMMAND'])
       await put(name, '--evil', 'staging');
-    await put('app/config', 'x', 'staging');
     await put('GOOD', 'yes', 'staging');
+    machine.write('.svc.json', JSON.stringify({ secrets: ['LD_PRELOAD', 'SVC_URL', 'https_proxy'] }));
     const script =
       'process.stdout.write([process.env.NODE_OPTIONS, process.env.https_proxy, process.env.SVC_URL, process.env.GOOD].join())';
     const ran = await machine.spawn(['run', '-e', 'staging', ...node(script)]).done;
-    expect(ran).toMatchObject({ code: 0, stdout: `,,${proxy.url},yes` });
-    for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'app/config']) expect(ran.stderr).toContain(`${name} is left out`);
+    expect(ran).toMatchObject({ code: 0, stdout: `,--evil,${proxy.url},yes` });
+    expect(ran.stderr).toMatch(/2 secrets are left out: LD_PRELOAD, SVC_URL: they are reserved\. .*--allow-reserved/);
+    expect(ran.stderr).toMatch(/3 secrets are left out: GIT_SSH_COMMAND, NODE_OPTIONS, PATH: they can change how programs run/);
     expect(ran.stderr).not.toContain('--evil');
-    const allowed = await machine.spawn([
-      'run',
-      '-e',
-      'staging',
-      '--allow-reserved',
-      'https_proxy',
-      ...node('process.stdout.write(process.env.https_proxy)'),
-    ]).done;
+    fs.rmSync(path.join(machine.work, '.svc.json'));
+    const allow = ['--allow-reserved', 'https_proxy'];
+    const allowed = await machine.spawn(['run', '-e', 'staging', ...allow, ...node('process.stdout.write(process.env.https_proxy)')]).done;
     expect(allowed.stdout).toBe('--evil');
+  });
+
+  it('run: names that no variable can have get one warning, and __proto__ is an ordinary name', async () => {
+    for (let n = 0; n < 13; n++) await put(`${n}/foreign`, 'x', 'staging');
+    await put('__proto__', 'polluted', 'staging');
+    const ran = await machine.spawn(['run', '-e', 'staging', '--', 'sh', '-c', 'env']).done;
+    expect(ran.stdout).toContain('__proto__=polluted');
+    expect(ran.stderr.match(/left out/g)?.length).toBe(3);
+    expect(ran.stderr).toMatch(/13 secrets are left out: 0\/foreign, 1\/foreign, .* and 3 more: they begin with a digit/);
   });
 
   it('run: --prefix is removed from names, --only selects, --preserve-env keeps existing variables', async () => {
@@ -68,20 +73,21 @@ describe('environment of the child', () => {
     const script = 'process.stdout.write([process.env.STRIPE, process.env.PLAIN].join())';
     const run = (...argv: string[]) =>
       machine.spawn(['run', '-e', 'development', ...argv, ...node(script)], { env: { PLAIN: 'mine' } }).done;
-    expect((await run('--prefix', 'billing/')).stdout).toBe('sk,mine');
-    expect((await run('--only', 'OTHER')).stdout).toBe(',mine');
-    expect((await run('--preserve-env')).stdout).toBe(',mine');
-    expect((await run()).stdout).toBe(',p');
+    const ran = await Promise.all([run('--prefix', 'billing/'), run('--only', 'OTHER'), run('--preserve-env'), run()]);
+    expect(ran.map(({ stdout }) => stdout)).toEqual(['sk,mine', ',mine', ',mine', ',p']);
   });
 });
 
 describe('end of the child', () => {
   it('exit code: that of the command, 128 plus the signal, 127 and 126', async () => {
     const codeOf = async (...line: string[]) => (await machine.spawn(['run', '--', ...line]).done).code;
-    expect(await codeOf(process.execPath, '-e', 'process.exit(42)')).toBe(42);
-    expect(await codeOf(process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")')).toBe(137);
-    expect(await codeOf('no-such-command-here')).toBe(127);
-    expect(await codeOf(machine.write('plain.txt', 'x'))).toBe(126);
+    const codes = [
+      codeOf(process.execPath, '-e', 'process.exit(42)'),
+      codeOf(process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")'),
+      codeOf('no-such-command-here'),
+      codeOf(machine.write('plain.txt', 'x')),
+    ];
+    expect(await Promise.all(codes)).toEqual([42, 137, 127, 126]);
   });
 
   it('signal: SIGTERM, SIGINT and SIGHUP are forwarded to the command, which handles them', async () => {
@@ -167,6 +173,23 @@ describe('watch: during a restart', () => {
     expect((await running.done).code).toBe(137);
   });
 
+  it('watch: a command that ends while values are read is not started again', async () => {
+    await put('GONE', 'one');
+    const script = 'console.log(`value ${process.env.GONE}`); setInterval(() => {}, 1000)';
+    proxy.seen.length = 0;
+    const running = machine.spawn(['run', '--watch', '--only', 'GONE', ...node(script)]);
+    await until(() => running.said().includes('value one') && proxy.count('GET', '/events/stream') > 0);
+    const reads = () => proxy.count('GET', '/values');
+    proxy.fail({ delay: 2_000, when: ({ url }) => Boolean(url?.includes('/values')), times: 3 });
+    const before = reads();
+    await put('GONE', 'two');
+    await until(() => reads() > before);
+    running.kill('SIGTERM');
+    expect((await running.done).code).toBe(143);
+    expect(running.said()).not.toContain('value two');
+    proxy.reset();
+  });
+
   it('watch: a signal that arrives while the command is being stopped ends svc', async () => {
     const running = await stopping('ENDED');
     running.kill('SIGTERM');
@@ -246,13 +269,13 @@ describe('fallback', () => {
     const { token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'a', scopes: ['secrets:read'] });
     expect((await run()).code).toBe(0);
     await away(async () => {
-      expect((await run('--env', 'staging')).code).toBe(7);
-      expect((await run('--prefix', 'DATA')).code).toBe(7);
       const other = machine.spawn(['run', '--fallback', file(), ...node('')], { env: { SVC_TOKEN: token } });
-      expect((await other.done).code).toBe(7);
-      await new Promise((done) => setTimeout(done, 1_100));
-      expect((await run('--fallback-max-age', '1s')).code).toBe(7);
-      expect((await run()).code).toBe(0);
+      const refused = await Promise.all([run('--env', 'staging'), run('--prefix', 'DATA'), other.done]);
+      expect(refused.map(({ code }) => code)).toEqual([7, 7, 7]);
+      // The copy is older than a second by now.
+      await until(() => Date.now() - fs.statSync(file()).mtimeMs > 1_100);
+      const [tooOld, used] = await Promise.all([run('--fallback-max-age', '1s'), run()]);
+      expect([tooOld.code, used.code]).toEqual([7, 0]);
     });
   });
 

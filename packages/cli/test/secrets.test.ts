@@ -66,6 +66,7 @@ describe('secrets', () => {
       url: at.url,
       org: at.org,
       environment: 'staging',
+      secrets: ['SAME'],
     });
     expect(await machine.svc(['init'])).toMatchObject({ code: 6 });
     expect((await machine.svc(['get', 'DATABASE_URL'])).code).toBe(5);

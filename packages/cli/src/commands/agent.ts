@@ -77,7 +77,10 @@ const group: Group = {
       args: { '<id>': 'id of the agent credential, agt_…' },
       examples: { 'agent revoke agt_0HrZKtC4bqXw2vJm8yNd1L': 'Revoke an agent credential' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This permanently revokes the agent credential ${clean(id)} and the credentials that it created.`);
+        await context.confirmDestruction(
+          `This permanently revokes the agent credential ${clean(id)} and the credentials that it created.`,
+          ['agent-credentials', id],
+        );
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/agent-credentials/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, revoked: true }, () => context.out.success(`Revoked ${id}.`));

@@ -1,9 +1,9 @@
-// svc completion: prints a completion script generated from the command tree. It sends no request to the vault.
-import { command } from '../command.ts';
+// svc completion: prints a completion script generated from the command tree. It sends no request to the vault. The script runs svc to find
+// names of secrets and environments; it never asks, and never sees a value.
+import { type Command, type Commands, command } from '../command.ts';
 import { commonOptions } from '../common.ts';
 import { usage } from '../errors.ts';
 import { leaves } from '../tree.ts';
-import { COMMANDS } from './index.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -12,6 +12,8 @@ type Shell = (typeof SHELLS)[number];
 interface Branch {
   path: string[];
   words: string[];
+  /** What its arguments name. */
+  completes?: Command['completes'];
   about: Record<string, string>;
 }
 
@@ -23,9 +25,9 @@ export default command({
     'completion zsh > ~/.zfunc/_svc': 'For zsh, with ~/.zfunc in fpath',
     'completion fish > ~/.config/fish/completions/svc.fish': 'For fish',
   },
-  async run(context, { args: [shell = ''] }) {
+  async run(context, { args: [shell = ''], commands }) {
     if (!SHELLS.includes(shell as Shell)) throw usage(`The shell must be one of ${SHELLS.join(', ')}.`);
-    const script = SCRIPTS[shell as Shell](await branches());
+    const script = SCRIPTS[shell as Shell](await branches(commands));
     context.out.result({ shell, script }, () => context.out.raw(script));
     return 0;
   },
@@ -33,15 +35,15 @@ export default command({
 
 const flagsOf = (flags: string) => flags.match(/--?[a-z][a-z-]*/g) ?? [];
 
-async function branches(): Promise<Branch[]> {
+async function branches(commands: Commands): Promise<Branch[]> {
   const found: Branch[] = [
     {
       path: [],
-      words: [...Object.keys(COMMANDS), '--help', '--version'],
-      about: Object.fromEntries(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary])),
+      words: [...Object.keys(commands), '--help', '--version'],
+      about: Object.fromEntries(Object.entries(commands).map(([name, { summary }]) => [name, summary])),
     },
   ];
-  for (const { name, summary, command } of await leaves()) {
+  for (const { name, summary, command } of await leaves(commands)) {
     const path = name.split(' ');
     const [top = '', below] = path;
     if (below !== undefined) {
@@ -51,10 +53,38 @@ async function branches(): Promise<Branch[]> {
       group.about[below] = summary;
     }
     const flags = [...Object.keys(command.options ?? {}), ...Object.keys(commonOptions(command))].flatMap(flagsOf);
-    found.push({ path, words: [...flags, '--help'], about: {} });
+    found.push({ path, words: [...flags, '--help'], about: {}, completes: command.completes });
   }
   return found;
 }
+
+/** Options whose value is an environment. */
+const OF_ENVIRONMENT = ['-e', '--env', '--from', '--to', '--environment', '--environments'];
+
+/** Cases of a shell that set `kind` where the arguments of a command are names. */
+const kinds = (branches: Branch[], indent: string) =>
+  branches
+    .filter(({ completes }) => completes)
+    .map(({ path, completes }) => `${indent}${quoted(path.join(' '))}) kind=${completes} ;;`)
+    .join('\n');
+
+/** The function `_svc_names KIND PREFIX` of bash and zsh, which prints names. `words` are those before the cursor. */
+const NAMES = `_svc_names() {
+  local -a given
+  local word before=""
+  for word in "\${words[@]}"; do
+    case "$before" in
+      --profile | -o | --org | --url) given+=("$before" "$word") ;;
+      -e | --env | --from) [[ $1 == environments ]] || given+=(--env "$word") ;;
+    esac
+    before="$word"
+  done
+  case "$1" in
+    environments) svc environment list "\${given[@]}" ;;
+    deleted) svc list --status deleted --limit 200 "\${given[@]}" ;;
+    *) svc list --prefix "$2" --limit 200 "\${given[@]}" ;;
+  esac 2>/dev/null </dev/null | cut -f1
+}`;
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -63,8 +93,10 @@ const seen = (path: string[]) => quoted(path.length === 1 ? ` ${path[0]}` : path
 
 const SCRIPTS: Record<Shell, (branches: Branch[]) => string> = {
   bash: (branches) => `# svc completion bash
+${NAMES}
 _svc() {
-  local words path="" word at
+  local choices path="" word at kind="" current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD - 1]}"
+  local -a words=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
   for ((at = 1; at < COMP_CWORD; at++)); do
     word="\${COMP_WORDS[at]}"
     [[ $word == -* ]] && continue
@@ -77,19 +109,26 @@ ${branches
     esac
   done
   case "$path" in
-${branches.map(({ path, words }) => `    ${quoted(path.join(' '))}) words=${quoted(words.join(' '))} ;;`).join('\n')}
+${branches.map(({ path, words }) => `    ${quoted(path.join(' '))}) choices=${quoted(words.join(' '))} ;;`).join('\n')}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  case "$path" in
+${kinds(branches, '    ')}
+  esac
+  case "$before" in ${OF_ENVIRONMENT.join(' | ')}) kind=environments current="\${current##*,}" ;; esac
+  [[ -n $kind && $current != -* ]] && choices="$(_svc_names "$kind" "$current")"
+  COMPREPLY=($(compgen -W "$choices" -- "$current"))
   [[ \${#COMPREPLY[@]} -eq 0 ]] && compopt -o default
 }
 complete -F _svc svc
 `,
   zsh: (branches) => `#compdef svc
 # svc completion zsh
+${NAMES}
 _svc() {
-  local at_path="" word
-  local -a choices
-  for word in "\${(@)words[2,CURRENT-1]}"; do
+  local at_path="" word kind="" current="\${words[CURRENT]}" before="\${words[CURRENT-1]}"
+  local -a choices typed
+  typed=("\${(@)words[2,CURRENT-1]}")
+  for word in "\${(@)typed}"; do
     [[ $word == -- ]] && { _files; return }
     [[ $word == -* ]] && continue
     case "$at_path $word" in
@@ -102,6 +141,15 @@ ${branches
   case "$at_path" in
 ${branches.map(({ path, words, about }) => `    ${quoted(path.join(' '))}) choices=(${words.map((word) => quoted(about[word] ? `${word}:${about[word]}` : word)).join(' ')}) ;;`).join('\n')}
   esac
+  case "$at_path" in
+${kinds(branches, '    ')}
+  esac
+  case "$before" in ${OF_ENVIRONMENT.join(' | ')}) kind=environments ;; esac
+  if [[ -n $kind && $current != -* ]]; then
+    local -a words
+    words=("\${(@)typed}")
+    choices=("\${(@f)$(_svc_names "$kind" "$current")}")
+  fi
   _describe 'svc' choices || _files
 }
 (( $+functions[compdef] )) && compdef _svc svc
@@ -121,10 +169,36 @@ ${branches
   end
   test "$found" = "$argv[1]"
 end
+function __svc_names
+  set -l given
+  set -l before
+  for word in (commandline -opc)[2..]
+    switch "$before"
+      case --profile -o --org --url
+        set -a given $before $word
+      case -e --env --from
+        test $argv[1] = environments; or set -a given --env $word
+    end
+    set before $word
+  end
+  begin
+    switch $argv[1]
+      case environments
+        svc environment list $given
+      case deleted
+        svc list --status deleted --limit 200 $given
+      case '*'
+        svc list --prefix (commandline -ct) --limit 200 $given
+    end
+  end 2>/dev/null </dev/null | cut -f1
+end
+${branches.flatMap(({ path, completes }) => (completes ? [`complete -c svc -n ${quoted(`__svc_at ${quoted(path.join(' '))}`)} -f -a ${quoted(`(__svc_names ${completes})`)}`] : [])).join('\n')}
 ${branches.flatMap(({ path, words, about }) => words.map((word) => `complete -c svc -n ${quoted(`__svc_at ${quoted(path.join(' '))}`)} ${wordOf(word)}${about[word] ? ` -d ${quoted(about[word])}` : ''}`)).join('\n')}
 `,
 };
 
 /** A completion word in the syntax of fish. */
-const wordOf = (word: string) =>
-  word.startsWith('--') ? `-l ${word.slice(2)}` : word.startsWith('-') ? `-s ${word.slice(1)}` : `-a ${word}`;
+function wordOf(word: string): string {
+  const values = OF_ENVIRONMENT.includes(word) ? " -x -a '(__svc_names environments)'" : '';
+  return word.startsWith('--') ? `-l ${word.slice(2)}${values}` : word.startsWith('-') ? `-s ${word.slice(1)}${values}` : `-a ${word}`;
+}

@@ -1,56 +1,95 @@
-// svc contain: revokes a leaked credential, and reports what it did.
+// svc contain: revokes a leaked credential and everything below it, and reports what they did. Invariant: the dry run shows what the
+// containment would answer; a token is read from stdin and written nowhere.
+import type { components } from '@secrets-vault/client';
+import { PermissionError } from '@secrets-vault/client';
 import { command, moment } from '../command.ts';
-import type { CommonOptions } from '../context.ts';
+import type { CommonOptions, Context } from '../context.ts';
+import { usage } from '../errors.ts';
+import { rowsOf, warn } from '../incidents.ts';
+import { askSecret, readStdin } from '../prompts.ts';
 import { clean } from '../text.ts';
 
 interface Options extends CommonOptions {
   since?: string;
   rotateGenerated?: boolean;
+  dryRun?: boolean;
+  tokenStdin?: boolean;
 }
+
+type Wanted = { id: string } | { token: string };
+
+/** The credential to contain: by its id, or by its token from stdin. */
+async function wantedBy({ host }: Context, id: string | undefined, { tokenStdin }: Options): Promise<Wanted> {
+  if ((id === undefined) !== (tokenStdin === true)) throw usage('Pass the id of a credential, or --token-stdin.');
+  if (id !== undefined) return { id };
+  const text = host.stdin.isTTY ? await askSecret(host, 'Leaked token:') : await readStdin(host, 'The token');
+  return { token: text.trim() };
+}
+
+/** Contains the credential, or only asks what that would do. */
+async function contain(context: Context, wanted: Wanted, { since, rotateGenerated }: Options, dry_run?: true) {
+  const { vault, org_id } = await context.vault();
+  const body = { since, rotate: rotateGenerated ? ('generated' as const) : undefined, dry_run };
+  const { data } =
+    'id' in wanted
+      ? await vault.api.POST('/orgs/{org_id}/credentials/{id}/contain', { params: { path: { org_id, id: wanted.id } }, body })
+      : await vault.api.POST('/orgs/{org_id}/credentials/contain', { params: { path: { org_id } }, body: { ...body, ...wanted } });
+  return data;
+}
+
+/** Everything live below a credential; null for a caller that may not list credentials. */
+async function childrenOf(context: Context, id: string): Promise<components['schemas']['CredentialGraph']['children'] | null> {
+  const { vault, org_id } = await context.vault();
+  try {
+    const { data } = await vault.api.GET('/orgs/{org_id}/credentials/{id}/graph', { params: { path: { org_id, id } } });
+    return data.children;
+  } catch (error) {
+    if (error instanceof PermissionError) return null;
+    throw error;
+  }
+}
+
+const COLUMNS = ['what', 'name', 'which'];
 
 export default command<Options>({
   needs: 'vault',
   confirms: true,
-  args: { '<id>': 'id of the credential: key_…, tok_…, agt_…, prv_…, bgt_…, ses_…' },
+  args: { '[id]': 'id of the credential: key_…, tok_…, agt_…, prv_…, bgt_…, ses_…' },
   options: {
+    '--token-stdin': 'read the leaked token itself from stdin, instead of an id',
+    '--dry-run': 'only show what would end, what it did, and what would be rotated',
     '--since <time>': { description: 'report activity since this time; 2h means two hours ago', parse: moment },
     '--rotate-generated': 'rotate the secrets that it read, if the vault generated their current values',
   },
   examples: {
+    'contain tok_0HrZKtC4bqXw2vJm8yNd1L --dry-run': 'See what would end, and what it read',
     'contain tok_0HrZKtC4bqXw2vJm8yNd1L': 'Revoke a credential and all its descendants',
+    'contain --token-stdin < leaked.txt': 'Revoke the credential that a token belongs to',
     'contain key_0HrZKtC4bqXw2vJm8yNd1L --since 1d --rotate-generated': 'Also rotate the secrets that it read since yesterday',
   },
   notes: ['If it is interrupted, run it again: it continues where it stopped.'],
-  async run(context, { args: [id = ''], options }) {
-    await context.confirmDestruction(`This permanently revokes ${clean(id)} and every credential that descends from it.`);
-    const { vault, org_id } = await context.vault();
-    const { data } = await vault.api.POST('/orgs/{org_id}/credentials/{id}/contain', {
-      params: { path: { org_id, id } },
-      body: { since: options.since, rotate: options.rotateGenerated ? 'generated' : undefined },
-    });
+  async run(context, { args: [id], options }) {
     const { out } = context;
+    const wanted = await wantedBy(context, id, options);
+    if (options.dryRun) {
+      const data = await contain(context, wanted, options, true);
+      const children = await childrenOf(context, data.credential.id);
+      out.result({ ...data, ...(children && { children }) }, () => {
+        out.table(COLUMNS, rowsOf(data, children));
+        out.note(`Nothing was changed. ${data.revoked.length} credentials would end.`);
+        warn(context, data);
+      });
+      return 0;
+    }
+    const what = 'id' in wanted ? clean(wanted.id) : 'the credential of this token';
+    await context.confirmDestruction(`This permanently revokes ${what} and every credential that descends from it.`);
+    const data = await contain(context, wanted, options);
     out.result(data, () => {
-      const row = (what: string, name: string | null, ...more: (string | number | undefined)[]) => [
-        what,
-        name,
-        more.filter((part) => part !== undefined).join(' '),
-      ];
-      out.table(
-        ['what', 'name', 'which'],
-        [
-          ...data.revoked.map((one) => row('revoked', one.name ?? one.id, one.kind)),
-          ...data.credentials.map((one) => row('created', one.name ?? one.id, one.kind, one.created_at)),
-          ...data.read.map((one) => row('read', one.name ?? one.secret_id, `version ${one.version}`, one.time)),
-          ...data.written.map((one) => row('wrote', one.name ?? one.secret_id, `version ${one.version}`, one.time)),
-          ...data.shared.map((one) => row('shared', one.name ?? one.secret_id, one.time)),
-          ...(data.rotated ?? []).map((one) => row('rotated', one.name ?? one.secret_id, `version ${one.version}`)),
-          ...(data.rotation_due ?? []).map((one) => row('rotate at its issuer', one.name ?? one.secret_id)),
-        ],
-      );
+      out.table(COLUMNS, rowsOf(data, null));
       out.success(`Revoked ${data.revoked.length} credentials.`);
+      if (data.incident_id) out.note(`Follow it with svc incident show ${data.incident_id}`);
       if (data.remaining) out.warn(`${data.remaining} credentials are not revoked yet. Run the command again.`);
-      if (data.omitted) out.warn(`${data.omitted} credentials are not listed.`);
-      if (data.gaps?.length) out.warn('Parts of the audit log are missing, so this report is incomplete.');
+      warn(context, data);
     });
     return 0;
   },

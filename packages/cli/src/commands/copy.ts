@@ -10,17 +10,20 @@ interface Options extends CommonOptions {
   to?: string;
   prefix?: string;
   overwrite?: boolean;
+  dryRun?: boolean;
 }
 
 export default command<Options>({
   needs: 'vault',
   confirms: true,
+  completes: 'secrets',
   args: { '[names...]': 'names of the secrets; or use --prefix' },
   options: {
     '--from <slug>': 'environment to copy from',
     '--to <slug>': 'environment to copy to',
     '-p, --prefix <text>': 'copy all names that begin with this; "" for every name',
     '--overwrite': 'give existing secrets a new version',
+    '--dry-run': 'show what would be copied, without reading or writing a value',
   },
   examples: {
     'copy DATABASE_URL SMTP_PASSWORD --from staging --to production': 'Copy two secrets, skipping those that exist',
@@ -34,14 +37,24 @@ export default command<Options>({
     if (names.length > 0 === (prefix !== undefined)) throw usage('Pass either names or --prefix.');
     const sources = await chosen(context, from, names, prefix);
     const existing = await existingIn(context, to, sources);
+    if (options.dryRun) {
+      const word = (name: string) => (!existing.has(name) ? 'created' : overwrite ? 'updated' : 'skipped');
+      print(
+        context,
+        sources.map(({ name }) => ({ name, outcome: word(name) })),
+        'would be',
+      );
+      context.out.note('Dry run: nothing was written.');
+      return 0;
+    }
     const replaced = overwrite ? sources.filter(({ name }) => existing.has(name)) : [];
     if (replaced.length > 0)
       await context.confirmDestruction(`${replaced.map(({ name }) => name).join(', ')} in ${to} will get new values.`);
     const rows: Row[] = [];
     for (const secret of sources) {
-      const isThere = existing.has(secret.name);
+      const there = existing.get(secret.name);
       try {
-        const outcome = isThere && !overwrite ? 'skipped' : await copyOne(context, secret, to, !isThere);
+        const outcome = there && !overwrite ? 'skipped' : await copyOne(context, secret, to, there);
         rows.push({ name: secret.name, outcome });
       } catch (error) {
         const done = rows.filter(({ outcome }) => outcome !== 'skipped').map(({ name }) => clean(name));
@@ -49,14 +62,17 @@ export default command<Options>({
         throw error;
       }
     }
-    context.out.list(
-      rows,
-      { name: (row) => row.name, outcome: (row) => (row.outcome === 'skipped' ? 'skipped: already exists' : row.outcome) },
-      'There is nothing to copy.',
-    );
+    print(context, rows, 'outcome');
     return 0;
   },
 });
+
+const print = ({ out }: Context, rows: Row[], title: 'outcome' | 'would be') =>
+  out.list(
+    rows,
+    { name: (row) => row.name, [title]: (row: Row) => (row.outcome === 'skipped' ? 'skipped: already exists' : row.outcome) },
+    'There is nothing to copy.',
+  );
 
 interface Row {
   name: string;
@@ -80,14 +96,14 @@ async function chosen(context: Context, from: string, names: string[], prefix: s
   return found;
 }
 
-/** Which of the names exist in the environment. */
-async function existingIn(context: Context, to: string, sources: SecretInfo[]): Promise<Set<string>> {
+/** The ETags of those names that exist in the environment. */
+async function existingIn(context: Context, to: string, sources: SecretInfo[]): Promise<Map<string, string>> {
   const { vault } = await context.vault();
   const wanted = new Set(sources.map(({ name }) => name));
-  const there = new Set<string>();
+  const there = new Map<string, string>();
   const [only] = sources;
-  for (const { name } of await listSecrets(vault, to, { prefix: sources.length === 1 ? only?.name : undefined }))
-    if (wanted.has(name)) there.add(name);
+  for (const { name, etag } of await listSecrets(vault, to, { prefix: sources.length === 1 ? only?.name : undefined }))
+    if (wanted.has(name)) there.set(name, etag);
   return there;
 }
 
@@ -95,7 +111,7 @@ async function copyOne(
   context: Context,
   { name, environment, type, description, tags }: SecretInfo,
   to: string,
-  isNew: boolean,
+  etag: string | undefined,
 ): Promise<Row['outcome']> {
   const { vault, org_id } = await context.vault();
   const { data } = await vault.api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
@@ -104,13 +120,13 @@ async function copyOne(
   try {
     await vault.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
       params: { path: { org_id, name }, query: { environment: to } },
-      headers: isNew ? { 'If-None-Match': '*' } : {},
+      headers: etag ? { 'If-Match': etag } : { 'If-None-Match': '*' },
       body: { value: data.value, type, description, tags },
     });
   } catch (error) {
     // Another client has created it in the meantime.
-    if (isNew && (error as { status?: number }).status === 412) return 'skipped';
+    if (!etag && (error as { status?: number }).status === 412) return 'skipped';
     throw error;
   }
-  return isNew ? 'created' : 'updated';
+  return etag ? 'updated' : 'created';
 }

@@ -10,6 +10,7 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'environment',
   confirms: true,
+  completes: 'secrets',
   args: { '<names...>': 'names of the secrets' },
   options: { '--permanent': 'destroy every version immediately; cannot be undone' },
   examples: {

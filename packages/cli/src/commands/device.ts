@@ -109,6 +109,7 @@ const group: Group = {
       async run(context, { args: [id = ''] }) {
         await context.confirmDestruction(
           `This permanently blocks the device ${clean(id)} and revokes the credentials that are bound to it.`,
+          ['devices', id],
         );
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/devices/{id}/block', { params: { path: { org_id, id } } });
@@ -122,7 +123,10 @@ const group: Group = {
       args: DEVICE,
       examples: { [`device remove ${ID}`]: 'Remove a device and revoke everything that is bound to it' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This removes the device ${clean(id)} and revokes the credentials that are bound to it.`);
+        await context.confirmDestruction(`This removes the device ${clean(id)} and revokes the credentials that are bound to it.`, [
+          'devices',
+          id,
+        ]);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/devices/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, removed: true }, () => context.out.success(`Removed ${id}.`));

@@ -1,7 +1,8 @@
-// svc diff: shows how two environments differ. Invariant: values are compared locally and never shown.
+// svc diff: shows how two environments differ. Invariant: the service compares them by digests, and no value is read.
 import { command } from '../command.ts';
-import type { CommonOptions, Context } from '../context.ts';
+import type { CommonOptions } from '../context.ts';
 import { EXIT_CODES } from '../errors.ts';
+import { everything } from '../secrets.ts';
 import { clean } from '../text.ts';
 
 interface Options extends CommonOptions {
@@ -16,6 +17,7 @@ interface Row {
 
 export default command<Options>({
   needs: 'vault',
+  completes: 'environments',
   args: { '<left>': 'an environment', '<right>': 'the environment to compare it with' },
   options: {
     '-p, --prefix <text>': 'only names that begin with this',
@@ -25,14 +27,21 @@ export default command<Options>({
     'diff staging production': 'See which secrets are missing from production, and which differ',
     'diff staging production --exit-code': 'Fail a job if there are differences',
   },
-  notes: ['Only names are shown, never values. You need permission to read both environments.'],
+  notes: ['No value is read. Values are compared only where you may read them in both environments.'],
   async run(context, { args: [left = '', right = ''], options }) {
-    const [from, to] = [await valuesOf(context, left, options.prefix), await valuesOf(context, right, options.prefix)];
+    const { vault, org_id } = await context.vault();
+    const query = { environments: `${left},${right}`, prefix: options.prefix };
+    const compared = await everything(async (page) => {
+      const params = { path: { org_id }, query: { ...query, ...page } };
+      return (await vault.api.GET('/orgs/{org_id}/environments/compare', { params })).data;
+    });
     const rows: Row[] = [];
-    for (const name of [...new Set([...from.keys(), ...to.keys()])].sort()) {
-      if (!to.has(name)) rows.push({ name, difference: 'missing' });
-      else if (!from.has(name)) rows.push({ name, difference: 'extra' });
-      else if (from.get(name) !== to.get(name)) rows.push({ name, difference: 'different' });
+    for (const { name, environments } of compared) {
+      const [from, to] = environments.map(({ status }) => status);
+      if (to === 'absent') rows.push({ name, difference: 'missing' });
+      else if (from === 'absent') rows.push({ name, difference: 'extra' });
+      else if (from === 'different') rows.push({ name, difference: 'different' });
+      else if (from !== 'same') context.out.warn(`${clean(name)} was not compared: you cannot read it now in both environments.`);
     }
     const words = { missing: `only in ${left}`, extra: `only in ${right}`, different: 'different values' };
     context.out.list(rows, { name: (row) => row.name, difference: (row) => words[row.difference] }, `${left} and ${right} are identical.`, {
@@ -42,12 +51,3 @@ export default command<Options>({
     return options.exitCode && rows.length > 0 ? EXIT_CODES.findings[0] : 0;
   },
 });
-
-async function valuesOf(context: Context, environment: string, prefix: string | undefined): Promise<Map<string, string>> {
-  const { vault, org_id } = await context.vault();
-  const params = { path: { org_id, environment }, query: { prefix } };
-  const { data } = await vault.api.GET('/orgs/{org_id}/environments/{environment}/values', { params });
-  for (const name of data.withheld ?? [])
-    context.out.warn(`${clean(name)} in ${clean(environment)} was not compared: reading it requires approval.`);
-  return new Map(Object.entries(data.values));
-}

@@ -3,6 +3,7 @@ import { command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { asCliError, EXIT_CODES } from '../errors.ts';
 import { pages } from '../secrets.ts';
+import { clean } from '../text.ts';
 import { VERSION } from '../version.ts';
 
 interface Check {
@@ -32,7 +33,7 @@ export default command({
     context.out.result({ ok, checks }, () => {
       const { green, red } = context.out.colors;
       for (const { name, ok, what, next } of checks) {
-        context.out.line(`${ok ? green('ok  ') : red('FAIL')}  ${name}: ${what}`);
+        context.out.raw(`${ok ? green('ok  ') : red('FAIL')}  ${clean(name)}: ${clean(what)}\n`);
         if (!ok && next) context.out.line(`      next: ${next}`);
       }
     });

@@ -35,6 +35,7 @@ const group: Group = {
     }),
     rename: member('Rename an environment', {
       needs: 'vault',
+      completes: 'environments',
       args: { '<environment>': SLUG, '<name>': 'its new name' },
       examples: { "environment rename qa 'Quality assurance'": 'Rename an environment; its slug stays' },
       async run(context, { args: [id = '', name = ''] }) {
@@ -47,11 +48,12 @@ const group: Group = {
     delete: member('Delete an environment', {
       needs: 'vault',
       confirms: true,
+      completes: 'environments',
       args: { '<environment>': SLUG },
       examples: { 'environment delete qa': 'Delete an environment without secrets' },
       notes: ['The environment must be empty, and cannot be the default environment.'],
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This deletes the environment ${clean(id)}.`);
+        await context.confirmDestruction(`This deletes the environment ${clean(id)}.`, ['environments', id]);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/environments/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));

@@ -5,31 +5,14 @@ import path from 'node:path';
 import { command, list } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { CliError } from '../errors.ts';
+import { exported, FORMATS } from '../exported.ts';
 import { writePrivate } from '../files.ts';
 import { clean, cleanLines, isPlain } from '../text.ts';
-
-export const FORMATS = [
-  'dotenv',
-  'json',
-  'yaml',
-  'shell',
-  'docker-env',
-  'compose-secrets',
-  'kubernetes',
-  'external-secrets',
-  'helm',
-  'tfvars',
-  'tfvars-json',
-  'ansible',
-  'systemd',
-  'github-actions',
-  'dev-vars',
-  'properties',
-] as const;
 
 interface Options extends CommonOptions {
   format?: (typeof FORMATS)[number];
   only?: string[];
+  prefix?: string[];
   output?: string;
   force?: boolean;
 }
@@ -39,21 +22,22 @@ export default command<Options>({
   options: {
     '--format <format>': { description: 'format of the file, dotenv by default', choices: FORMATS },
     '--only <names>': { description: 'export only these secrets, separated by commas', parse: list },
+    '-p, --prefix <text>': {
+      description: 'only names that begin with this, which the file leaves out; may be repeated: later ones win',
+      repeat: true,
+    },
     '--output <file>': 'write to a file that only you can read',
     '--force': 'replace an existing file',
   },
   examples: {
     'export --format dotenv --output .env': 'Write a .env file',
+    'export --prefix billing/ --output .env': 'Write the secrets billing/*, as STRIPE_KEY and so on',
     'export --format kubernetes --env staging | kubectl apply -f -': 'Create a Kubernetes Secret',
   },
   notes: ['The file contains values in plain text. svc run passes secrets to a program without a file.'],
   async run(context, { options }) {
-    const { vault, org_id } = await context.vault();
-    const { data } = await vault.api.POST('/orgs/{org_id}/integrations/generate', {
-      params: { path: { org_id } },
-      headers: context.approved(),
-      body: { format: options.format ?? 'dotenv', environmentId: await context.environment(), names: options.only },
-    });
+    const { format = 'dotenv', only } = options;
+    const data = await exported(context, { format, only, prefixes: context.prefixes(options.prefix) });
     const { out } = context;
     if (options.output === undefined) {
       const isSafe = !out.isTerminal || isPlain(data.content);
@@ -68,9 +52,7 @@ export default command<Options>({
         next: 'Replace it with --force',
       });
     writePrivate(file, data.content);
-    out.result({ file, format: options.format ?? 'dotenv' }, () =>
-      out.success(`Wrote ${options.output}. Only you can read it. Keep it out of the repository.`),
-    );
+    out.result({ file, format }, () => out.success(`Wrote ${options.output}. Only you can read it. Keep it out of the repository.`));
     return 0;
   },
 });

@@ -2,7 +2,6 @@
 import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { secretNamed } from '../secrets.ts';
-import { cleanLines, isPlain } from '../text.ts';
 
 interface Options extends CommonOptions {
   version?: number;
@@ -10,6 +9,7 @@ interface Options extends CommonOptions {
 
 export default command<Options>({
   needs: 'environment',
+  completes: 'secrets',
   args: { '<name>': 'name of the secret' },
   options: { '--version <n>': { description: 'read an earlier version', parse: count } },
   examples: {
@@ -26,12 +26,7 @@ export default command<Options>({
       headers: context.approved(),
     });
     const { value } = data;
-    context.out.result(data, () => {
-      if (!context.out.isTerminal) return context.out.raw(value);
-      // safety: cli-terminal-value
-      context.out.line(cleanLines(value));
-      if (!isPlain(value)) context.out.warn('Control characters are shown as \\u{…}. A file or pipe gets the exact value.');
-    });
+    context.out.result(data, () => context.out.value(value));
     return 0;
   },
 });

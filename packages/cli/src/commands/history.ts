@@ -10,6 +10,7 @@ interface Options extends CommonOptions {
 
 export default command<Options>({
   needs: 'environment',
+  completes: 'secrets',
   args: { '<name>': 'name of the secret' },
   options: { '-n, --limit <n>': { description: 'maximum number of versions', parse: count } },
   examples: { 'history DATABASE_URL': 'See who changed a secret, and when' },

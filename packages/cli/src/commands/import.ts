@@ -13,6 +13,7 @@ interface Options extends CommonOptions {
   dryRun?: boolean;
   onConflict?: 'skip' | 'overwrite' | 'fail';
   prefix?: string;
+  empty?: boolean;
 }
 
 export default command<Options>({
@@ -23,6 +24,7 @@ export default command<Options>({
     '--source <tool>': { description: 'tool that wrote the file, if svc cannot detect it', choices: SOURCES },
     '--dry-run': 'show the outcome without writing anything',
     '--on-conflict <what>': { description: 'what to do with secrets that exist, fail by default', choices: ['skip', 'overwrite', 'fail'] },
+    '--empty': 'import empty values too',
     '-p, --prefix <text>': 'add this before each name, such as billing/',
   },
   examples: {
@@ -44,7 +46,15 @@ export default command<Options>({
     const { data } = await vault.api.POST('/orgs/{org_id}/integrations/import', {
       params: { path: { org_id } },
       headers: context.approved(),
-      body: { source, data: text, environmentId: environment, onConflict, dryRun: options.dryRun, prefix: options.prefix },
+      body: {
+        source,
+        data: text,
+        environmentId: environment,
+        onConflict,
+        dryRun: options.dryRun,
+        prefix: options.prefix,
+        refuseEmpty: !options.empty,
+      },
     });
     report(context, source, environment, Boolean(options.dryRun), data);
     return data.failed.length > 0 ? EXIT_CODES.failure[0] : 0;
@@ -91,10 +101,13 @@ interface Imported {
 function report({ out }: Context, source: ImportSource, environment: string, dryRun: boolean, imported: Imported): void {
   out.result({ source, environment, dry_run: dryRun, ...imported }, () => {
     const rows = (['created', 'updated', 'skipped'] as const).flatMap((outcome) => imported[outcome].map((name) => [name, outcome]));
-    const failed = imported.failed.map(({ name, reason }) => [name, `failed: ${reason}`]);
+    const why = (reason: string) =>
+      reason === 'VALUE_EMPTY' ? 'failed: the value is empty. To import it, pass --empty' : `failed: ${reason}`;
+    const failed = imported.failed.map(({ name, reason }) => [name, why(reason)]);
     out.table(['name', dryRun ? 'would be' : 'outcome'], [...rows, ...failed]);
     const { created, updated, skipped } = imported;
     const counts = `${created.length} created, ${updated.length} updated, ${skipped.length} skipped, ${failed.length} failed`;
-    out.note(`${dryRun ? 'Dry run' : 'Imported'} (${source}) into ${environment}: ${counts}.`);
+    const what = `(${source}) into ${environment}`;
+    out.note(dryRun ? `Dry run ${what}: nothing was written. There would be ${counts}.` : `Imported ${what}: ${counts}.`);
   });
 }

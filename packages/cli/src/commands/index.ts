@@ -1,11 +1,5 @@
 // The commands, in the order of the help. Each command's file is loaded only when the command runs, to keep start-up fast.
-import type { Command, Group } from '../command.ts';
-
-export interface Entry {
-  section: 'Start' | 'Secrets' | 'Access' | 'Operations';
-  summary: string;
-  load(): Promise<{ default: Command | Group }>;
-}
+import type { Entry } from '../command.ts';
 
 export const COMMANDS: Record<string, Entry> = {
   login: { section: 'Start', summary: 'Sign in to a vault', load: () => import('./login.ts') },
@@ -13,6 +7,7 @@ export const COMMANDS: Record<string, Entry> = {
   whoami: { section: 'Start', summary: 'Show the current credential and its permissions', load: () => import('./whoami.ts') },
   init: { section: 'Start', summary: 'Set the organisation and environment of a directory', load: () => import('./init.ts') },
   org: { section: 'Start', summary: 'Create and list the organisations of a deployment', load: () => import('./org.ts') },
+  check: { section: 'Start', summary: 'Compare the secrets that a directory expects with the vault', load: () => import('./check.ts') },
   run: { section: 'Secrets', summary: 'Run a command with secrets in its environment', load: () => import('./run.ts') },
   get: { section: 'Secrets', summary: 'Print the value of a secret', load: () => import('./get.ts') },
   set: { section: 'Secrets', summary: 'Create a secret or change its value', load: () => import('./set.ts') },
@@ -37,13 +32,14 @@ export const COMMANDS: Record<string, Entry> = {
   team: { section: 'Access', summary: 'Manage teams', load: () => import('./team.ts') },
   grant: { section: 'Access', summary: 'Manage access of members and teams to secrets', load: () => import('./grant.ts') },
   device: { section: 'Access', summary: 'Manage devices that credentials are bound to', load: () => import('./device.ts') },
-  mcp: { section: 'Access', summary: 'Let an AI agent use secrets without seeing them', load: () => import('./mcp.ts') },
+  mcp: { section: 'Access', summary: 'Let an AI agent send HTTP requests with secrets', load: () => import('./mcp.ts') },
   approval: { section: 'Access', summary: 'Manage requests that need approval', load: () => import('./approval.ts') },
   policy: { section: 'Access', summary: 'Manage naming, rotation and approval policies', load: () => import('./policy.ts') },
   audit: { section: 'Operations', summary: 'Read the audit log', load: () => import('./audit.ts') },
   sync: { section: 'Operations', summary: 'Write secrets to other platforms', load: () => import('./sync.ts') },
   webhook: { section: 'Operations', summary: 'Send events to other programs', load: () => import('./webhook.ts') },
   contain: { section: 'Operations', summary: 'Revoke a leaked credential and report what it did', load: () => import('./contain.ts') },
+  incident: { section: 'Operations', summary: 'Follow containments and panics', load: () => import('./incident.ts') },
   completion: {
     section: 'Operations',
     summary: 'Print a shell completion script',

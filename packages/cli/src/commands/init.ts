@@ -1,55 +1,124 @@
-// svc init: writes .svc.json, which sets the vault, organisation and environment of a directory. It contains no credential.
+// svc init: writes .svc.json, which sets the vault, organisation and environment of a directory, and lists the secrets that it expects. It
+// contains no credential. Invariant: a secret that can steer programs gets on the list only by hand.
 import fs from 'node:fs';
 import path from 'node:path';
 import { command } from '../command.ts';
-import { PROJECT_FILE } from '../config.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { CliError } from '../errors.ts';
+import { asCliError, CliError, usage } from '../errors.ts';
+import { namesIn, steeringOf } from '../expected.ts';
+import { PROJECT_FILE, type Project } from '../project.ts';
 import { canAsk, choose } from '../prompts.ts';
+import { leftOut } from '../run/variables.ts';
+import { everything } from '../secrets.ts';
 
 interface Options extends CommonOptions {
+  prefix?: string[];
   force?: boolean;
 }
 
 export default command<Options>({
   needs: 'environment',
-  options: { '--force': 'replace an existing file' },
-  examples: { init: 'Configure this directory and its subdirectories', 'init --env staging': 'Set the environment without a prompt' },
-  notes: ['You can commit the file: it contains the vault address, the organisation and the environment, but no credential.'],
+  options: {
+    '-p, --prefix <text>': {
+      description: 'a prefix for svc run and svc export, which variable names leave out; may be repeated',
+      repeat: true,
+    },
+    '--force': 'replace an existing file',
+  },
+  examples: {
+    init: 'Choose the environment at a prompt',
+    'init --env development': 'Configure this directory and its subdirectories',
+    'init --env development --prefix shared/ --prefix billing/': 'Use the secrets shared/* and billing/*',
+  },
+  notes: [
+    'You can commit the file: it contains the vault address, the organisation, the environment and names of secrets, but no value and no credential.',
+    'The field secrets lists the secrets that the project expects: svc check compares it with the vault. Of names that can steer programs, svc run sets only listed ones. svc init does not list those: add them yourself.',
+  ],
   async run(context, { options }) {
     const file = path.join(context.host.cwd, PROJECT_FILE);
-    if (options.force) context.ignoreProject();
+    if (!options.force && fs.existsSync(file)) throw exists();
+    const before = options.force ? projectBefore(context, file) : undefined;
     const { vault, org_id } = await context.vault();
-    const { data } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id }, query: { limit: 100 } } });
+    const slugs = await everything(async (query) => {
+      const { data } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id }, query } });
+      return data;
+    });
     const environment = await chosen(
       context,
-      data.data.map(({ slug }) => slug),
+      slugs.map(({ slug }) => slug),
     );
-    const settings = { url: context.origin, org: org_id, environment };
+    const prefixes = context.prefixes(options.prefix) ?? before?.prefixes;
+    const secrets = await expected(context, environment, prefixes, before?.secrets);
+    const { profile } = context;
+    const settings = {
+      url: context.origin,
+      org: org_id,
+      environment,
+      profile: profile === 'default' ? undefined : profile,
+      prefixes,
+      secrets,
+    };
     try {
       fs.writeFileSync(file, `${JSON.stringify(settings, null, 2)}\n`, { flag: options.force ? 'w' : 'wx' });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      throw new CliError(`${PROJECT_FILE} already exists.`, {
-        exit: 'conflict',
-        code: 'FILE_EXISTS',
-        next: 'Replace it with svc init --force',
-      });
+      throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? exists() : error;
     }
-    context.out.result({ file, ...settings }, () =>
-      context.out.success(`Wrote ${PROJECT_FILE}: environment ${environment} of ${org_id}. You can commit it.`),
-    );
+    context.out.result({ file, ...settings }, () => {
+      const listed = secrets ? `, which lists ${secrets.length} secrets` : '';
+      context.out.success(`Wrote ${PROJECT_FILE}${listed}: environment ${environment} of ${org_id}. You can commit it.`);
+    });
     return 0;
   },
 });
 
-/** The environment given by --env, or chosen at a prompt. */
+const exists = () =>
+  new CliError(`${PROJECT_FILE} already exists.`, { exit: 'conflict', code: 'FILE_EXISTS', next: 'Replace it with svc init --force' });
+
+/** The file that is replaced, which has no other effect. A damaged one is replaced too. */
+function projectBefore(context: Context, file: string): Project | undefined {
+  try {
+    return context.project?.file === file ? context.project : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    context.ignoreProject();
+  }
+}
+
+/** The names to list. Of those that can steer programs, only ones that were listed before. */
+async function expected(context: Context, environment: string, prefixes: string[] | undefined, before: string[] = []) {
+  try {
+    const names = await namesIn(context, environment, prefixes);
+    // safety: cli-init-steering
+    const left = names.filter((name) => steeringOf(name, prefixes) && !before.includes(name));
+    if (left.length > 0)
+      context.out.warn(
+        leftOut(
+          left,
+          'it can steer programs. If you expect it, add it to "secrets"',
+          'they can steer programs. Add those that you expect to "secrets"',
+        ),
+      );
+    return names.filter((name) => !left.includes(name));
+  } catch (error) {
+    if (asCliError(error).problem.status !== 403) throw error;
+    context.out.note('This credential may not list secrets, so no names are written.');
+    return undefined;
+  }
+}
+
+/** The environment given by --env or SVC_ENVIRONMENT, or chosen at a prompt. It is never the default one unasked. */
 async function chosen(context: Context, slugs: string[]): Promise<string> {
   const set = context.setting('environment');
-  if (set?.source === 'flag' || !canAsk(context.host)) {
-    const slug = set?.value ?? (await context.environment());
-    if (slugs.includes(slug) || slug.startsWith('env_')) return slug;
-    throw new CliError(`There is no environment ${slug}.`, { exit: 'notFound', code: 'NOT_FOUND', next: `Use one of ${slugs.join(', ')}` });
-  }
-  return choose(context.host, 'Environment:', slugs, set?.value);
+  const isGiven = set?.source === 'flag' || set?.source === 'variable';
+  if (!isGiven && canAsk(context.host)) return choose(context.host, 'Environment:', slugs, set?.value);
+  // safety: cli-init-environment
+  if (!set || !isGiven)
+    throw usage('No environment is chosen, and there is no interactive terminal.', `Pass --env with one of ${slugs.join(', ')}`);
+  if (slugs.includes(set.value) || set.value.startsWith('env_')) return set.value;
+  throw new CliError(`There is no environment ${set.value}.`, {
+    exit: 'notFound',
+    code: 'NOT_FOUND',
+    next: `Use one of ${slugs.join(', ')}`,
+  });
 }

@@ -52,7 +52,7 @@ const group: Group = {
       examples: { 'key rotate key_0HrZKtC4bqXw2vJm8yNd1L --overlap 1h': 'Replace a key; both are valid for an hour' },
       async run(context, { args: [id = ''], options }) {
         const when = options.overlap ? `after ${options.overlap} s` : 'immediately';
-        await context.confirmDestruction(`The API key ${clean(id)} and its session tokens expire ${when}.`);
+        await context.confirmDestruction(`The API key ${clean(id)} and its session tokens expire ${when}.`, ['api-keys', id]);
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/api-keys/{id}/rotate', {
           params: { path: { org_id, id } },
@@ -68,7 +68,7 @@ const group: Group = {
       args: { '<id>': 'id of the API key, key_…' },
       examples: { 'key revoke key_0HrZKtC4bqXw2vJm8yNd1L': 'Revoke a key and its session tokens' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This permanently revokes the API key ${clean(id)} and its session tokens.`);
+        await context.confirmDestruction(`This permanently revokes the API key ${clean(id)} and its session tokens.`, ['api-keys', id]);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/api-keys/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, revoked: true }, () => context.out.success(`Revoked ${id}.`));

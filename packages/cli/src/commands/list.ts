@@ -36,7 +36,9 @@ export default command<Options>({
     const { prefix, type, tag, status, limit, allEnvironments } = options;
     if (allEnvironments && options.env) throw usage('--env and --all-environments cannot be combined.');
     const environment = allEnvironments ? undefined : await context.environment();
-    const rows = await listSecrets(vault, environment, { prefix, type, tag, status }, limit);
+    // Deleted secrets may share a name: the vault lists them in the order of their ids.
+    const sort = status === 'deleted' ? undefined : 'name';
+    const rows = await listSecrets(vault, environment, { prefix, type, tag, status, sort }, limit);
     context.out.list(
       rows,
       {

@@ -2,7 +2,7 @@
 // vault and is bound to its origin.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { command } from '../command.ts';
-import { readProfiles, writeProfile } from '../config.ts';
+import { originOf, readProfiles, writeProfile } from '../config.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { CliError, EXIT_CODES, usage } from '../errors.ts';
 import { ask, askSecret, askYesNo, canAsk, readStdin } from '../prompts.ts';
@@ -123,8 +123,8 @@ async function throughBrowser(context: Context, url: string, mayOpen: boolean): 
       'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL, or pass a key: svc login --key-stdin',
     );
   const started = await call<DeviceStart>(host, url, '/auth/device', { body: { client_name: clientName(host.env) } });
-  const address = ofOrigin(started.verification_uri_complete, url);
-  out.note(`Open ${ofOrigin(started.verification_uri, url)} and confirm the code ${clean(started.user_code)}`);
+  const address = pageOf(started.verification_uri_complete, url);
+  out.note(`Open ${address} and confirm the code ${clean(String(started.user_code))}`);
   if (mayOpen && canAsk(host)) await host.openBrowser(address).catch(() => {});
   return { kind: 'terminal', session: await poll(context, url, started) };
 }
@@ -151,14 +151,21 @@ async function poll({ host }: Context, url: string, { device_code, expires_in, i
   });
 }
 
-/** The confirmation page, if it is an http or https address: nothing else is opened. */
-function ofOrigin(address: string, url: string): string {
+/**
+ * The confirmation page. It must be the vault's own: a hostile vault could otherwise name the page of another vault with a code that it got
+ * there, and the member's confirmation would sign the hostile vault in (RFC 8628, section 5.4).
+ */
+function pageOf(address: string, url: string): string {
+  const origin = URL.canParse(address) ? new URL(address).origin : undefined;
   // safety: cli-login-page
-  if (!URL.canParse(address) || !['http:', 'https:'].includes(new URL(address).protocol))
-    throw new CliError('The vault did not return a valid address for confirming the code.', {
+  if (origin !== url)
+    throw new CliError(`The vault at ${url} names a page of another address for confirming the code.`, {
       exit: 'failure',
       code: 'UNEXPECTED_RESPONSE',
-      next: `Check that ${url} is the address of a vault`,
+      next:
+        origin && originOf(origin)
+          ? `If you trust that vault, sign in at its own address: svc login --url ${origin}`
+          : `Check that ${url} is the address of a vault`,
     });
   return new URL(address).href;
 }

@@ -102,6 +102,7 @@ const group: Group = {
       async run(context, { args: [id = ''], options }) {
         const { vault, org_id } = await context.vault();
         const { data: known } = await vault.api.GET('/orgs/{org_id}/members/{id}', { params: { path: { org_id, id } } });
+        context.seen.note(id, known);
         const also = options.revokeCredentials
           ? 'The credentials that they created are revoked.'
           : 'The credentials that they created stay valid.';

@@ -142,7 +142,7 @@ function report({ out, profile }: Context, url: string, { org, owner, api_key }:
       out.line(clean(enrolment_url));
       return;
     }
-    out.note(`For ${clean(owner.email)}: open this link in a browser to set up a passkey. It works once.\n${enrolment_url}`);
+    out.note(`For ${clean(owner.email)}: open this link in a browser to set up a passkey. It works once.`, enrolment_url);
     out.note('Its first API key has every permission. It is shown only once:');
     out.line(api_key.token);
   });

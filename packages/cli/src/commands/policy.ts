@@ -1,14 +1,60 @@
 // svc policy: naming, rotation and approval policies. Their content is JSON, from stdin.
+
+import type { components } from '@secrets-vault/client';
+import type { OpenVault } from '../approvals.ts';
 import { type Group, member } from '../command.ts';
 import type { Context } from '../context.ts';
 import { readObject } from '../prompts.ts';
 import { everything } from '../secrets.ts';
 import { clean } from '../text.ts';
 
+type Policy = components['schemas']['Policy'];
+
 const POLICY = { '<id>': 'id of the policy, pol_…' };
 const ID = 'pol_0HrZKtC4bqXw2vJm8yNd1L';
 
-async function change(context: Context, id: string, body: { enabled: boolean } | Record<string, unknown>) {
+/** Who can decide, as far as this credential sees the members: enrolled, in the role or team, and allowed to decide. */
+async function approversOf({ vault, org_id }: OpenVault, approvers: object): Promise<string[]> {
+  const path = { org_id };
+  const [members, { data: roles }] = await Promise.all([
+    everything(async (query) => (await vault.api.GET('/orgs/{org_id}/members', { params: { path, query } })).data),
+    vault.api.GET('/orgs/{org_id}/roles', { params: { path } }),
+  ]);
+  const deciding = roles.data.filter(({ scopes }) => scopes.some((scope) => ['*', 'approvals:*', 'approvals:decide'].includes(scope)));
+  const able = members.filter(
+    ({ role, status, passkeys }) => status === 'active' && passkeys > 0 && deciding.some((one) => one.role === role),
+  );
+  if ('role' in approvers) return able.filter(({ role }) => role === approvers.role).map(({ name }) => name);
+  const id = 'team_id' in approvers ? String(approvers.team_id) : '';
+  const team = await everything(
+    async (query) => (await vault.api.GET('/orgs/{org_id}/teams/{id}/members', { params: { path: { org_id, id }, query } })).data,
+  );
+  return able.filter((member) => team.some(({ member_id }) => member_id === member.id)).map(({ name }) => name);
+}
+
+/** Warns if nobody can decide, or nobody the requests of an approver: people do not decide their own. */
+async function warnOfDeadlock(context: Context, { kind, config }: Policy): Promise<void> {
+  if (kind !== 'approval' || !('approvers' in config) || 'accountable' in config.approvers) return;
+  const { required, approvers } = config;
+  // The policy is in force: a credential that may not list members gets no warning, and no error.
+  const names = await context
+    .vault()
+    .then((open) => approversOf(open, approvers))
+    .catch(() => undefined);
+  if (!names || names.length > required) return;
+  const [only = ''] = names;
+  const why =
+    names.length < required
+      ? `This policy needs ${required} approvers, and ${names.length} have set up their sign-in. Until then nobody can approve anything that it holds.`
+      : names.length === 1
+        ? `${clean(only)} is the only approver. Nobody can approve their requests, or a change of this policy by them.`
+        : `There are only ${names.length} approvers. Nobody can approve the requests of one of them, or a change of this policy by them.`;
+  context.out.warn(why, '  next: Add another approver');
+}
+
+/** Changes a policy. A body with the revision of svc policy show changes only that one. */
+async function change(context: Context, id: string, { revision, ...body }: Record<string, unknown>) {
+  if (revision !== undefined) context.seen.note(id, { revision, ...body });
   const { vault, org_id } = await context.vault();
   const { data } = await vault.api.PATCH('/orgs/{org_id}/policies/{id}', {
     params: { path: { org_id, id } },
@@ -68,6 +114,8 @@ const group: Group = {
           body: body as never,
         });
         context.out.result(data, () => context.out.success(`Created the ${data.kind} policy ${data.name} (${data.id}).`));
+        if (data.warning) context.out.warn(data.warning);
+        await warnOfDeadlock(context, data);
         return 0;
       },
     }),
@@ -75,11 +123,15 @@ const group: Group = {
       needs: 'vault',
       args: POLICY,
       examples: { [`policy update ${ID} < change.json`]: 'Replace the fields that the file contains' },
-      notes: ['The JSON has one or more of the fields name, enabled, applies_to and config. Each replaces the whole field.'],
+      notes: [
+        'The JSON has one or more of the fields name, enabled, applies_to and config. Each replaces the whole field. With revision, from svc policy show, only that revision is changed.',
+      ],
       async run(context, { args: [id = ''] }) {
         const body = await readObject(context.host, 'The change', `Pass the change: svc policy update ${clean(id)} < change.json`);
         const data = await change(context, id, body);
         context.out.result(data, () => context.out.success(`Changed ${data.name}.`));
+        if (data.warning) context.out.warn(data.warning);
+        await warnOfDeadlock(context, data);
         return 0;
       },
     }),
@@ -99,7 +151,7 @@ const group: Group = {
       args: POLICY,
       examples: { [`policy disable ${ID}`]: 'Stop applying a policy' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`The policy ${clean(id)} stops applying immediately.`);
+        await context.confirmDestruction(`The policy ${clean(id)} stops applying immediately.`, ['policies', id]);
         const data = await change(context, id, { enabled: false });
         context.out.result(data, () => context.out.success(`${data.name} is disabled.`));
         return 0;
@@ -125,7 +177,7 @@ const group: Group = {
       args: POLICY,
       examples: { [`policy delete ${ID}`]: 'Delete a policy' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This deletes the policy ${clean(id)}. It stops applying immediately.`);
+        await context.confirmDestruction(`This deletes the policy ${clean(id)}. It stops applying immediately.`, ['policies', id]);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/policies/{id}', { params: { path: { org_id, id } }, headers: context.approved() });
         context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));

@@ -4,6 +4,7 @@ import { findSecret } from '../secrets.ts';
 
 export default command({
   needs: 'environment',
+  completes: 'deleted',
   args: { '<name>': 'name of the deleted secret' },
   examples: { 'restore OLD_KEY': 'Restore a secret within 7 days of svc delete' },
   async run(context, { args: [name = ''] }) {

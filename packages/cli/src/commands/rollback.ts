@@ -5,6 +5,7 @@ import { findSecret } from '../secrets.ts';
 export default command({
   needs: 'environment',
   confirms: true,
+  completes: 'secrets',
   args: { '<name>': 'name of the secret', '<version>': 'version whose value to restore' },
   examples: { 'rollback DATABASE_URL 3': 'Create a new version with the value of version 3' },
   notes: ['A rollback creates a new version and keeps the history.'],

@@ -15,6 +15,7 @@ import {
 export default command<ValueOptions>({
   needs: 'environment',
   confirms: true,
+  completes: 'secrets',
   args: { '<name>': 'name of the secret', ...VALUE_ARGUMENT },
   options: VALUE_OPTIONS,
   examples: {

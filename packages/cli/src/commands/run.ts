@@ -3,16 +3,18 @@
 import { command, duration, list } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { asCliError, isUnreachable, usage } from '../errors.ts';
+import { notListed } from '../expected.ts';
 import { Child, forwardSignals, NotStarted } from '../run/child.ts';
 import { callerMark, Fallback } from '../run/fallback.ts';
-import { type Variables, variablesOf, warningsOf } from '../run/variables.ts';
+import { leftOut, type Variables, variablesOf, warningsOf } from '../run/variables.ts';
 import { runWatched } from '../run/watch.ts';
 
 interface Options extends CommonOptions {
-  prefix?: string;
+  prefix?: string[];
   only?: string[];
   preserveEnv?: boolean;
   allowReserved?: string[];
+  listed?: boolean;
   watch?: boolean;
   stopTimeout?: number;
   fallback?: string;
@@ -26,10 +28,14 @@ export default command<Options>({
   args: { '<command...>': 'command and its arguments' },
   passThrough: true,
   options: {
-    '-p, --prefix <text>': 'only names that begin with this; the prefix is removed from variable names',
+    '-p, --prefix <text>': {
+      description: 'only names that begin with this, which variable names leave out; may be repeated: later ones win',
+      repeat: true,
+    },
     '--only <names>': { description: 'only these variables, separated by commas', parse: list },
     '--preserve-env': 'keep variables that are already set',
-    '--allow-reserved <names>': { description: 'allow these reserved names to be set, separated by commas', parse: list },
+    '--listed': 'only secrets that .svc.json lists',
+    '--allow-reserved <names>': { description: 'set these variables even if they can steer programs, separated by commas', parse: list },
     '--watch': 'restart the command when a value changes',
     '--stop-timeout <duration>': {
       description: 'how long to wait for the command to stop before killing it; default: 10s',
@@ -45,14 +51,16 @@ export default command<Options>({
   },
   notes: [
     'Signals are forwarded, and svc exits with the exit code of the command: 128 plus the signal number if a signal terminated it, 127 if the command does not exist.',
-    'Secrets whose names are not valid variable names are left out. So are reserved names such as PATH, LD_PRELOAD and NODE_OPTIONS, which change how programs run. The credentials of svc are not passed to the command.',
+    'Characters that variables cannot have become _, as in svc export: WITH-DASH is WITH_DASH. The credentials of svc are not passed to the command.',
+    'A secret whose variable can steer programs, such as PATH or NODE_OPTIONS, is left out until .svc.json lists it. LD_*, DYLD_* and SVC_* need --allow-reserved.',
     'If the vault refuses the credential, the fallback copy is deleted and not used. The encryption key of the copy is in the keychain or in the configuration directory of svc.',
   ],
   async run(context, { rest, options }) {
     if (options.fallbackMaxAge && !options.fallback) throw usage('--fallback-max-age requires --fallback.');
     if (options.stopTimeout && !options.watch) throw usage('--stop-timeout requires --watch.');
+    if (options.listed && !context.project?.secrets) throw notListed(context);
     const fallback = options.fallback === undefined ? undefined : await fallbackOf(context, options.fallback, options);
-    const read = async () => childOf(context, options, await currentValues(context, options.prefix, fallback));
+    const read = async () => childOf(context, options, await currentValues(context, context.prefixes(options.prefix), fallback));
     const { first, isStale } = await firstValues(context, options, read, fallback);
     for (const warning of warningsOf(first)) context.out.warn(warning);
     try {
@@ -75,8 +83,15 @@ export default command<Options>({
   },
 });
 
-const childOf = (context: Context, { prefix, only, allowReserved, preserveEnv }: Options, values: ReadonlyMap<string, string>): Variables =>
-  variablesOf(values, context.host.env, { prefix, only, allowed: allowReserved, preserve: preserveEnv });
+const childOf = (context: Context, options: Options, values: ReadonlyMap<string, string>): Variables =>
+  variablesOf(values, context.host.env, {
+    prefixes: context.prefixes(options.prefix),
+    only: options.only,
+    allowed: options.allowReserved,
+    listed: context.project?.secrets,
+    onlyListed: options.listed,
+    preserve: options.preserveEnv,
+  });
 
 /** The variables the child starts with: current values, or those of the copy if the vault is unreachable. */
 async function firstValues(
@@ -101,12 +116,22 @@ async function firstValues(
 }
 
 /** The values of the environment, by name. Each read replaces the fallback copy, and a refusal deletes it. */
-async function currentValues(context: Context, prefix: string | undefined, fallback: Fallback | undefined): Promise<Map<string, string>> {
+async function currentValues(
+  context: Context,
+  prefixes: string[] | undefined,
+  fallback: Fallback | undefined,
+): Promise<Map<string, string>> {
   try {
     const { vault } = await context.vault();
-    const found = await vault.values({ environment: await context.environment(), prefix });
-    for (const name of found.withheld) context.out.warn(`${name} is left out: reading it requires approval.`);
-    const values = new Map([...found].map(([name, secret]) => [name, secret.reveal()]));
+    const environment = await context.environment();
+    const values = new Map<string, string>();
+    const withheld = new Set<string>();
+    for (const prefix of prefixes ?? [undefined]) {
+      const found = await vault.values({ environment, prefix });
+      for (const [name, secret] of found) values.set(name, secret.reveal());
+      for (const name of found.withheld) withheld.add(name);
+    }
+    if (withheld.size > 0) context.out.warn(leftOut([...withheld], 'reading it requires approval', 'reading them requires approval'));
     await fallback
       ?.save(values)
       .catch((error: unknown) => context.out.warn(`The fallback copy could not be written: ${asCliError(error).message}`));
@@ -125,14 +150,15 @@ function destroyIfRefused(context: Context, fallback: Fallback | undefined, erro
 }
 
 /** The fallback copy. Its organisation and environment must be known without a request to the vault. */
-async function fallbackOf(context: Context, file: string, { prefix = '', fallbackMaxAge = DAY }: Options): Promise<Fallback> {
+async function fallbackOf(context: Context, file: string, { prefix, fallbackMaxAge = DAY }: Options): Promise<Fallback> {
   const org = context.setting('org');
   const environment = context.setting('environment');
   if (!org || !environment)
     throw usage('--fallback requires an organisation and an environment that are set locally.', 'Set them with svc init');
   const { origin } = context;
   const caller = await callerMark(context, origin);
-  return new Fallback(context, file, { origin, org: org.value, environment: environment.value, prefix, caller }, fallbackMaxAge);
+  const prefixes = context.prefixes(prefix) ?? [];
+  return new Fallback(context, file, { origin, org: org.value, environment: environment.value, prefixes, caller }, fallbackMaxAge);
 }
 
 async function runOnce(context: Context, line: string[], { env }: Variables): Promise<number> {

@@ -1,36 +1,32 @@
-// svc scan: finds credentials in files before they are committed. Invariant: a finding is shown as a location and a redacted preview.
-import { execFileSync } from 'node:child_process';
-import fs from 'node:fs';
+// svc scan: finds credentials in files before they are committed. Invariants: a finding is shown as a location and a redacted preview; the exit
+// code is 0 only if everything that was asked for was scanned.
 import path from 'node:path';
 import type { components } from '@secrets-vault/client';
 import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { EXIT_CODES, usage } from '../errors.ts';
-import { merged, type SarifLog } from '../sarif.ts';
-import { clean, safeJson } from '../text.ts';
+import { CliError, EXIT_CODES, usage } from '../errors.ts';
+import { baseline, writeBaseline } from '../scan/baseline.ts';
+import { prefixOf } from '../scan/git.ts';
+import { merged, type SarifLog, type SarifResult } from '../scan/sarif.ts';
+import { filesAt, IGNORE_FILE, type Left, stagedFiles } from '../scan/sources.ts';
+import { batches, halves, inFile, type Part, type Source } from '../scan/text.ts';
+import { safeJson } from '../text.ts';
 
 interface Options extends CommonOptions {
   staged?: boolean;
   revokeLive?: boolean;
   sarif?: boolean;
+  baseline?: string;
+  writeBaseline?: string;
 }
 
-interface File {
-  path: string;
-  content: string;
+type Finding = components['schemas']['Scan']['findings'][number];
+
+/** A finding, and its result in SARIF. */
+interface Found {
+  finding: Finding;
+  result: SarifResult;
 }
-
-interface Source {
-  path: string;
-  bytes: Buffer;
-}
-
-type Scan = components['schemas']['Scan'];
-type Finding = Scan['findings'][number];
-
-/** Limits of one request: a body must be under 1 MiB. */
-const MOST_BYTES = 900_000;
-const MOST_FILES = 500;
 
 export default command<Options>({
   needs: 'vault',
@@ -40,6 +36,8 @@ export default command<Options>({
     '--staged': 'scan the files staged in git, for a pre-commit hook',
     '--revoke-live': 'revoke live tokens of your organisation that the scan finds',
     '--sarif': 'print findings as SARIF 2.1.0, for code scanning',
+    '--baseline <file>': 'leave out the findings in this file',
+    '--write-baseline <file>': 'write the findings to this file, to accept them',
   },
   examples: {
     scan: 'Scan the files that git tracks in this directory',
@@ -48,146 +46,152 @@ export default command<Options>({
     'scan --sarif > svc.sarif': 'Write a SARIF file for code scanning',
   },
   notes: [
-    `The exit code is ${EXIT_CODES.findings[0]} if the scan found credentials. To install a pre-commit hook: printf '#!/bin/sh\\nexec svc scan --staged\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit`,
-    'File contents are sent to your vault, which does not store them. Binary files and files over 900 kB are skipped.',
+    `The exit code is ${EXIT_CODES.findings[0]} if the scan found credentials, and ${EXIT_CODES.failure[0]} if something could not be scanned. To install a pre-commit hook: printf '#!/bin/sh\\nexec svc scan --staged\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit`,
+    `A line that contains svc:allow is left out, and so are paths that ${IGNORE_FILE} names, in the format of .gitignore.`,
+    'File contents are sent to your vault, which does not store them. Binary files are scanned too.',
   ],
   async run(context, { rest: paths, options }) {
     if (options.staged && paths.length > 0) throw usage('--staged and paths cannot be combined.');
+    if (options.baseline && options.writeBaseline) throw usage('--baseline and --write-baseline cannot be combined.');
     if (options.revokeLive)
       await context.confirmDestruction('This revokes every live token that the scan finds, including the token that svc uses.');
-    const files = options.staged ? stagedFiles(context) : filesAt(context, paths);
-    return options.sarif ? printSarif(context, options, files) : printFindings(context, options, files);
+    const left: Left = { ignored: 0, missed: [] };
+    const files = options.staged ? stagedFiles(context, left) : fromRoot(context, filesAt(context, paths, left), options);
+    const isAccepted = options.baseline ? baseline(context, options.baseline) : () => false;
+    const scanned = await scan(context, options, files, left);
+    const findings = scanned.found.filter(({ finding }) => !isAccepted(acceptedOf(finding)));
+    if (options.writeBaseline)
+      writeBaseline(
+        context,
+        options.writeBaseline,
+        findings.map(({ finding }) => acceptedOf(finding)),
+      );
+    if (options.sarif) printSarif(context, scanned.logs, findings);
+    else print(context, findings, scanned.files);
+    const { ignored, missed } = left;
+    const accepted = scanned.found.length - findings.length;
+    if (ignored > 0) context.out.note(`${ignored} ${ignored === 1 ? 'file is' : 'files are'} ignored by ${IGNORE_FILE}.`);
+    if (accepted > 0) context.out.note(`${accepted} ${accepted === 1 ? 'finding is' : 'findings are'} in the baseline.`);
+    const isClean = findings.length === 0 || options.writeBaseline !== undefined;
+    // safety: cli-scan-complete
+    if (missed.length > 0 && isClean) throw incomplete(missed);
+    if (missed.length > 0) context.out.warn(incomplete(missed).message);
+    return isClean ? 0 : EXIT_CODES.findings[0];
   },
 });
 
-/** The responses of the vault for all batches, and the number of files. */
-async function* answers<Answer>(context: Context, { revokeLive }: Options, files: Iterable<Source>, format: 'json' | 'sarif') {
-  for (const batch of batches(files, context)) {
-    const { vault, org_id } = await context.vault();
-    const { data } = await vault.api.POST('/orgs/{org_id}/scans', {
-      params: { path: { org_id }, query: { format } },
-      body: { files: batch, revoke_live: revokeLive },
-    });
-    yield { answer: data as Answer, count: batch.length };
-  }
+const acceptedOf = ({ path, rule, fingerprint }: Finding) => ({ path: path ?? '', rule, fingerprint });
+
+interface Scanned {
+  found: Found[];
+  logs: SarifLog[];
+  files: number;
 }
 
-async function printFindings(context: Context, options: Options, files: Iterable<Source>): Promise<number> {
-  const findings: Finding[] = [];
-  let files_scanned = 0;
-  for await (const { answer, count } of answers<Scan>(context, options, files, 'json')) {
-    if (answer.truncated) context.out.warn('The scan is incomplete. Scan fewer files at a time.');
-    findings.push(...answer.findings);
-    files_scanned += count;
+/** Scans all files. A part that is too much for one request is scanned again in halves. */
+async function scan(context: Context, options: Options, files: Iterable<Source>, left: Left): Promise<Scanned> {
+  const scanned: Scanned = { found: [], logs: [], files: 0 };
+  const seen = new Set<string>();
+  const paths = new Set<string>();
+  const ask = async (batch: Part[]): Promise<void> => {
+    const { log, truncated } = await answered(context, options, batch);
+    if (truncated) {
+      const smaller = smallerThan(batch);
+      for (const each of smaller) await ask(each);
+      if (smaller.length > 0) return;
+      left.missed.push(`${batch[0]?.path} (more than one scan can examine)`);
+    }
+    scanned.logs.push(log);
+    for (const each of foundIn(log, batch)) {
+      const { path, line, column, rule, secret_id } = each.finding;
+      const key = [path, line, column, rule, secret_id].join('\n');
+      // Parts of a long file overlap.
+      if (!seen.has(key)) scanned.found.push(each);
+      seen.add(key);
+    }
+  };
+  for (const batch of batches(files)) {
+    for (const { path } of batch) paths.add(path);
+    await ask(batch);
   }
-  context.out.list(
-    findings,
+  return { ...scanned, files: paths.size };
+}
+
+/** The batch in smaller ones; empty if it cannot be made smaller. */
+function smallerThan(batch: Part[]): Part[][] {
+  if (batch.length > 1) return [batch.slice(0, batch.length >> 1), batch.slice(batch.length >> 1)];
+  return (batch[0] && halves(batch[0]))?.map((half) => [half]) ?? [];
+}
+
+async function answered(context: Context, { revokeLive }: Options, batch: Part[]) {
+  const { vault, org_id } = await context.vault();
+  const { data } = await vault.api.POST('/orgs/{org_id}/scans', {
+    params: { path: { org_id }, query: { format: 'sarif' } },
+    body: { files: batch.map(({ path, content }) => ({ path, content })), revoke_live: revokeLive },
+  });
+  const log = data as unknown as SarifLog;
+  const [{ invocations }] = log.runs;
+  return { log, truncated: invocations.some(({ toolExecutionNotifications }) => toolExecutionNotifications.length > 0) };
+}
+
+/** The findings of a response, with their positions in the files. */
+function foundIn(log: SarifLog, batch: Part[]): Found[] {
+  const [run] = log.runs;
+  const isPart = batch.length === 1;
+  return run.results.map((result) => {
+    const [{ physicalLocation }] = result.locations;
+    const { region, artifactLocation } = physicalLocation;
+    const part = isPart ? (batch[0] as Part) : { line: 1, column: 1 };
+    const start = inFile(part, { line: region.startLine, column: region.startColumn });
+    const end = inFile(part, { line: region.endLine, column: region.endColumn });
+    const moved = { startLine: start.line, startColumn: start.column, endLine: end.line, endColumn: end.column };
+    const path = decodeURIComponent(artifactLocation.uri);
+    return {
+      finding: { rule: result.ruleId, path, ...start, ...result.properties } as Finding,
+      result: { ...result, locations: [{ physicalLocation: { ...physicalLocation, region: moved } }] },
+    };
+  });
+}
+
+const incomplete = (missed: string[]) =>
+  new CliError(`${missed.length === 1 ? 'A file was' : `${missed.length} files were`} not scanned: ${missed.slice(0, 10).join(', ')}.`, {
+    exit: 'failure',
+    code: 'SCAN_INCOMPLETE',
+    next: `Make each file smaller, or name it in ${IGNORE_FILE}`,
+  });
+
+function print({ out }: Context, found: Found[], files: number): void {
+  out.list(
+    found.map(({ finding }) => finding),
     {
       place: (row) => `${row.path}:${row.line}:${row.column}`,
       rule: (row) => row.rule,
+      secret: (row) => (row.secret_name === undefined ? undefined : `${row.secret_name} (${row.environment})`),
       preview: (row) => row.preview,
       state: (row) => (row.revoked ? 'revoked' : row.live === undefined ? undefined : row.live ? 'live' : 'not live'),
     },
-    `No credentials found in ${files_scanned} files.`,
-    { files: files_scanned },
+    `No credentials found in ${files} files.`,
+    { files },
   );
-  return findings.length > 0 ? EXIT_CODES.findings[0] : 0;
+  if (found.length > 0) out.note('Replace what leaked where it was issued. A line that is no leak can be marked with svc:allow.');
 }
 
-/** One log for all files, with paths relative to the repository. */
-async function printSarif(context: Context, options: Options, files: Iterable<Source>): Promise<number> {
-  const logs: SarifLog[] = [];
-  const named = options.staged ? files : inRepository(context, files);
-  for await (const { answer } of answers<SarifLog>(context, options, named, 'sarif')) logs.push(answer);
-  const log = merged(logs);
-  const [{ results, invocations }] = log.runs;
-  for (const { message } of invocations.flatMap((each) => each.toolExecutionNotifications)) context.out.warn(message.text);
-  context.out.raw(`${safeJson(log, 2)}\n`);
-  return results.length > 0 ? EXIT_CODES.findings[0] : 0;
+/** One log for all files. */
+function printSarif({ out }: Context, logs: SarifLog[], found: Found[]): void {
+  const log = merged(
+    logs,
+    found.map(({ result }) => result),
+  );
+  out.raw(`${safeJson(log, 2)}\n`);
 }
 
-/** The same files with paths from the root of the repository, which code scanning requires. */
-function* inRepository(context: Context, files: Iterable<Source>): Generator<Source> {
+/** The same files, for SARIF and baselines with paths from the root of the repository. */
+function* fromRoot(context: Context, files: Iterable<Source>, { sarif, baseline, writeBaseline }: Options): Generator<Source> {
+  if (!sarif && !baseline && !writeBaseline) return yield* files;
   const { cwd } = context.host;
-  const prefix = gitOrNothing(context, ['rev-parse', '--show-prefix'])
-    .toString()
-    .replace(/\r?\n$/, '');
-  for (const { path: name, bytes } of files) {
-    const below = path.relative(cwd, path.resolve(cwd, name)).split(path.sep).join('/');
-    yield { path: path.posix.join(prefix, below), bytes };
+  const prefix = prefixOf(context);
+  for (const file of files) {
+    const below = path.relative(cwd, path.resolve(cwd, file.path)).split(path.sep).join('/');
+    yield { ...file, path: path.posix.join(prefix, below) };
   }
-}
-
-const git = (context: Context, args: string[]): Buffer =>
-  execFileSync('git', args, { cwd: context.host.cwd, maxBuffer: 1e9, stdio: ['ignore', 'pipe', 'ignore'], env: context.host.env });
-
-/** The output of git; undefined without git or outside a repository. */
-function gitOrNothing(context: Context, args: string[]): Buffer {
-  try {
-    return git(context, args);
-  } catch {
-    return Buffer.alloc(0);
-  }
-}
-
-/** The output of git. Throws outside a repository. */
-function inGit(context: Context, args: string[]): Buffer {
-  try {
-    return git(context, args);
-  } catch {
-    throw usage('git failed in this directory.', 'Run svc scan in a git repository, or pass files: svc scan FILE');
-  }
-}
-
-const namesOf = (listed: Buffer) => listed.toString().split('\0').filter(Boolean);
-
-function* stagedFiles(context: Context): Generator<Source> {
-  const names = namesOf(inGit(context, ['diff', '--cached', '--name-only', '--diff-filter=ACMR', '-z']));
-  // `:0:PATH` names the staged content by its path from the root, regardless of the current directory and of how the path begins.
-  for (const name of names) if (isFileMode(context, name)) yield { path: name, bytes: inGit(context, ['cat-file', 'blob', `:0:${name}`]) };
-}
-
-/** Whether the staged entry is a regular file: a submodule has no content, and the content of a link is a path. */
-const isFileMode = (context: Context, name: string) =>
-  /^100/.test(inGit(context, ['ls-files', '--stage', '-z', '--', `:(top,literal)${name}`]).toString());
-
-function* filesAt(context: Context, paths: string[]): Generator<Source> {
-  const { cwd } = context.host;
-  const names = paths.length === 0 ? namesOf(inGit(context, ['ls-files', '-z'])) : paths.flatMap((name) => below(cwd, name));
-  for (const name of names) {
-    const at = path.resolve(cwd, name);
-    const stat = fs.lstatSync(at, { throwIfNoEntry: false });
-    if (stat?.isFile()) yield { path: name, bytes: stat.size > MOST_BYTES ? Buffer.alloc(MOST_BYTES + 1, 'x') : fs.readFileSync(at) };
-  }
-}
-
-/** The files below a path, without .git and node_modules. */
-function below(cwd: string, name: string): string[] {
-  const stat = fs.lstatSync(path.resolve(cwd, name), { throwIfNoEntry: false });
-  if (!stat) throw usage(`${clean(name)} does not exist.`);
-  if (!stat.isDirectory()) return [name];
-  const left = ['.git', 'node_modules'];
-  return fs.readdirSync(path.resolve(cwd, name)).flatMap((entry) => (left.includes(entry) ? [] : below(cwd, path.join(name, entry))));
-}
-
-/** Batches for requests of less than 1 MiB. */
-function* batches(files: Iterable<Source>, context: Context): Generator<File[]> {
-  let batch: File[] = [];
-  let size = 0;
-  for (const { path: name, bytes } of files) {
-    if (bytes.includes(0)) continue;
-    const file = { path: clean(name), content: bytes.toString('utf8') }; // the vault refuses control characters in a path
-    const length = Buffer.byteLength(JSON.stringify(file));
-    if (length > MOST_BYTES) {
-      context.out.warn(`${clean(name)} was skipped: it is too large.`);
-      continue;
-    }
-    if (batch.length === MOST_FILES || (batch.length > 0 && size + length > MOST_BYTES)) {
-      yield batch;
-      [batch, size] = [[], 0];
-    }
-    batch.push(file);
-    size += length;
-  }
-  if (batch.length > 0) yield batch;
 }

@@ -23,6 +23,7 @@ interface Options extends ValueOptions {
   tag?: [string, string][];
   ttl?: number;
   create?: boolean;
+  empty?: boolean;
 }
 
 const GENERATED: SecretInfo['type'][] = ['password', 'webhook_secret', 'ssh_key', 'private_key'];
@@ -30,6 +31,7 @@ const GENERATED: SecretInfo['type'][] = ['password', 'webhook_secret', 'ssh_key'
 export default command<Options>({
   needs: 'environment',
   confirms: true,
+  completes: 'secrets',
   args: { '<name>': 'name of the secret', ...VALUE_ARGUMENT },
   options: {
     '--type <type>': { description: 'type of the secret, generic by default', choices: secretTypes },
@@ -37,6 +39,7 @@ export default command<Options>({
     '--tag <key=value>': { description: 'tag; may be repeated', parse: tag, repeat: true },
     '--ttl <duration>': { description: 'lifetime, such as 12h or 30d', parse: duration },
     '--create': 'fail if the secret exists',
+    '--empty': 'store an empty value',
     ...VALUE_OPTIONS,
   },
   examples: {
@@ -47,16 +50,22 @@ export default command<Options>({
   notes: [VALUE_NOTE],
   async run(context, { args: [given = ''], rest, options }) {
     checkValueOptions(options, rest);
+    if (options.empty && (options.generate || options.raw)) throw usage('--empty cannot be combined with --generate or --raw.');
     const name = secretNamed(given);
     if (options.generate) return generated(context, name, options);
     const existing = options.create ? undefined : await existingInProduction(context, name);
-    const value = await givenValue(context, name, Boolean(options.raw));
+    const value = options.empty ? '' : await givenValue(context, name, Boolean(options.raw));
     if (existing) await context.confirmProduction(replaces(existing), existing.environment);
     const { vault, org_id } = await context.vault();
     const { type, description } = options;
     const { data, response } = await vault.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
       params: { path: { org_id, name }, query: { environment: context.setting('environment')?.value } },
-      headers: { ...context.approved(), ...(options.create && { 'If-None-Match': '*' }) },
+      headers: {
+        ...context.approved(),
+        ...(options.create && { 'If-None-Match': '*' }),
+        // Only the version that the user was asked about is replaced.
+        ...(existing && { 'If-Match': existing.etag }),
+      },
       body: { value, type, description, tags: tagsOf(options), ttlSeconds: options.ttl },
     });
     const word = response.status === 201 ? 'Created' : 'Set';
@@ -92,6 +101,7 @@ async function generated(context: Context, name: string, options: Options): Prom
   }
   if (options.create)
     throw new CliError(`${name} already exists.`, { exit: 'conflict', code: 'SECRET_NAME_TAKEN', next: 'Omit --create to rotate it' });
+  context.seen.note(existing.id, existing);
   await context.confirmProduction(replaces(existing), existing.environment);
   const { data } = await vault.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
     params: { path: { org_id, id: existing.id } },

@@ -17,6 +17,7 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'environment',
   confirms: true,
+  completes: 'secrets',
   args: { '<name>': 'name of the secret' },
   options: {
     '--expires <duration>': { description: 'how long the link is valid, 1m to 7d; default: 1h', parse: duration },

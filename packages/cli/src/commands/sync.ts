@@ -174,7 +174,10 @@ const group: Group = {
       args: { '<id>': 'id of the connection, int_…' },
       examples: { 'sync disconnect int_0HrZKtC4bqXw2vJm8yNd1L': 'Remove a connection; secrets already written stay there' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This removes the connection ${clean(id)} and the credentials stored with it.`);
+        await context.confirmDestruction(`This removes the connection ${clean(id)} and the credentials stored with it.`, [
+          'integrations',
+          id,
+        ]);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/integrations/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, removed: true }, () => context.out.success(`Removed ${id}.`));

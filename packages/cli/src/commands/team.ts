@@ -104,7 +104,10 @@ const group: Group = {
       args: { '<id>': TEAM },
       examples: { [`team delete ${TEAM_ID}`]: 'Delete a team and its grants' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This deletes the team ${clean(id)} and its grants. Its members stay in the organisation.`);
+        await context.confirmDestruction(`This deletes the team ${clean(id)} and its grants. Its members stay in the organisation.`, [
+          'teams',
+          id,
+        ]);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/teams/{id}', { params: { path: { org_id, id } }, headers: context.approved() });
         context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));

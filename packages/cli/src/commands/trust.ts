@@ -1,6 +1,8 @@
 // svc trust: trusts, which let workloads of a platform sign in with OIDC tokens.
+import fs from 'node:fs';
+import path from 'node:path';
 import { duration, type Group, list, member, tag } from '../command.ts';
-import type { CommonOptions } from '../context.ts';
+import type { CommonOptions, Context } from '../context.ts';
 import { BOUNDS, type Bounds, scopesOf, time } from '../credentials.ts';
 import { usage } from '../errors.ts';
 import { pages } from '../secrets.ts';
@@ -17,6 +19,7 @@ interface CreateOptions extends CommonOptions, Bounds {
   issuer?: string;
   claim?: [string, string][];
   audiences?: string[];
+  jwks?: string;
 }
 
 const spelled = (claims: Record<string, string | string[]>) =>
@@ -61,6 +64,7 @@ const group: Group = {
           repeat: true,
         },
         '--audiences <list>': { description: 'accepted aud claims, separated by commas; default: the address of the vault', parse: list },
+        '--jwks <file>': 'public keys of an issuer that the vault cannot reach, as a JSON Web Key Set',
         ...BOUNDS,
         '--ttl <duration>': { description: 'lifetime of its session tokens, 1m to 1d; default: 1h', parse: duration },
       },
@@ -87,6 +91,7 @@ const group: Group = {
             environments,
             secrets,
             allowed_addresses: addresses,
+            jwks: options.jwks === undefined ? undefined : keysIn(context, options.jwks),
             ttlSeconds: ttl,
           },
         });
@@ -127,7 +132,10 @@ const group: Group = {
       args: { '<id>': 'id of the trust, trs_…' },
       examples: { 'trust delete trs_0HrZKtC4bqXw2vJm8yNd1L': 'Delete a trust and revoke its session tokens' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This deletes the trust ${clean(id)} and revokes the session tokens of its workloads.`);
+        await context.confirmDestruction(`This deletes the trust ${clean(id)} and revokes the session tokens of its workloads.`, [
+          'trusts',
+          id,
+        ]);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/trusts/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));
@@ -136,6 +144,15 @@ const group: Group = {
     }),
   },
 };
+
+/** The keys in a file. */
+function keysIn({ host }: Context, file: string) {
+  try {
+    return JSON.parse(fs.readFileSync(path.resolve(host.cwd, file), 'utf8'));
+  } catch {
+    throw usage(`${clean(file)} cannot be read as JSON.`, 'It must hold { "keys": […] }, as the jwks_uri of the issuer answers');
+  }
+}
 
 /** The claims by name. Several globs for one claim become a list. */
 function claimsOf(pairs: [string, string][]): Record<string, string | string[]> {

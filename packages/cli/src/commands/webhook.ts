@@ -93,7 +93,7 @@ const group: Group = {
       options: { '--overlap <duration>': { description: 'how long the old secret also signs, up to 1d; default: 1d', parse: duration } },
       examples: { [`webhook rotate ${ID} --overlap 1h`]: 'Replace a signing secret; both are valid for an hour' },
       async run(context, { args: [id = ''], options }) {
-        await context.confirmDestruction(`The signing secret of ${clean(id)} ends after ${options.overlap ?? 86_400} s.`);
+        await context.confirmDestruction(`The signing secret of ${clean(id)} ends after ${options.overlap ?? 86_400} s.`, ['webhooks', id]);
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/webhooks/{id}/rotate-secret', {
           params: { path: { org_id, id } },
@@ -176,7 +176,7 @@ const group: Group = {
       args: WEBHOOK,
       examples: { [`webhook delete ${ID}`]: 'Delete a webhook and its deliveries' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This deletes the webhook ${clean(id)} and its deliveries.`);
+        await context.confirmDestruction(`This deletes the webhook ${clean(id)} and its deliveries.`, ['webhooks', id]);
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/webhooks/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));

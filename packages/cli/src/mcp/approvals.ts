@@ -1,4 +1,5 @@
-// wait_for_approval: a long poll; the vault holds each request until there is a decision, for up to 25 seconds. Invariant: it never decides.
+// wait_for_approval and cancel_approval. Waiting is a long poll: the vault holds each request until there is a decision, for up to 25 seconds.
+// Invariant: neither approves anything.
 import { clean } from '../text.ts';
 import type { Session } from './session.ts';
 
@@ -11,6 +12,7 @@ const MEANING: Record<string, string> = {
   rejected: 'A person rejected the request. Do not ask again unless you are told to.',
   cancelled: 'The request was cancelled.',
   used: 'The approval has already been used.',
+  void: 'The request no longer applies: what it concerns has changed. Repeat the call to create a new request.',
   expired: 'The request has expired. Repeat the call to create a new request.',
 };
 
@@ -32,4 +34,10 @@ export async function waitForApproval(
       return { id, status, summary: clean(summary), approvals: `${approvals.length} of ${required}`, expires_at, next: MEANING[status] };
     await progress(n);
   }
+}
+
+/** Withdraws a request of this agent, approved or not, that was not used. */
+export async function cancelApproval({ vault }: Session, id: string) {
+  const { data } = await vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', { params: { path: { org_id: vault.org, id } } });
+  return { id, status: data.status };
 }

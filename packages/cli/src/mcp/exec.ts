@@ -1,16 +1,20 @@
 // run_command: runs a program with values in its environment or stdin. Invariants: a value is never passed as an argument; the program gets
-// none of svc's own settings or credentials; when it exits or times out, its whole process group is killed.
+// none of svc's own settings or credentials and no home of the user; when it exits or times out, its whole process group is killed. It can
+// print a value in any form, so this tool exists only with --allow-run.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { usage } from '../errors.ts';
 import { exitCodeOf, notStarted } from '../run/child.ts';
-import { isReserved } from '../run/reserved.ts';
+import { isSteering } from '../run/steering.ts';
 import { clean } from '../text.ts';
-import { checkBindings } from './hosts.ts';
+import { type Call, callOf, json, sorted } from './calls.ts';
+import { checkUse } from './hosts.ts';
 import { Gathered } from './output.ts';
+import { allowedProgram, type Program } from './programs.ts';
 import { expand, hasReference, referencesIn } from './references.ts';
 import type { Session } from './session.ts';
 
@@ -39,18 +43,46 @@ const DRAIN = 300;
 export async function runCommand(session: Session, run: Run, signal: AbortSignal): Promise<Ran> {
   const { command, env = {}, stdin = '' } = run;
   const [program = ''] = command;
-  checkCommand(session, command, env);
+  checkCommand(command, env);
+  const file = allowedProgram(session.policy.programs, program);
   const cwd = directory(session.root, run.cwd);
   const names = referencesIn([...Object.values(env), stdin]);
-  checkBindings(names, session.policy.bindings);
-  const values = await session.values(names, session.reasonFor('run_command', path.basename(program)));
+  checkUse(names, session.policy, undefined);
+  const values = await session.values(names, commandCall(session, run, file, cwd));
   const value = (name: string) => values.get(name) as string;
   const set = Object.entries(env).map(([name, text]) => [name, expand(text, value)] as const);
   for (const [name, text] of set) if (text.includes('\0')) throw usage(`${clean(name)} would contain a NUL byte, which variables cannot.`);
-  return start(session, { ...run, stdin: expand(stdin, value) }, { ...childEnv(session.env), ...Object.fromEntries(set) }, cwd, signal);
+  const home = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'svc-home-'));
+  try {
+    const all = { ...childEnv(session.env, home), ...Object.fromEntries(set) };
+    return await start(session, { ...run, stdin: expand(stdin, value) }, file, { cwd, env: all }, signal);
+  } finally {
+    removeHome(home);
+  }
 }
 
-function checkCommand({ policy }: Session, command: string[], env: Record<string, string>): void {
+/** What an approval of this command covers: program, arguments, variables, stdin and directory. */
+function commandCall({ root }: Session, { command, env = {}, stdin = '' }: Run, { file }: Program, cwd: string): Call {
+  const names = Object.keys(env).sort();
+  const parts = [
+    json(command),
+    `in ${json(path.relative(fs.realpathSync(root), cwd) || '.')}`,
+    ...(names.length ? [`env ${names.join(' ')}`] : []),
+    ...(stdin ? [`stdin of ${Buffer.byteLength(stdin)} bytes`] : []),
+  ];
+  return callOf('run_command', parts.join(' '), { command, file, env: sorted(env), stdin, cwd });
+}
+
+/** Deletes the home of a program. What it left running may still write there. */
+function removeHome(home: string): void {
+  try {
+    fs.rmSync(home, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // It holds nothing of the vault, and only this user can read it.
+  }
+}
+
+function checkCommand(command: string[], env: Record<string, string>): void {
   const [program = ''] = command;
   if (!program || command.some((part) => part.includes('\0'))) throw usage('command must be a program and its arguments.');
   // safety: mcp-argv
@@ -59,13 +91,10 @@ function checkCommand({ policy }: Session, command: string[], env: Record<string
       'Secrets cannot be passed in arguments: every user of this machine can read arguments.',
       'Place it in env or stdin, and let the program read it there, such as sh -c \'curl -H "Authorization: Bearer $TOKEN" …\'',
     );
-  // safety: mcp-allow-command
-  if (policy.commands && !policy.commands.includes(program))
-    throw usage(`${clean(program)} is not allowed on this server. Allowed programs: ${policy.commands.map(clean).join(', ')}.`);
   for (const name of Object.keys(env)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw usage(`${clean(name)} is not a valid variable name.`);
     // safety: mcp-reserved
-    if (isReserved(name)) throw usage(`${clean(name)} is reserved: it changes how programs run.`);
+    if (isSteering(name)) throw usage(`${clean(name)} is reserved: it changes how programs run.`);
   }
 }
 
@@ -84,21 +113,51 @@ function directory(root: string, within = '.'): string {
   return dir;
 }
 
+/** Variables that belong to svc, or lead to what the user has stored: directories, keychains and agents. */
+const WITHHELD = /^(SVC_.*|XDG_.*|HOMEDRIVE|HOMEPATH|DBUS_SESSION_BUS_ADDRESS|SSH_AUTH_SOCK|GPG_AGENT_INFO|GNOME_KEYRING_CONTROL|PATH)$/i;
+
 /**
- * The part of this process's environment that a program gets: nothing that belongs to svc. SVC_TOKEN is set to an invalid token, so that `svc
- * get` in a command does not use a stored credential and print values that this server would have masked.
+ * The environment of a program: that of this process without what is withheld, and with an empty home. So `svc get` in a command finds no stored
+ * sign-in. It guards against accidents only: a program runs as the same user, and can read that user's files by their paths.
  */
-function childEnv(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  // safety: mcp-child-env
-  return { ...Object.fromEntries(Object.entries(own).filter(([name]) => !/^SVC_/i.test(name))), SVC_TOKEN: 'withheld' };
+function childEnv(own: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
+  const directory = (...names: string[]) => path.join(home, ...names);
+  return {
+    // safety: mcp-child-env
+    ...Object.fromEntries(Object.entries(own).filter(([name]) => !WITHHELD.test(name))),
+    PATH: searched(own),
+    // safety: mcp-child-home
+    ...{ HOME: home, USERPROFILE: home, APPDATA: directory('AppData'), LOCALAPPDATA: directory('AppData') },
+    ...{ XDG_CONFIG_HOME: directory('.config'), XDG_DATA_HOME: directory('.local', 'share'), XDG_STATE_HOME: directory('.local', 'state') },
+    ...{ XDG_CACHE_HOME: directory('.cache'), XDG_RUNTIME_DIR: home },
+    ...{ DBUS_SESSION_BUS_ADDRESS: 'disabled:', SVC_KEYCHAIN: 'off', SVC_TOKEN: 'withheld' },
+  };
 }
 
-async function start(session: Session, run: Run, env: NodeJS.ProcessEnv, cwd: string, signal: AbortSignal): Promise<Ran> {
-  const [program = '', ...args] = run.command;
+/** PATH without relative directories: they would make an allowed name another program in another directory. */
+function searched(own: NodeJS.ProcessEnv): string {
+  const [, given = ''] = Object.entries(own).find(([name]) => name.toUpperCase() === 'PATH') ?? [];
+  // safety: mcp-child-path
+  const kept = given.split(path.delimiter).filter((directory) => path.isAbsolute(directory));
+  // An empty PATH would mean the current directory.
+  return kept.join(path.delimiter) || '/usr/bin:/bin';
+}
+
+async function start(
+  session: Session,
+  run: Run,
+  program: Program,
+  place: { cwd: string; env: NodeJS.ProcessEnv },
+  signal: AbortSignal,
+): Promise<Ran> {
+  const [, ...args] = run.command;
   const ends = AbortSignal.any([signal, session.closing.signal]);
   ends.throwIfAborted();
   // A separate process group, so that its children are killed with it.
-  const child = spawn(program, args, { cwd, env, stdio: 'pipe', shell: false, detached: process.platform !== 'win32', windowsHide: true });
+  const child = spawn(program.file, args, {
+    ...place,
+    ...{ argv0: program.name, stdio: 'pipe', shell: false, detached: process.platform !== 'win32', windowsHide: true },
+  });
   const [stdout, stderr] = [new Gathered(), new Gathered()];
   child.stdout.on('data', (chunk) => stdout.push(chunk));
   child.stderr.on('data', (chunk) => stderr.push(chunk));
@@ -106,7 +165,7 @@ async function start(session: Session, run: Run, env: NodeJS.ProcessEnv, cwd: st
   child.stdin.on('error', () => {});
   child.stdin.end(run.stdin);
   const ended = once(child, 'exit').catch((error) => {
-    throw notStarted(program, error);
+    throw notStarted(program.name, error);
   });
   const closed = once(child, 'close').catch(() => {});
   const { isOver, timedOut } = await within(child, ended, run.timeout * 1000, ends);

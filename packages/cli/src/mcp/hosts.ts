@@ -1,5 +1,6 @@
-// Where http_request may send secrets. Invariant: an address is checked in the form the request will use, after the platform's URL parser:
-// other spellings of an allowed address are accepted, and text that looks like an allowed host but resolves to another is refused.
+// Where http_request may send secrets. Invariants: an address is checked in the form the request will use, after the platform's URL parser:
+// other spellings of an allowed address are accepted, and text that looks like an allowed host but resolves to another is refused. A bound
+// secret is used only as one of its bindings says; a secret without one goes only to the hosts of --allow-host.
 import { usage } from '../errors.ts';
 import { clean } from '../text.ts';
 
@@ -49,22 +50,67 @@ export function checkedAddress(text: string, allowed: AllowedHost[]): URL {
 
 export const nameOf = ({ host, below, port }: AllowedHost): string => `${below ? '*.' : ''}${host}${port && `:${port}`}`;
 
-/** Secrets that may be sent only to certain hosts. */
-export type Bindings = ReadonlyMap<string, AllowedHost[]>;
-
-/** `--bind NAME=HOST`. */
-export function binding(text: string, flag: string): { name: string; host: AllowedHost } {
-  const at = text.indexOf('=');
-  if (at < 1) throw usage(`${flag} takes NAME=HOST.`);
-  return { name: text.slice(0, at), host: allowedHost(text.slice(at + 1), flag) };
+/** Where one secret may be sent. */
+export interface Binding {
+  host: AllowedHost;
+  /** This path and those below it, without a final slash; empty for all. */
+  path: string;
+  /** In lower case; undefined for every place that takes references. */
+  header?: string;
 }
 
-/** Refuses a secret that may not be sent to this address. @param url undefined for a program */
-export function checkBindings(names: string[], bindings: Bindings, url?: URL): void {
+export type Bindings = ReadonlyMap<string, Binding[]>;
+
+export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** `--bind NAME=HOST[/PATH][,header=HEADER]`. */
+export function binding(text: string, flag: string): { name: string; binding: Binding } {
+  const [, name = '', host = '', path = '', header] = /^([^=]+)=([^/,]+)(\/[^,?#]*)?(?:,header=([^,]+))?$/.exec(text) ?? [];
+  if (!name || (header !== undefined && !HEADER_NAME.test(header)) || !isPlain(path))
+    throw usage(`${flag} takes NAME=HOST, NAME=HOST/PATH or NAME=HOST/PATH,header=HEADER.`);
+  const prefix = path && new URL(path, 'https://host').pathname.replace(/\/+$/, '');
+  return { name, binding: { host: allowedHost(host, flag), path: prefix, header: header?.toLowerCase() } };
+}
+
+/** Whether all servers read a path alike: without segments that lead elsewhere, however often they are encoded. */
+function isPlain(path: string): boolean {
+  let text = path;
+  for (let round = 0; round < 4; round++) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: servers differ in what they do with them.
+    if (/[\\\x00-\x1f\x7f]|^\/\/|(^|\/)\.\.?([;/?#]|$)/.test(text)) return false;
+    try {
+      const once = decodeURIComponent(text);
+      if (once === text) return true;
+      text = once;
+    } catch {
+      return false;
+    }
+  }
+  return false;
+}
+
+const isBelow = (prefix: string, path: string): boolean =>
+  // safety: mcp-bind-path
+  prefix === '' || (isPlain(path) && (path === prefix || path.startsWith(`${prefix}/`)));
+
+const shownBinding = ({ host, path, header }: Binding): string => `${nameOf(host)}${path}${header ? ` in the header ${header}` : ''}`;
+
+/** A place where references stand: in one header of a request, or elsewhere in it. Undefined for a program. */
+export type Place = { url: URL; header?: string } | undefined;
+
+/** Refuses secrets that may not be used in this place. */
+export function checkUse(names: string[], { bindings, hosts }: { bindings: Bindings; hosts: AllowedHost[] }, place: Place): void {
   for (const name of names) {
-    const hosts = bindings.get(name);
+    const bound = bindings.get(name);
     // safety: mcp-bind
-    if (hosts && !(url && hosts.some((host) => covers(host, url))))
-      throw usage(`${clean(name)} is bound to ${hosts.map(nameOf).join(', ')} and cannot be used elsewhere.`);
+    if (bound && !(place && bound.some((one) => fits(one, place))))
+      throw usage(`${clean(name)} is bound to ${bound.map(shownBinding).join(', ')} and cannot be used elsewhere.`);
+    // safety: mcp-unbound
+    if (!bound && place && !hosts.some((host) => covers(host, place.url)))
+      throw usage(`${clean(name)} is not bound to ${clean(place.url.host)}, which takes bound secrets only.`);
   }
 }
+
+const fits = ({ host, path, header }: Binding, place: NonNullable<Place>): boolean =>
+  // safety: mcp-bind-header
+  covers(host, place.url) && isBelow(path, place.url.pathname) && (header === undefined || header === place.header);

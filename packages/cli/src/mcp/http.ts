@@ -3,7 +3,8 @@
 import { CliError, usage } from '../errors.ts';
 import { clean } from '../text.ts';
 import { VERSION } from '../version.ts';
-import { checkBindings, checkedAddress } from './hosts.ts';
+import { type Call, callOf, json, sorted } from './calls.ts';
+import { checkedAddress, checkUse, HEADER_NAME } from './hosts.ts';
 import { Gathered } from './output.ts';
 import { expand, hasReference, referencesIn } from './references.ts';
 import type { Session } from './session.ts';
@@ -26,9 +27,9 @@ export interface Answer {
   body: string;
 }
 
-/** Headers that the connection sets. */
-const NOT_SET = /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|sec-.*)$/i;
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Headers that the connection sets, and those by which some servers act on another path, method or host than that of the request. */
+const NOT_SET =
+  /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|sec-.*|forwarded|x-forwarded-.*|x-original-(url|uri|host|method)|x-rewrite-url|x-(http-)?method(-override)?)$/i;
 /** Characters allowed in a header value: no line break, which would start another header. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
@@ -37,13 +38,17 @@ export async function httpRequest(session: Session, ask: Ask, signal: AbortSigna
   const { headers = {}, query = {}, basic_auth, body } = ask;
   if (hasReference(decoded(ask.url)))
     throw usage('url cannot contain a secret: addresses are logged.', 'Place it in headers, basic_auth, body or query');
-  const url = checkedAddress(ask.url, session.policy.hosts);
+  const url = checkedAddress(ask.url, session.reachable);
   checkHeaders(headers);
   if (body !== undefined && /^(GET|HEAD)$/.test(ask.method)) throw usage(`${ask.method} cannot have a body.`);
-  const texts = [...Object.values(headers), ...Object.values(query), ...(basic_auth ? Object.values(basic_auth) : []), body ?? ''];
-  const names = referencesIn(texts);
-  checkBindings(names, session.policy.bindings, url);
-  const values = await session.values(names, session.reasonFor('http_request', `${ask.method} ${url.host}`));
+  const uses = [
+    ...Object.entries(headers).map(([name, text]) => ({ text, header: name.toLowerCase() })),
+    ...Object.values(basic_auth ?? {}).map((text) => ({ text, header: 'authorization' })),
+    ...[...Object.values(query), body ?? ''].map((text) => ({ text, header: undefined })),
+  ];
+  for (const { text, header } of uses) checkUse(referencesIn([text]), session.policy, { url, header });
+  const names = referencesIn(uses.map(({ text }) => text));
+  const values = await session.values(names, requestCall(ask, url));
   const value = (name: string) => values.get(name) as string;
   for (const [name, text] of Object.entries(query)) url.searchParams.append(name, expand(text, value));
   const sent = new Headers({ 'User-Agent': `svc-mcp/${VERSION}` });
@@ -51,6 +56,26 @@ export async function httpRequest(session: Session, ask: Ask, signal: AbortSigna
   if (basic_auth) sent.set('Authorization', basic(expand(basic_auth.username, value), expand(basic_auth.password, value)));
   const content = body === undefined ? undefined : expand(body, escapedFor(sent.get('Content-Type') ?? '', value));
   return send(session, url, { method: ask.method, headers: sent, body: content }, ask, signal);
+}
+
+/** What an approval of this request covers: all of it but the limits of time and size. */
+function requestCall({ method, query = {}, headers = {}, basic_auth, body }: Ask, { href }: URL): Call {
+  const names = Object.keys(headers).sort();
+  const parts = [
+    `${method} ${href}`,
+    ...(Object.keys(query).length ? [`query ${json(query)}`] : []),
+    ...(names.length ? [`headers ${names.join(' ')}`] : []),
+    ...(basic_auth ? ['basic_auth'] : []),
+    ...(body === undefined ? [] : [`body ${json(body)}`]),
+  ];
+  return callOf('http_request', parts.join(' '), {
+    method,
+    href,
+    query: Object.entries(query),
+    headers: sorted(headers),
+    basic_auth,
+    body,
+  });
 }
 
 function decoded(text: string): string {
@@ -63,7 +88,7 @@ function decoded(text: string): string {
 
 function checkHeaders(headers: Record<string, string>): void {
   for (const [name, text] of Object.entries(headers)) {
-    if (!TOKEN.test(name) || NOT_SET.test(name)) throw usage(`The header ${clean(name)} cannot be set.`);
+    if (!HEADER_NAME.test(name) || NOT_SET.test(name)) throw usage(`The header ${clean(name)} cannot be set.`);
     headerValue(name, text);
   }
 }

@@ -9,6 +9,8 @@ export const SHORTEST = 4;
 const MOST = 500;
 /** The minimum length at which a line of a multi-line value is also masked on its own. */
 const SHORTEST_LINE = 16;
+/** How many times longer two encodings make a value: escapes such as \u0041, in hexadecimal. */
+const LARGEST = 12;
 
 /** Tokens of the vault, of any owner. */
 const OWN = /(?:svc_live_|svc_agent_|svcsess_|svcag_|svcprov_|svcbg_|svcenrol_|svcshare_)[A-Za-z0-9]{30,}/g;
@@ -45,7 +47,8 @@ export class Masker {
     const readable = forms.filter((form) => form.length >= SHORTEST);
     this.values.set(value, {
       label: `[svc:${name}]`,
-      plain: [...readable, [...plain].reverse().join('')],
+      // By bytes, and by characters as `rev` does.
+      plain: [...readable, ...new Set(readable.flatMap((form) => [backwards(form), latin1(backwards(utf8(form)))]))],
       bare: [...new Set(readable.map((form) => form.replace(/[\s\0]+/g, '')))].filter((form) => form.length >= SHORTEST),
       base64: base64Of(Buffer.from(trimmed, 'latin1')),
       hex: Buffer.from(trimmed, 'latin1').toString('hex'),
@@ -56,7 +59,7 @@ export class Masker {
 
   /** How many characters at the end of a cut output may be the beginning of a value. */
   get margin(): number {
-    return this.longest * 6 + 128;
+    return this.longest * LARGEST + 128;
   }
 
   /** An output with its values masked. @param isCut whether the output was cut, so that a value may begin at its end */
@@ -130,4 +133,6 @@ function base64Of(bytes: Buffer): string[] {
   });
 }
 
+const backwards = (text: string) => [...text].reverse().join('');
+const latin1 = (text: string) => Buffer.from(text).toString('latin1');
 const utf8 = (text: string) => Buffer.from(text, 'latin1').toString();

@@ -1,6 +1,6 @@
-// The tools that manage secrets: list, check, request approval, rotate. Invariant: none of them returns a value.
+// The tools that manage secrets: list, check, rotate. Invariant: none of them returns a value.
 import { CliError, usage } from '../errors.ts';
-import { type SecretInfo, secretNamed } from '../secrets.ts';
+import type { SecretInfo } from '../secrets.ts';
 import { cleanLines } from '../text.ts';
 import { heldBy, notYet, type Session } from './session.ts';
 
@@ -50,23 +50,6 @@ async function valueTime({ vault }: Session, { id, version }: SecretInfo, reason
   } catch (error) {
     if ((error as { status?: number }).status !== 403) throw error;
     return undefined;
-  }
-}
-
-/** Requests approval to use a secret. If none is required, the request has read the value, which is discarded. */
-export async function requestApproval(session: Session, name: string, reason: string) {
-  try {
-    const secret = await session.vault.get(secretNamed(name), {
-      environment: session.environment,
-      reason: session.reasonFor('request_approval', reason),
-    });
-    session.hide(name, secret.reveal());
-    return { name, approval: null, message: 'No approval is required: use the secret.' };
-  } catch (error) {
-    const held = heldBy(error);
-    if (!held) throw error;
-    const next = held.status === 'approved' ? 'The request is approved: use the secret.' : 'Tell the person, then call wait_for_approval.';
-    return { name, approval: held, message: next };
   }
 }
 

@@ -1,19 +1,22 @@
 // State shared by all tools of one server: the vault, the policy, and the masked values. Invariants: a value is registered for masking before
 // anything can show it; every read is a separate request with a reason, so that the audit log records it; an approval is used only
-// if every secret that a call needs is available.
+// for the call that asked for it, and only if every secret that this call needs is available.
 import type { Secret, Vault } from '@secrets-vault/client';
 import { asCliError, CliError, usage } from '../errors.ts';
 import { type SecretInfo, secretNamed } from '../secrets.ts';
 import { clean } from '../text.ts';
+import { type Call, isReasonOf, reasonOfCall } from './calls.ts';
 import type { AllowedHost, Bindings } from './hosts.ts';
 import { Masker, SHORTEST } from './mask.ts';
+import type { Programs } from './programs.ts';
 
 /** The permissions that the person who starts the server grants. */
 export interface Policy {
+  /** Where secrets without a binding may be sent. */
   hosts: AllowedHost[];
   bindings: Bindings;
-  /** The only programs that may be run; undefined for all. */
-  commands?: string[];
+  /** The programs that may be run; undefined for none. */
+  programs: Programs | 'any' | undefined;
   allowRead: boolean;
 }
 
@@ -21,6 +24,9 @@ export interface Policy {
 const MOST_VALUES = 50;
 /** In bytes. The end of a cut output is omitted as far as a value of this length could reach. */
 const LONGEST_VALUE = 32 * 1024;
+
+/** Characters of a call in a refusal. */
+const MOST_SHOWN = 20_000;
 
 interface Held {
   name: string;
@@ -48,20 +54,29 @@ export class Session {
     this.masker.add('credential of this server', token);
   }
 
-  /** The reason for a request, as recorded in the audit log. */
-  reasonFor(tool: string, what: string): string {
-    const text = [this.reason, `mcp ${tool}: ${what}`].filter(Boolean).join('; ');
-    return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 256);
+  /** Every host that http_request may call. */
+  get reachable(): AllowedHost[] {
+    const { hosts, bindings } = this.policy;
+    return [...hosts, ...[...bindings.values()].flat().map(({ host }) => host)];
   }
 
-  /** Reads the values of secrets, which are masked from now on. */
-  async values(names: string[], reason: string): Promise<Map<string, string>> {
+  /** The reason for a request that reads no value, as recorded in the audit log. */
+  reasonFor(tool: string, what: string): string {
+    const text = [this.reason, `mcp ${tool}: ${what}`].filter(Boolean).join('; ');
+    return printable(text).slice(0, 256);
+  }
+
+  /** Reads the values of secrets for a call. They are masked from now on. */
+  async values(names: string[], call: Call): Promise<Map<string, string>> {
+    const reason = printable(reasonOfCall(call, this.reason, (text) => this.mask(text)));
     if (names.length > MOST_VALUES) throw usage(`One call can use at most ${MOST_VALUES} secrets.`);
     const read = (name: string, approval?: string) => this.vault.get(name, { environment: this.environment, reason, approval });
     const first = await Promise.all(names.map((name) => read(name).catch((error: unknown) => heldOf(name, error))));
-    const waiting = first.filter((one) => isHeld(one) && one.status !== 'approved');
+    const held = first.filter(isHeld);
+    for (const one of held) await this.checkIsOf(one, call);
+    const waiting = held.filter(({ status }) => status !== 'approved');
     // safety: mcp-approvals-together
-    if (waiting.length > 0) throw notYet(waiting as Held[]);
+    if (waiting.length > 0) throw notYet(waiting, call);
     const found = new Map<string, string>();
     for (const [at, one] of first.entries()) {
       const name = names[at] as string;
@@ -70,6 +85,21 @@ export class Session {
       found.set(name, value);
     }
     return found;
+  }
+
+  /** Refuses an approval that was asked for another call. The vault knows it by the secret alone; deciders were shown its reason. */
+  private async checkIsOf({ name, id }: Held, call: Call): Promise<void> {
+    const { data } = await this.vault.api.GET('/orgs/{org_id}/approvals/{id}', { params: { path: { org_id: this.vault.org, id } } });
+    // safety: mcp-approval-of-call
+    if (!isReasonOf(data.request.reason, call))
+      throw new CliError(
+        `${clean(name)} is held, and its approval ${id} was asked for another call: ${clean(data.request.reason ?? 'none')}.`,
+        {
+          exit: 'approval',
+          code: 'APPROVAL_MISMATCH',
+          next: 'Make that call. If it is no longer needed, call cancel_approval with the id, then repeat this call to ask for a new approval',
+        },
+      );
   }
 
   /** Masks a value from now on, or refuses to use it. */
@@ -91,6 +121,8 @@ export class Session {
   }
 }
 
+const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?');
+
 const isHeld = (one: Secret | Held): one is Held =>
   'id' in one && 'status' in one && typeof one.id === 'string' && one.id.startsWith('apr_');
 
@@ -109,9 +141,12 @@ export function heldBy(error: unknown): { id: string; status: string } | undefin
 }
 
 /** The error for a call that needs approval. It says how to get one. */
-export function notYet(held: Held[]): CliError {
+export function notYet(held: Held[], call?: Call): CliError {
   const list = held.map(({ name, id, status }) => `${clean(name)}: ${id} (${clean(status)})`).join(', ');
-  return new CliError(`A person must approve this first: ${list}. Nothing was done.`, {
+  const asked = call
+    ? ` The approval is for this call alone: ${call.tool} ${clean(call.shown.slice(0, MOST_SHOWN))}; sha256 ${call.digest}.`
+    : '';
+  return new CliError(`A person must approve this first: ${list}. Nothing was done.${asked}`, {
     exit: 'approval',
     code: 'APPROVAL_REQUIRED',
     next: 'Tell the person, call wait_for_approval with the id, then repeat the same call',

@@ -2,6 +2,9 @@
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { clean } from '../text.ts';
+import { nameOf } from './hosts.ts';
+import { RUN_GIVES_AWAY } from './programs.ts';
+import type { Session } from './session.ts';
 
 export interface Agent {
   id: string;
@@ -38,14 +41,19 @@ const notAnAgent = (what: string) =>
     next: "Create one with only the permissions the agent needs: svc agent create NAME --scopes secrets:read --environments staging --secrets 'app/*' --ttl 7d. Then pass it as SVC_TOKEN, or store it: svc login --key-stdin --profile agent",
   });
 
-/** The message shown to the person at the start. */
-export function introduction(agent: Agent, environment: string): string {
+/** The lines shown to the person at the start. */
+export function introduction(agent: Agent, { environment, policy, reachable }: Session): string[] {
   const { id, name, scopes, secrets, expires_at } = agent;
   const list = (some: string[] | null) => (some?.length ? some.map(clean).join(', ') : 'all that its creator can access');
+  const { programs, allowRead } = policy;
   return [
     `svc mcp: agent ${clean(name ?? '')} (${clean(id)}), environment ${clean(environment)}`,
     `  scopes: ${list(scopes)}`,
     `  secrets: ${list(secrets)}`,
     `  expires: ${expires_at ?? 'never'}`,
-  ].join('\n');
+    `  http_request: ${reachable.length ? [...new Set(reachable.map(nameOf))].join(', ') : 'no host is allowed. Add one with --bind or --allow-host'}`,
+    ...(programs ? [`  run_command: ${programs === 'any' ? 'every program' : [...programs.keys()].map(clean).join(', ')}`] : []),
+    ...(programs ? [`WARNING: --allow-run: ${RUN_GIVES_AWAY}.`] : []),
+    ...(allowRead ? ['WARNING: --allow-read: the agent can read every value that the credential can read, except bound ones.'] : []),
+  ];
 }

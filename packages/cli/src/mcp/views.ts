@@ -79,8 +79,18 @@ const unentitied = (view: View) =>
     name ? (ENTITIES[name] ?? '') : bytesOf(Number.parseInt(decimal ?? hex ?? '', decimal ? 10 : 16)),
   );
 
+/** Texts in an alphabet: of 16 characters or more, or folded by a usual width (xxd, PEM, MIME). */
+const runsOf = (letters: string) =>
+  new RegExp(`${[60, 64, 76].map((width) => `(?:${letters}{${width}}\\r?\\n)+${letters}{1,${width}}`).join('|')}|${letters}{16,}`, 'g');
+const BASE64 = runsOf('[A-Za-z0-9+/_-]');
+const HEX = runsOf('[0-9a-fA-F]');
+
+/** Decodes base64 and hexadecimal texts. Each decoded character maps to the whole text. */
+const unbase64 = (view: View) => decoded(view, BASE64, (text) => Buffer.from(text, 'base64').toString('latin1'));
+const unhexed = (view: View) => decoded(view, HEX, (text) => Buffer.from(text.replace(/\s/g, ''), 'hex').toString('latin1'));
+
 const DECODERS = [unescaped, unpercented, unentitied];
-const OUTER = [...DECODERS, unformed, unquoted];
+const OUTER = [...DECODERS, unformed, unquoted, unbase64, unhexed];
 
 /** Removes white space, and the NUL bytes of UTF-16. */
 export const unfolded = (view: View): View => decoded(view, /[\s\0]+/g, () => '') ?? view;

@@ -38,6 +38,10 @@ export class Child {
     this.ended.catch(() => {});
   }
 
+  get hasEnded(): boolean {
+    return this.isOver;
+  }
+
   get pid(): number | undefined {
     return this.process.pid;
   }

@@ -1,5 +1,5 @@
 // The encrypted copy of values for when the vault is unreachable. Invariants: the key is never stored beside the copy; a copy is valid only
-// for the caller who wrote it, the same vault, organisation, environment and prefix, and until its maximum age; it is deleted when the vault
+// for the caller who wrote it, the same vault, organisation, environment and prefixes, and until its maximum age; it is deleted when the vault
 // refuses.
 import { createHash, webcrypto } from 'node:crypto';
 import fs from 'node:fs';
@@ -13,13 +13,13 @@ export interface Scope {
   origin: string;
   org: string;
   environment: string;
-  prefix: string;
+  prefixes: string[];
   /** The caller, as a digest or an id. */
   caller: string;
 }
 
 interface Stored {
-  version: 1;
+  version: 2;
   saved_at: string;
   iv: string;
   data: string;
@@ -65,7 +65,7 @@ export class Fallback {
     const iv = webcrypto.getRandomValues(new Uint8Array(12));
     const text = new TextEncoder().encode(JSON.stringify([...values]));
     const data = await webcrypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData: this.bound(saved_at) }, key as CryptoKey, text);
-    const stored: Stored = { version: 1, saved_at, iv: base64(iv), data: base64(new Uint8Array(data)) };
+    const stored: Stored = { version: 2, saved_at, iv: base64(iv), data: base64(new Uint8Array(data)) };
     writePrivate(this.file, `${JSON.stringify(stored)}\n`);
   }
 
@@ -75,7 +75,7 @@ export class Fallback {
     if (text === undefined) return { why: 'there is no fallback copy yet' };
     try {
       const { version, saved_at, iv, data } = JSON.parse(text) as Stored;
-      if (version !== 1) return { why: 'the fallback copy was written by another version of svc' };
+      if (version !== 2) return { why: 'the fallback copy was written by another version of svc' };
       const key = await this.key(false);
       if (!key) return { why: 'the key of the fallback copy is missing' };
       const plain = await webcrypto.subtle.decrypt(
@@ -101,8 +101,8 @@ export class Fallback {
 
   /** The scope and time that the copy is bound to. */
   private bound(saved_at: string): Uint8Array {
-    const { origin, org, environment, prefix, caller } = this.scope;
-    return new TextEncoder().encode(JSON.stringify(['svc fallback', 1, origin, org, environment, prefix, caller, saved_at]));
+    const { origin, org, environment, prefixes, caller } = this.scope;
+    return new TextEncoder().encode(JSON.stringify(['svc fallback', 2, origin, org, environment, prefixes, caller, saved_at]));
   }
 
   /** The key: in the keychain, or in a private file in the directory of svc. */

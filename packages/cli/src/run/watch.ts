@@ -62,6 +62,8 @@ export async function runWatched(context: Context, { line, first, isStale, read,
       stale = false;
       const differing = differences(current, next);
       if (differing.length === 0) continue;
+      // It ended by itself, or by a signal, while the values were read.
+      if (child.hasEnded) return await child.ended;
       context.out.note(`${differing.join(', ')} changed. Restarting the command.`);
       ended = undefined;
       await child.stop(grace);
@@ -120,7 +122,7 @@ function teller(context: Context) {
       if (told.has(reason)) return;
       told.add(reason);
       const next = nextStep(context, failure);
-      context.out.warn(`${what}: ${failure.message} The command keeps its current values.${next ? `\n  next: ${next}` : ''}`);
+      context.out.warn(`${what}: ${failure.message} The command keeps its current values.`, ...(next ? [`  next: ${next}`] : []));
     },
     over: () => told.clear(),
   };

@@ -1,13 +1,23 @@
 // Merges the SARIF logs of several requests. Invariant: a result keeps its rule, although the index of the rule may change.
-import { VERSION } from './version.ts';
+import { VERSION } from '../version.ts';
 
 interface Rule {
   id: string;
 }
 
-interface Result {
+interface Region {
+  startLine: number;
+  startColumn: number;
+  endLine: number;
+  endColumn: number;
+}
+
+export interface SarifResult {
   ruleId: string;
   ruleIndex: number;
+  locations: [{ physicalLocation: { artifactLocation: { uri: string }; region: Region } }];
+  /** The other fields of the finding. */
+  properties: { preview: string; fingerprint: string };
 }
 
 interface Run {
@@ -15,7 +25,7 @@ interface Run {
   automationDetails?: { id: string };
   invocations: { executionSuccessful: boolean; toolExecutionNotifications: { message: { text: string } }[] }[];
   columnKind: string;
-  results: Result[];
+  results: SarifResult[];
 }
 
 export interface SarifLog {
@@ -38,8 +48,11 @@ const NOTHING: SarifLog = {
   ],
 };
 
-/** One log with one run: code scanning services accept one run per tool in an upload. */
-export function merged(logs: SarifLog[]): SarifLog {
+/**
+ * One log with one run: code scanning services accept one run per tool in an upload.
+ * @param results those to report, of all logs
+ */
+export function merged(logs: SarifLog[], results: SarifResult[]): SarifLog {
   const [first = NOTHING] = logs;
   const runs = logs.map(({ runs: [run] }) => run);
   const rules = new Map(runs.flatMap(({ tool }) => tool.driver.rules.map((rule) => [rule.id, rule])));
@@ -53,7 +66,7 @@ export function merged(logs: SarifLog[]): SarifLog {
         ...run,
         tool: { driver: { ...run.tool.driver, rules: [...rules.values()] } },
         invocations: [{ executionSuccessful: true, toolExecutionNotifications: notifications }],
-        results: runs.flatMap(({ results }) => results.map((result) => ({ ...result, ruleIndex: ids.indexOf(result.ruleId) }))),
+        results: results.map((result) => ({ ...result, ruleIndex: ids.indexOf(result.ruleId) })),
       },
     ],
   };

@@ -1,0 +1,84 @@
+// What svc has seen of the resources that it changes. Each change of one names that state (If-Match), so svc never undoes what someone else
+// changed meanwhile. Invariants: no value of a secret is read for it; a credential that may change a resource but not read it sends `*`.
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** A resource as the API shows it: with its revision, or the ETag of a secret. */
+export type Resource = Record<string, unknown>;
+
+/** The requests that take If-Match, except PUT: PATCH and DELETE of a resource, and these POSTs. */
+const COLLECTIONS = 'environments|members|teams|api-keys|agent-credentials|trusts|policies|devices|webhooks|integrations|incidents|secrets';
+const OF_ONE = new RegExp(`^(/api/v1/orgs/[^/]+/(${COLLECTIONS}))/([^/]+)(?:/(rotate|rollback|rotate-secret|assign|block|enrolments))?$`);
+
+interface Target {
+  id: string;
+  /** The address that shows it, without its value if it is a secret. */
+  address: string;
+}
+
+/** What a request changes, if it takes If-Match. */
+function targetOf(url: string, method: string): Target | null {
+  const { origin, pathname } = new URL(url);
+  const [, list, collection, id = '', verb] = OF_ONE.exec(pathname) ?? [];
+  const isChange = verb ? method === 'POST' : method === 'PATCH' || method === 'DELETE';
+  if (!list || !isChange) return null;
+  return { id: decodeURIComponent(id), address: `${origin}${list}${collection === 'secrets' ? `?id=${id}` : `/${id}`}` };
+}
+
+const tagOf = ({ etag, revision }: Resource): string => (typeof etag === 'string' ? etag : `"r${revision}"`);
+
+/** Fields that change by themselves, or say only that something else did. */
+const INCIDENTAL = ['revision', 'etag', 'updated_at', 'updatedAt', 'last_used_at', 'last_used_place', 'use_count'];
+const LONGEST = 200;
+const inWords = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+};
+
+/** What differs between what was seen and what is there now, one line a field. */
+export const differences = (seen: Resource, now: Resource): string[] =>
+  Object.keys(seen)
+    .filter((field) => !INCIDENTAL.includes(field) && field in now && JSON.stringify(seen[field]) !== JSON.stringify(now[field]))
+    .map((field) => `${field}: ${inWords(seen[field])} → ${inWords(now[field])}`);
+
+export class Seen {
+  private readonly known = new Map<string, Resource>();
+
+  /** Remembers what the user was shown of a resource, by the id that later requests name. */
+  note(id: string, resource: Resource): void {
+    this.known.set(id, resource);
+  }
+
+  /**
+   * The fetch that names what was seen in each change, or what is there just before it.
+   * @param tell prints lines about a conflict
+   */
+  guarding(fetch: Fetch, tell: (line: string) => void): Fetch {
+    return async (url, init) => {
+      const headers = new Headers(init.headers);
+      const target = headers.has('If-Match') ? null : targetOf(url, init.method ?? 'GET');
+      if (!target) return fetch(url, init);
+      const seen = this.known.get(target.id) ?? (await read(fetch, target, init));
+      if (seen) this.note(target.id, seen);
+      // safety: cli-if-match
+      headers.set('If-Match', seen ? tagOf(seen) : '*');
+      const response = await fetch(url, { ...init, headers });
+      if (response.ok) this.known.delete(target.id);
+      if (response.status !== 412 || !seen) return response;
+      const now = await read(fetch, target, init);
+      for (const line of now ? ['Someone else changed it in the meantime:', ...differences(seen, now).map((one) => `  ${one}`)] : [])
+        tell(line);
+      return response;
+    };
+  }
+}
+
+/** Reads a resource as the same caller; null if the caller may not, or it does not exist. */
+async function read(fetch: Fetch, { address }: Target, { headers: sent, signal }: RequestInit): Promise<Resource | null> {
+  const headers = new Headers(sent);
+  for (const name of ['Idempotency-Key', 'Approval-Id', 'Content-Type']) headers.delete(name);
+  const response = await fetch(address, { method: 'GET', headers, signal });
+  if (!response.ok) return null;
+  const body = (await response.json()) as Resource & { data?: Resource[] };
+  return (address.includes('?id=') ? body.data?.[0] : body) ?? null;
+}
