@@ -28,6 +28,8 @@ export const queries = new QueryClient({
       gcTime: 1_800_000,
       // The client itself retries requests.
       retry: false,
+      // Without a connection a page says so, rather than waiting for one.
+      networkMode: 'always',
       refetchOnMount: (query) => !isLong(query),
       refetchOnWindowFocus: (query) => !isLong(query),
       refetchOnReconnect: (query) => !isLong(query),
@@ -55,6 +57,11 @@ export const vault = () => current.value;
 
 /** The path parameter of every operation of an organisation. */
 export const here = () => ({ org_id: org.value });
+
+/** The parameters of an operation on one resource; `header` from a change (see seen.ts). */
+export const at = <Header extends object>(id: string, header?: Header) => ({
+  params: { path: { ...here(), id }, ...(header && { header }) },
+});
 
 /** A page of a list, as returned by every list operation. */
 interface Page<Item> {

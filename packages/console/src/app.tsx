@@ -11,6 +11,7 @@ import { isKept, me, state } from './session';
 import { Shell } from './shell';
 import { SignIn, SignInAgain } from './sign-in';
 import { Button } from './ui/button';
+import { Leaving } from './ui/leaving';
 import { LoadingPage } from './ui/page';
 import { Empty, PageHead } from './ui/parts';
 import { Toasts } from './ui/toast';
@@ -97,6 +98,7 @@ export function App() {
         )}
         {state.value === 'out' && (isKept.value ? <SignInAgain /> : <SignIn />)}
       </Router>
+      <Leaving />
       <Toasts />
     </QueryClientProvider>
   );

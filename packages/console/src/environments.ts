@@ -34,7 +34,7 @@ export function useEnvironments() {
     ['me'],
     async (signal) => {
       const answer = await vault().api.GET('/whoami', { signal });
-      granted.value = answer.data.granted_scopes ?? [];
+      granted.value = answer.data.granted ?? [];
       return answer;
     },
     !mayByRole('secrets:write'),

@@ -1,6 +1,7 @@
 // Error texts for people. Invariant: the service's own message comes first; a text never contains part of a request or a value.
 import { ConnectionError, VaultError } from '@secrets-vault/client';
-import { RefusedError } from './public-api';
+import { ChangedError } from './differences';
+import { RefusedError, UnreachableError } from './public-api';
 
 export interface Explained {
   title: string;
@@ -28,7 +29,11 @@ const passkeyRefused: Explained = {
 
 export function explain(error: unknown): Explained {
   if (error instanceof RefusedError) return error.code === 'UNAUTHENTICATED' ? passkeyRefused : { title: error.message };
-  if (error instanceof ConnectionError) return { title: 'Cannot reach the service', help: 'Check your connection and try again.' };
+  if (error instanceof ConnectionError || error instanceof UnreachableError)
+    return navigator.onLine === false
+      ? { title: 'You are offline', help: 'The page goes on when the connection is back.' }
+      : { title: 'Cannot reach the service', help: 'Check your connection and try again.' };
+  if (error instanceof ChangedError) return { title: error.message, help: 'Nothing was done. Check the current state, then try again.' };
   if (error instanceof VaultError) {
     const { message, docs, retryAfter } = error;
     return {
@@ -40,6 +45,6 @@ export function explain(error: unknown): Explained {
   const { name, cause } = error as { name?: string; cause?: { name?: string } };
   const known = byName[cause?.name ?? ''] ?? byName[name ?? ''];
   if (known) return known;
-  if (error instanceof TypeError) return { title: 'Cannot reach the service', help: 'Check your connection and try again.' };
-  return { title: 'Something went wrong', help: 'Try again. If it happens again, reload the page.' };
+  // A fault of the console itself. Its message may contain a value, so the page does not show it.
+  return { title: 'Something went wrong in the console', help: 'Try again. If it happens again, reload the page.' };
 }

@@ -36,12 +36,34 @@ async function readAll(signal: AbortSignal): Promise<{ data: { secrets: Secret[]
   return { data: { secrets, isWhole: false } };
 }
 
-/** The first secrets of all environments whose names start with a prefix, by name; of the same name, that of the default environment first. */
-export async function startingWith(prefix: string, limit: number, signal?: AbortSignal): Promise<Secret[]> {
-  const query = { prefix, sort: 'name', limit } as const;
-  const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query }, signal });
-  const rank = ({ environment }: Secret) => Number(environment !== defaultEnvironment.value);
-  return data.data.sort((one, other) => (one.name === other.name ? rank(one) - rank(other) : 0));
+/** Pages without a match that are read before a search gives up. */
+const MOST_EMPTY = 10;
+
+/**
+ * The secrets of all environments with a text in their name, in any case: first those whose names start with it, then by name; of the same
+ * name, that of the default environment first.
+ * @param where `prefix`: only those whose names start with it, in the same case
+ */
+export async function named(
+  text: string,
+  limit: number,
+  signal?: AbortSignal,
+  where: 'contains' | 'prefix' = 'contains',
+): Promise<Secret[]> {
+  const query = { [where]: text, sort: 'name', limit: 100 } as const;
+  const found: Secret[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_EMPTY && !found.length; page += 1) {
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { ...query, cursor } }, signal });
+    found.push(...data.data);
+    if (!data.next_cursor) break;
+    cursor = data.next_cursor;
+  }
+  const rank = ({ name, environment }: Secret) =>
+    (name.toLowerCase().startsWith(text.toLowerCase()) ? 0 : 2) + Number(environment !== defaultEnvironment.value);
+  const begins = (one: Secret) => rank(one) >> 1;
+  const order = (one: Secret, other: Secret) => begins(one) - begins(other) || (one.name === other.name ? rank(one) - rank(other) : 0);
+  return found.sort(order).slice(0, limit);
 }
 
 /** The secrets that a selection covers now, among the first 1,000. `isWhole` is false if there are more. */

@@ -11,12 +11,15 @@ import { checkRole, state } from './session';
 /** The cache keys to invalidate, by the prefix of the event type: keys of `useRead`, from general to specific. */
 const byEvent: [RegExp, string[]][] = [
   [/^SECRET_/, ['secrets/list', 'secrets/one', 'secrets/palette', 'secrets/start']],
-  [/^(CREDENTIAL|BREAK_GLASS)_/, ['credentials']],
+  [/^(CREDENTIAL|BREAK_GLASS|TRUST)_/, ['credentials']],
   [/^(MEMBER|ENROLMENT|ORG)_/, ['members']],
+  [/^GRANT_/, ['grants', 'members', 'teams', 'secrets/shares']],
+  [/^POLICY_/, ['policies']],
   [/^APPROVAL_/, ['approvals']],
   [/^DEVICE_/, ['devices']],
   [/^WEBHOOK_/, ['webhooks']],
   [/^SYNC_/, ['syncs']],
+  [/^INCIDENT_/, ['incidents', 'credentials']],
 ];
 
 /** The same by the kind of resource, for changes without an event. */
@@ -36,6 +39,7 @@ const byKind: Record<string, string[]> = {
   integration: ['integrations'],
   share: ['secrets/shares'],
   sync: ['syncs'],
+  incident: ['incidents'],
 };
 
 /** Changes come in bursts, for example during an import: how long to wait for more, and the longest wait, in milliseconds. */

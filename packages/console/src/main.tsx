@@ -5,9 +5,11 @@ import './styles/parts.css';
 import './styles/shell.css';
 import { render } from 'preact';
 import { App } from './app';
+import { startGuard } from './guard';
 import { start } from './session';
 import { applyStoredTheme } from './theme';
 
 applyStoredTheme();
+startGuard();
 // Until the session is known, the frame of index.html is shown.
 void start().then(() => render(<App />, document.getElementById('app') as HTMLElement));

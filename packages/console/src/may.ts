@@ -1,39 +1,33 @@
 // The permissions of the signed-in member, so that pages do not offer what would be refused. The service decides.
 import { signal } from '@preact/signals';
-import { covers } from '@secrets-vault/client';
+import { type components, covers } from '@secrets-vault/client';
+import { matches } from './globs';
+import { roleScopes } from './role-scopes';
 import { me } from './session';
 
-/** The scopes of each role. A test compares them with the service. */
-export const roleScopes: Record<string, readonly string[]> = {
-  owner: ['*'],
-  admin: ['*'],
-  developer: [
-    ...[
-      'secrets:*',
-      'tokens:read',
-      'tokens:write',
-      'environments:read',
-      'org:read',
-      'events:read',
-      'webhooks:*',
-      'integrations:*',
-      'scans:*',
-    ],
-    ...['approvals:read', 'devices:read'],
-  ],
-  viewer: ['secrets:list', 'environments:read', 'org:read'],
-  auditor: ['audit:read', 'compliance:read', 'members:read', 'org:read'],
-};
+/** What a grant adds, and where: `null` for everywhere. */
+type Granted = NonNullable<components['schemas']['WhoAmI']['granted']>[number];
 
-/** The scopes that grants add for some secrets. Read only for roles without them. */
-export const granted = signal<readonly string[]>([]);
+/** The member's grants. Read only for roles without their scopes. */
+export const granted = signal<readonly Granted[]>([]);
 
 me.subscribe((member) => {
   if (!member) granted.value = [];
 });
 
 /** Whether the signed-in member's role has a scope, without grants. */
-export const mayByRole = (scope: string): boolean => covers(roleScopes[me.value?.role ?? ''] ?? [], scope);
+export const mayByRole = (scope: string): boolean => me.value !== null && covers(roleScopes[me.value.role] ?? [], scope);
 
-/** Whether the signed-in member has a scope: by their role, or for some secrets by a grant. */
-export const may = (scope: string): boolean => mayByRole(scope) || (scope.startsWith('secrets:') && covers(granted.value, scope));
+/** Whether a grant gives a scope in an environment, for a name. */
+const gives = ({ scopes, environments, secrets }: Granted, scope: string, environment?: string, name?: string): boolean =>
+  covers(scopes, scope) &&
+  (!environment || !environments || environments.includes(environment)) &&
+  (!name || !secrets || secrets.some((pattern) => matches(pattern, name)));
+
+/**
+ * Whether the signed-in member has a scope: by their role, or for some secrets by a grant.
+ * @param environment where; by default somewhere
+ * @param name for which secret; by default for some
+ */
+export const may = (scope: string, environment?: string, name?: string): boolean =>
+  mayByRole(scope) || (scope.startsWith('secrets:') && granted.value.some((one) => gives(one, scope, environment, name)));

@@ -252,6 +252,7 @@ const tree: Record<Group, Page[]> = {
       load: () => import('./pages/incident/incident'),
       below: [
         { path: '/incident/:id', label: 'Contain a credential', needs: 'tokens:write', load: () => import('./pages/incident/contain') },
+        { path: '/incident/report/:id', label: 'Incident', load: () => import('./pages/incident/one') },
       ],
     },
     {

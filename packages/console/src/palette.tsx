@@ -1,11 +1,12 @@
-// The command palette: jumps to a page, secret or action by its first letters. It is the ARIA combobox pattern: the focus stays in the field,
+// The command palette: jumps to a page, secret or action by a part of its name. It is the ARIA combobox pattern: the focus stays in the field,
 // and the arrow keys move through the list below it. Invariant: the browser handles typing in the field, so no letter is lost.
 import type { components } from '@secrets-vault/client';
 import { Keyboard, KeyRound, LogOut, Plus } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { useRead } from './api';
-import { startingWith } from './inventory';
+import { leaving } from './guard';
+import { named } from './inventory';
 import { may } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
@@ -58,35 +59,29 @@ const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs,
   return [page, make];
 });
 
-/** `billing/str` as `billing/STR`: most names are in capitals, but folders are not. */
-const inCapitals = (prefix: string): string => prefix.replace(/[^/]*$/, (name) => name.toUpperCase());
-
 /** The most secrets to show. */
 const MOST = 12;
+const none: Secret[] = [];
 
-/** Secrets whose names start with the query, or with the query in capitals; and whether the search is still running. */
-function useNamed(prefix: string): { secrets: Secret[]; isSearching: boolean } {
-  const other = inCapitals(prefix);
+/** Secrets whose names contain the query, those of the last query until they are read; and whether the search is still running. */
+function useNamed(text: string): { secrets: Secret[]; isSearching: boolean } {
   const mayList = may('secrets:list');
-  const read = (begin: string) => async (signal: AbortSignal) => ({ data: await startingWith(begin, MOST, signal) });
-  const typed = useRead(['secrets', 'palette', prefix], read(prefix), mayList && prefix !== '');
-  const capital = useRead(['secrets', 'palette', other], read(other), mayList && prefix !== other);
-  const secrets = useMemo(() => {
-    const all = [...(typed.data ?? []), ...(capital.data ?? [])];
-    return prefix ? [...new Map(all.map((secret) => [secret.id, secret])).values()] : [];
-  }, [prefix, typed.data, capital.data]);
-  return { secrets, isSearching: mayList && (typed.isFetching || capital.isFetching) };
+  const read = async (signal: AbortSignal) => ({ data: await named(text, MOST, signal) });
+  const { data, isFetching } = useRead(['secrets', 'palette', text], read, mayList && text !== '');
+  const last = useRef(none);
+  if (data) last.current = data;
+  return { secrets: text ? last.current : none, isSearching: mayList && isFetching };
 }
 
-/** Pages and actions with words that contain the query, and secrets whose names start with it. */
+/** Pages and actions with words that contain the query, and secrets whose names contain it. */
 function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
   const [settled, settle] = useState('');
   useEffect(() => {
     const timer = setTimeout(() => settle(typed), 120);
     return () => clearTimeout(timer);
   }, [typed]);
-  const prefix = settled.trim();
-  const { secrets, isSearching } = useNamed(prefix);
+  const text = settled.trim();
+  const { secrets, isSearching } = useNamed(text);
   const found = useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = [...ofPages, ...actions].filter(
@@ -95,15 +90,18 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
     const isNamed = (label: string) => ` ${label.toLowerCase()}`.includes(` ${words[0] ?? ''}`);
     const rank = ({ label, hint }: Known) => (isNamed(label) ? 0 : 2) + Number(hint === ACTION);
     fits.sort((one, other) => rank(one) - rank(other));
-    const named = secrets.map(
+    // What no longer fits goes at once; what still fits stays, so that Enter opens what is shown.
+    const part = typed.trim().toLowerCase();
+    const fitting = secrets.filter(({ name }) => name.toLowerCase().includes(part));
+    const ofSecrets = fitting.map(
       ({ id, name, environment }): Entry => ({
         ...{ key: id, label: name, hint: environment, icon: KeyRound },
         run: (go) => go(`/secrets/${id}`),
       }),
     );
-    return [...named, ...fits];
+    return [...ofSecrets, ...fits];
   }, [typed, secrets]);
-  return { found, isSearching: isSearching || typed.trim() !== prefix };
+  return { found, isSearching: isSearching || typed.trim() !== text };
 }
 
 const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
@@ -162,7 +160,7 @@ export default function Palette() {
   const run = (entry: Entry | undefined) => {
     if (!entry) return;
     dialog.current?.close();
-    entry.run(go);
+    leaving(() => entry.run(go));
   };
   const onKey = (event: KeyboardEvent) => {
     const step = steps[event.key];
@@ -187,7 +185,7 @@ export default function Palette() {
           aria-activedescendant={found.length ? optionId(id, at) : undefined}
           aria-autocomplete="list"
           aria-label="Search or jump to"
-          placeholder="Type a page, an action or the start of a secret name"
+          placeholder="Type a page, an action or part of a secret name"
           autocomplete="off"
           spellcheck={false}
           maxLength={255}

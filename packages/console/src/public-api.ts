@@ -25,9 +25,18 @@ export class RefusedError extends Error {
   readonly code: string;
 }
 
+/** A request did not reach the service, or its response was cut off. */
+export class UnreachableError extends Error {}
+
+/** `fetch` for requests that the client does not send. Only a failure of the network is an `UnreachableError`. */
+export const reach: typeof fetch = (input, init) =>
+  fetch(input, init).catch((error: Error) => {
+    throw error.name === 'AbortError' ? error : new UnreachableError();
+  });
+
 /** @returns the parsed response, or null if there is none */
 export async function callPublic(path: string, body: object, bearer?: string): Promise<unknown> {
-  const response = await fetch(`/api/v1${path}`, {
+  const response = await reach(`/api/v1${path}`, {
     method: 'POST',
     credentials: 'same-origin',
     headers: { 'Content-Type': 'application/json', ...(bearer && { Authorization: `Bearer ${bearer}` }) },

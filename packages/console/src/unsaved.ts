@@ -16,6 +16,16 @@ export function hasUnsaved(): boolean {
   return [...touched].some(({ value }) => value !== '');
 }
 
+const TEXT = 'textarea, input:not([type=checkbox], [type=radio])';
+
+/** Whether a visible form has text that was typed and not saved. A choice is quick to make again. */
+export const hasTyped = (): boolean => hasUnsaved() && [...touched].some((field) => field.value !== '' && field.matches(TEXT));
+
+/** The input of a form is saved. */
+export function saved(form: HTMLFormElement | null): void {
+  for (const field of touched) if (field.form === form) touched.delete(field);
+}
+
 /** `read`: from the service or a file, so it can be read again. `typed`: would have to be typed again, or is shown only once. */
 export type Origin = 'read' | 'typed';
 const drops = new Map<() => void, Origin>();

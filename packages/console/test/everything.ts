@@ -83,6 +83,16 @@ async function withIntegrations({ api }: Person): Promise<Record<string, string>
   return { webhook: webhook.id, connection: connection.id, run: run.syncId };
 }
 
+/** A contained key, whose session read a secret. */
+async function withIncident({ api, url, org }: Person, secret: string): Promise<string> {
+  const { id, token } = await api('POST', '/api-keys', { name: LONG, scopes: ['secrets:read', 'tokens:write'] });
+  const session = await call(url, token, 'POST', `/orgs/${org}/access-tokens`, { ttlSeconds: 900 });
+  await call(url, session.token, 'GET', `/orgs/${org}/secrets/${secret}`);
+  const { incident_id } = await api('POST', `/credentials/${id}/contain`, {});
+  await api('PATCH', `/incidents/${incident_id}`, { note: HOSTILE });
+  return incident_id;
+}
+
 /** Fills an organisation. @returns the address of every page */
 export async function fill(person: Person): Promise<string[]> {
   const { api } = person;
@@ -105,6 +115,7 @@ export async function fill(person: Person): Promise<string[]> {
     '/secrets/:id': secret.id,
     '/credentials/:id': credential.id ?? '',
     '/incident/:id': credential.id ?? '',
+    '/incident/report/:id': await withIncident(person, secret.id),
     '/members/:id': people.member ?? '',
     '/teams/:id': people.team ?? '',
     '/policies/:id': governance.policy ?? '',

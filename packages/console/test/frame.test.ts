@@ -24,7 +24,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     expectQuiet(ann);
   });
 
-  it('the command palette finds a secret in any of twelve environments, with one request for each spelling', async () => {
+  it('the command palette finds a secret in any of twelve environments, by a part of its name with one request', async () => {
     const { page, go, api } = ann;
     for (let n = 0; n < 9; n += 1) await api('POST', '/environments', { name: `Region ${n}`, slug: `region-${n}` });
     await api('POST', '/secrets', { name: 'REGIONAL_KEY', type: 'generic', value: 'x', environment: 'region-8' });
@@ -33,9 +33,9 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor();
     const asked: string[] = [];
     page.on('request', (request) => request.url().includes('/secrets?') && asked.push(request.url()));
-    await page.keyboard.insertText('regional');
+    await page.keyboard.insertText('nal_k');
     await page.getByRole('option', { name: /^REGIONAL_KEY\s*region-8$/ }).waitFor();
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(1);
     page.removeAllListeners('request');
     await page.keyboard.press('Escape');
     expectQuiet(ann);

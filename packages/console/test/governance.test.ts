@@ -1,5 +1,6 @@
 // Approvals, policies, devices and the compliance report.
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { settle } from '../../../test/packages/vault.mjs';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: governance', () => {
@@ -67,6 +68,9 @@ describe.skipIf(!executablePath)('console: governance', () => {
 
   it('a held request is approved by another member, completed once by repeating it, and then rejected', async () => {
     const { page, go, api, org, key } = ann;
+    const { enrolment_url } = await api('POST', '/members', { name: 'Bo', email: 'bo@example.com', role: 'developer' });
+    const bo = await newPerson({ invited: { org, key, enrolmentUrl: enrolment_url } });
+    settle(inject('vaultState'), org);
     const secret = await api('POST', '/secrets', { name: 'HELD', type: 'generic', value: 'held-value' });
     await api('POST', '/policies', {
       name: 'Reads',
@@ -74,8 +78,6 @@ describe.skipIf(!executablePath)('console: governance', () => {
       applies_to: { names: ['HELD'], environments: ['production'] },
       config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } },
     });
-    const { enrolment_url } = await api('POST', '/members', { name: 'Bo', email: 'bo@example.com', role: 'developer' });
-    const bo = await newPerson({ invited: { org, key, enrolmentUrl: enrolment_url } });
     await go('/approvals', 'Approvals');
     await page.getByText('Nothing is waiting for you').waitFor();
     await bo.go(`/secrets/${secret.id}`, 'HELD');
@@ -129,7 +131,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await go(`/policies/${id}`, 'Reads');
     await page.getByRole('button', { name: 'Disable' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disable policy' }).click();
-    await page.getByRole('dialog').getByText('A policy requires approval for this.').waitFor();
+    await page.getByRole('dialog').getByText('This request needs approval').waitFor();
     await page.getByRole('dialog').getByRole('link', { name: 'View request' }).click();
     await page.getByText('You made this request').waitFor();
     expect((await api('GET', `/policies/${id}`)).enabled).toBe(true);
@@ -138,11 +140,12 @@ describe.skipIf(!executablePath)('console: governance', () => {
 
   it('a value that a policy withholds is not counted as missing in a comparison', async () => {
     const { page, go, api } = ann;
-    await api('POST', '/secrets', { name: 'HELD', environment: 'staging', type: 'generic', value: 'x' });
+    for (const name of ['HELD', 'STAGED']) await api('POST', '/secrets', { name, environment: 'staging', type: 'generic', value: 'x' });
     await go('/secrets/compare?left=staging&right=production', 'Compare environments');
     await page.getByRole('button', { name: 'Compare' }).click();
-    await page.getByText('Not compared, because reading requires approval: HELD').waitFor();
+    await page.getByRole('row', { name: 'STAGED Only in staging' }).waitFor();
     await page.getByRole('row', { name: 'UPPER_CASE Only in production' }).waitFor();
+    await page.getByText('Not compared, because you cannot read the values now: HELD').waitFor();
     expect(await page.getByRole('row', { name: /^HELD/ }).count()).toBe(0);
     expectQuiet(ann);
   });

@@ -32,7 +32,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expectQuiet(ann);
   });
 
-  it('containing a key shows the consequences first, and afterwards what it read and what to rotate', async () => {
+  it('containing a key shows first what ends and what it read, and leads to an incident that survives a reload', async () => {
     const { page, url, org, api, go } = ann;
     const made = await api('POST', '/secrets', { name: 'MADE', type: 'password', generate: {} });
     const key = await api('POST', '/api-keys', { name: 'leaked key', scopes: ['secrets:read', 'tokens:write'] });
@@ -44,21 +44,44 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     await page.waitForSelector('h1:text-is("Contain leaked key")');
     expect(page.url()).not.toContain(key.token);
     await page.getByText('tokens:write').waitFor();
+    // Before anything is confirmed: the session that would end, and what it read.
+    await page.locator('section', { hasText: 'Credentials below it' }).getByText('ends', { exact: true }).waitFor();
+    await page.locator('.parts section', { hasText: 'Read' }).first().getByRole('link', { name: 'FIRST' }).waitFor();
+    await page.locator('section', { hasText: 'To rotate yourself' }).getByRole('link', { name: 'FIRST' }).first().waitFor();
+    expect((await api('GET', `/secrets/${made.id}`)).version).toBe(1);
     await page.getByRole('button', { name: 'Contain this credential…' }).click();
     await page.getByText('1 credential that it created').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Contain credential' }).click();
     await page.waitForSelector('h1:text-is("leaked key contained")');
+    const address = page.url();
+    expect(address).toMatch(/\/incident\/report\/inc_\w+$/);
+    // The incident is still there after a reload, and the remaining steps are taken in it.
+    await page.reload();
+    await page.waitForSelector('h1:text-is("leaked key contained")');
     const due = page.locator('section', { hasText: 'Rotate these yourself' });
     await due.getByText('production').waitFor();
-    // The report is still there after a look at a secret, and the remaining steps are taken in it.
+    await page.getByText('1 of 2 secrets have a new value').waitFor();
     await due.getByRole('link', { name: 'FIRST' }).click();
     await page.waitForSelector('h1:text-is("FIRST")');
     await page.goBack();
     await due.getByRole('button', { name: 'Rotate' }).click();
     await page.getByRole('dialog').getByLabel('Value', { exact: true }).fill('two');
     await page.getByRole('button', { name: 'Rotate secret' }).click();
-    await due.getByText('rotated', { exact: true }).waitFor();
-    expect(await page.locator('.parts section', { hasText: 'Rotated' }).textContent()).toContain('MADE');
+    await page.getByText('2 of 2 secrets have a new value').waitFor();
+    expect(await page.locator('section', { hasText: 'Rotated' }).last().textContent()).toContain('MADE');
+    await page.getByRole('button', { name: 'Close incident…' }).click();
+    await page.getByLabel('Note').fill('The repository is deleted.');
+    await page.getByRole('button', { name: 'Close incident', exact: true }).click();
+    await page.getByText('The repository is deleted.').waitFor();
+    await page.getByRole('button', { name: 'Open again' }).waitFor();
+    // What was contained is not offered again, but leads to its incident.
+    await go(`/incident/${key.id}`, 'Contain leaked key');
+    await page.getByRole('heading', { name: 'Already contained' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Contain this credential…' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Show the incident' }).click();
+    await page.waitForURL(address);
+    await go('/incident', 'Incident response');
+    await page.getByRole('link', { name: 'leaked key contained' }).waitFor();
     await expect(call(url, session.token, 'GET', '/whoami')).rejects.toThrow(/401/);
     expect((await api('GET', `/secrets/${made.id}`)).version).toBe(2);
     expectQuiet(ann);
@@ -133,6 +156,9 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     await expect(call(url, token, 'GET', '/whoami')).rejects.toThrow(/401/);
     expect((await call(url, fresh, 'GET', '/whoami')).kind).toBe('api_key');
     await page.getByText('All credentials were revoked').waitFor();
+    await page.getByRole('link', { name: 'Follow the incident' }).click();
+    await page.waitForSelector('h1:text-is("All credentials revoked")');
+    await page.getByText('Review items from the seven days before').waitFor();
     await go('/secrets', 'Secrets');
     // The event stream was closed with everything else, and reports it.
     expect(ann.said.filter((line) => !/401/.test(line))).toEqual([]);
@@ -144,7 +170,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     await go('/settings?tab=sign-in', 'Settings');
     await page.getByText('You have one passkey.').waitFor();
     await page.getByRole('button', { name: 'Add a passkey' }).click();
-    await page.getByLabel('Name', { exact: false }).fill('Key in the safe');
+    await page.getByRole('dialog').getByLabel('Name').fill('Key in the safe');
     // The authenticator of this page already has one, so a second device responds.
     const devtools = await context.newCDPSession(page);
     await devtools.send('WebAuthn.enable');

@@ -1,5 +1,6 @@
 // The first day of two people: one stores, shares, rotates and audits a secret and invites a colleague, whose request they approve.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
+import { settle } from '../../../test/packages/vault.mjs';
 import { executablePath, expectQuiet, newPerson, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: the first day', () => {
@@ -25,7 +26,7 @@ describe.skipIf(!executablePath)('console: the first day', () => {
     await page.getByRole('button', { name: 'Invite member' }).click();
     await dialog.getByLabel('Name', { exact: true }).fill('Bo');
     await dialog.getByLabel('E-mail address').fill('bo@example.com');
-    await dialog.getByRole('radio', { name: /^Viewer/ }).check();
+    await dialog.getByRole('radio', { name: /^Developer/ }).check();
     await dialog.getByRole('button', { name: 'Create invitation' }).click();
     await page.getByRole('heading', { name: 'Enrolment link for Bo' }).waitFor();
     const enrolmentUrl = (await page.locator('.copyable code').textContent()) ?? '';
@@ -34,14 +35,17 @@ describe.skipIf(!executablePath)('console: the first day', () => {
     const bo = await newPerson({ invited: { org, key, enrolmentUrl } });
     await bo.page.locator('#console').click();
     await bo.page.waitForSelector('h1:text-is("Secrets")');
+    // As if they had known each other for longer than a week: until then neither decides for the other.
+    settle(inject('vaultState'), org);
 
-    // Share.
+    // Share with somebody else: who gave a grant decides nothing for the grantee.
+    await ann.api('POST', '/members', { name: 'Cy', email: 'cy@example.com', role: 'viewer' });
     await navigate('Secrets');
     await page.getByRole('link', { name: 'billing/' }).click();
     await page.getByRole('link', { name: 'STRIPE_KEY' }).click();
     await page.getByRole('button', { name: 'Share', exact: true }).click();
     await page.getByRole('menuitem', { name: 'With people, teams or agents' }).click();
-    await dialog.getByLabel('Share with', { exact: true }).selectOption({ label: 'Bo (bo@example.com)' });
+    await dialog.getByLabel('Share with', { exact: true }).selectOption({ label: 'Cy (cy@example.com)' });
     await dialog.getByRole('button', { name: 'Share secret' }).click();
     await dialog.waitFor({ state: 'detached' });
 

@@ -2,7 +2,8 @@
 // Invariant: a dialog with unsaved input does not close on a click outside, and Escape asks first.
 import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { TYPED, useGuard } from '../guard';
 import { Button, IconButton } from './button';
 
 interface DialogProps {
@@ -15,6 +16,8 @@ interface DialogProps {
   wide?: boolean;
   /** Whether closing would lose input. */
   dirty?: boolean;
+  /** What leaving the page would lose, if not what was typed. */
+  lost?: string;
   children: ComponentChildren;
 }
 
@@ -35,21 +38,11 @@ function Unsaved({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => v
   );
 }
 
-/** Makes the browser ask before a page with unsaved input is closed or reloaded. */
-function useGuard(isNeeded: boolean | undefined): void {
-  useEffect(() => {
-    if (!isNeeded) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener('beforeunload', ask);
-    return () => removeEventListener('beforeunload', ask);
-  }, [isNeeded]);
-}
-
-export function Dialog({ title, lead, onClose, side, wide, dirty, children }: DialogProps) {
+export function Dialog({ title, lead, onClose, side, wide, dirty, lost, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [asking, setAsking] = useState(false);
   const id = useId();
-  useGuard(dirty);
+  useGuard(dirty && (lost ?? TYPED));
   // Before it is painted, so that the dialog handles the first Escape.
   useLayoutEffect(() => {
     const { current } = dialog;

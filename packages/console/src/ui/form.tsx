@@ -3,6 +3,7 @@
 import { VaultError } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { saved } from '../unsaved';
 import { Button } from './button';
 import { Refusal } from './refusal';
 
@@ -48,7 +49,11 @@ export function Form({ action, onSubmit, onCancel, problems, danger, disabled, c
   const submit = async () => {
     problems.set(null);
     if (!form.current?.reportValidity()) return;
-    await onSubmit().catch((refused) => problems.set(refused));
+    const { current } = form;
+    await onSubmit().then(
+      () => saved(current),
+      (refused) => problems.set(refused),
+    );
   };
   return (
     <form ref={form} onSubmit={(event) => event.preventDefault()}>

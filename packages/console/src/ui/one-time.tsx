@@ -21,7 +21,7 @@ export function OneTime({ title, lead, text, warning, onClose }: OneTimeProps) {
   const [has, setHas] = useState(false);
   useDrop('typed', onClose);
   return (
-    <Dialog title={title} lead={lead} onClose={onClose} dirty={!has}>
+    <Dialog title={title} lead={lead} onClose={onClose} dirty={!has} lost="You have not copied it, and it is shown only once.">
       <p class="copyable">
         <code class="grow">{text}</code>
         <CopyButton text={text} label="Copy" onCopied={() => setHas(true)} />

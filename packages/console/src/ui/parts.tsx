@@ -126,11 +126,14 @@ export function Skeleton({ rows = 6, of = 'rows' }: { rows?: number; of?: 'rows'
   );
 }
 
+/** What says why nothing was done is always in view, on a phone too. */
+export const intoView = (note: HTMLElement | null): void => note?.scrollIntoView({ block: 'nearest' });
+
 /** An error in place of data, with a retry button. */
 export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => unknown }) {
   const { title, help, docs } = explain(error);
   return (
-    <div class="note bad row" role="alert">
+    <div ref={intoView} class="note bad row" role="alert">
       <div class="grow">
         <p>{title}</p>
         {help && <p class="dim">{help}</p>}

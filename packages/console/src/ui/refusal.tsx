@@ -1,10 +1,12 @@
-// Why a change was not made: an error, or the approval that it waits for. Invariant: a held change says that nothing was done, and what to
-// do once the request is decided.
+// Why a change was not made: an error, the approval that it waits for, or what someone else changed meanwhile. Invariant: a held change says
+// that nothing was done, and what to do once the request is decided.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { Link } from 'wouter-preact';
 import { here, useRead, vault } from '../api';
+import { ChangedError } from '../differences';
 import { may } from '../may';
-import { ErrorNote } from './parts';
+import { Changed } from './changed';
+import { ErrorNote, intoView } from './parts';
 
 /** The current status of an approval. The event stream reports a decision; a role that cannot read approvals sees none. */
 const useStatus = (id: string): string | undefined =>
@@ -17,7 +19,7 @@ const useStatus = (id: string): string | undefined =>
 const CLOSED = ['rejected', 'expired', 'cancelled'];
 
 /** A note about an action that a policy holds, with a link to the request. It changes when the request is decided. */
-export function Held({ error: { approval } }: { error: ApprovalRequiredError }) {
+export function Held({ error: { approval, message } }: { error: ApprovalRequiredError }) {
   const status = useStatus(approval.id ?? '');
   const link = <Link href={`/approvals/${approval.id}`}>View request</Link>;
   if (status === 'approved')
@@ -27,19 +29,22 @@ export function Held({ error: { approval } }: { error: ApprovalRequiredError }) 
       </p>
     );
   return (
-    <p class="note warn" role="alert">
+    <p ref={intoView} class="note warn" role="alert">
       {status && CLOSED.includes(status) ? (
         <>
           <strong>This request is {status}.</strong> Nothing was done. {link}
         </>
       ) : (
         <>
-          <strong>A policy requires approval for this.</strong> Nothing is done yet. Do it again once it is approved. {link}
+          <strong>{message}</strong> Do it again once it is approved. {link}
         </>
       )}
     </p>
   );
 }
 
-export const Refusal = ({ error }: { error: unknown }) =>
-  error instanceof ApprovalRequiredError ? <Held error={error} /> : error ? <ErrorNote error={error} /> : null;
+export function Refusal({ error }: { error: unknown }) {
+  if (error instanceof ApprovalRequiredError) return <Held error={error} />;
+  if (error instanceof ChangedError) return <Changed error={error} />;
+  return error ? <ErrorNote error={error} /> : null;
+}

@@ -1,18 +1,12 @@
 // A value that is shown only on request. Invariants: the value is not in the document before that, is hidden again after 30 seconds or when
-// the page is left, and the clipboard is cleared 30 seconds after a copy, if it still holds the value.
+// the page is left.
 import { ClipboardCopy, Eye, EyeOff } from 'lucide-preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { copyValue } from '../clipboard';
 import { state } from '../session';
 import { Button } from './button';
-import { tell } from './toast';
 
 const SHOWN_FOR = 30_000;
-
-/** Clears the clipboard, unless something else was copied since. If the clipboard cannot be read, it is cleared anyway. */
-async function clearClipboard(value: string): Promise<void> {
-  const held = await navigator.clipboard.readText().catch(() => value);
-  if (held === value) await navigator.clipboard.writeText('').catch(() => {});
-}
 
 interface SecretValueProps {
   name: string;
@@ -49,9 +43,7 @@ export function SecretValue({ name, read }: SecretValueProps) {
   const copy = async () => {
     const copied = value ?? (await fetched());
     if (copied === null) return;
-    await navigator.clipboard.writeText(copied);
-    setTimeout(() => void clearClipboard(copied), SHOWN_FOR);
-    tell(`${name} copied`, 'The clipboard is cleared in 30 seconds.');
+    await copyValue(name, copied);
   };
   return (
     <div class="value">

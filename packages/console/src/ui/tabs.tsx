@@ -3,6 +3,7 @@ import { normalizeProps, useMachine } from '@zag-js/preact';
 import * as tabs from '@zag-js/tabs';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { leaving } from '../guard';
 import { useParameter } from '../router';
 
 export interface Tab {
@@ -20,7 +21,7 @@ export function Tabs({ label, name = 'tab', items }: { label: string; name?: str
   const service = useMachine(tabs.machine, {
     id: useId(),
     value,
-    onValueChange: (details: { value: string }) => choose(details.value === items[0]?.id ? '' : details.value),
+    onValueChange: (details: { value: string }) => leaving(() => choose(details.value === items[0]?.id ? '' : details.value)),
   });
   const api = tabs.connect(service, normalizeProps);
   const list = useRef<HTMLDivElement>(null);

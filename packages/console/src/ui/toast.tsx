@@ -14,6 +14,11 @@ export const tell = (title: string, description?: string): void => {
   store.create({ title, description, type: 'success', duration: 5000 });
 };
 
+/** Shows what the member has to do themselves. */
+export const warn = (title: string, description: string): void => {
+  store.create({ title, description, type: 'warning', duration: 12_000 });
+};
+
 /** Shows that a policy holds the action, with a link to the request. */
 const tellHeld = ({ approval }: ApprovalRequiredError): void => {
   store.create({

@@ -3,7 +3,7 @@ import { Check } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { confirmed, forget, here, useRead, vault } from '../../api';
+import { at, confirmed, forget, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
@@ -16,8 +16,6 @@ import { operationWords } from '../policies/words';
 import type { Approval } from './badge';
 import { ApprovalStatus } from './list';
 import '../../styles/access.css';
-
-const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
 /** Whether the signed-in member made the request, or is accountable for the credential that made it. */
 const isOwn = ({ requester }: Approval): boolean =>
@@ -61,7 +59,7 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
           : 'You have approved this request. It also needs approval by the approvers of another policy.'
         : isOwn(approval)
           ? 'You made this request, or are accountable for the credential that did, so someone else must decide it.'
-          : 'You cannot decide this request: you are not an approver, or the requester invited or promoted you in the last 7 days.'}
+          : 'You cannot decide this request: you are not an approver, or you and the requester are connected: one of you invited or promoted the other in the last 7 days, directly or through others, or has a grant from the other.'}
     </p>
   );
 }
@@ -139,6 +137,15 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
   ['ID', <Id id={id} />],
 ];
 
+/** What the request would do, as plain text. */
+const Shown = ({ shown }: Pick<Approval, 'shown'>) =>
+  shown?.length ? (
+    <section class="stack">
+      <h2>What it does</h2>
+      <Facts items={shown.map(({ name, value }): [string, ComponentChildren] => [name, <span class="fact">{value}</span>])} />
+    </section>
+  ) : null;
+
 const Decisions = ({ approval }: { approval: Approval }) =>
   approval.decisions.length ? (
     <section class="stack">
@@ -184,6 +191,7 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
       <div class="sections">
         {approval.status === 'pending' && <Waiting approval={approval} onReject={() => setAsking('reject')} />}
         {approval.status === 'approved' && <Approved approval={approval} />}
+        <Shown shown={approval.shown} />
         <Decisions approval={approval} />
         <Facts items={factsOf(approval)} />
       </div>

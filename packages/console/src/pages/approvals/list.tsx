@@ -16,6 +16,7 @@ const tones: Record<Approval['status'], Tone> = {
   cancelled: 'plain',
   used: 'plain',
   expired: 'plain',
+  void: 'plain',
 };
 
 export const ApprovalStatus = ({ status }: { status: Approval['status'] }) => <Badge tone={tones[status]}>{status}</Badge>;
@@ -56,7 +57,7 @@ const columns: Column<Approval>[] = [
   },
 ];
 
-const views = ['pending', 'approved', 'rejected', 'used', 'expired'] as const;
+const views = ['pending', 'approved', 'rejected', 'used', 'expired', 'void'] as const;
 const nothing: Record<string, [title: string, words: string]> = {
   me: ['Nothing is waiting for you', 'Requests that need your approval appear here.'],
   pending: ['No pending requests', 'A request is pending until enough members approve it, or one rejects it.'],

@@ -3,7 +3,7 @@
 const VERBS: Record<string, [label: string, verbs: string]> = {
   secret: [
     'Secrets',
-    'auto_rotate create delete expired expiring list read read_all restore rollback rotate rotation_due share share_list share_revoke share_view update versions',
+    'auto_rotate compare create delete expired expiring list read read_all restore rollback rotate rotation_due share share_list share_revoke share_view update versions',
   ],
   api_key: ['API keys', 'create list read revoke rotate update'],
   agent: ['Agents', 'create list read revoke update'],
@@ -21,6 +21,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
     'Integrations',
     'create delete deliver generate import list notify platforms read sync sync_auto sync_cancel sync_end sync_run sync_status syncs update',
   ],
+  incident: ['Incidents', 'list read update'],
   integrity: ['Integrity', 'alarm'],
   scan: ['Leak scans', 'create'],
   member: ['Members', 'access create delete enrol list read update'],

@@ -1,7 +1,7 @@
 // The filters of the audit log.
 import { X } from 'lucide-preact';
 import { useEffect, useId } from 'preact/hooks';
-import { startingWith } from '../../inventory';
+import { named } from '../../inventory';
 import { may } from '../../may';
 import { useNames } from '../../people';
 import { FilterSelect, Segments } from '../../ui/filters';
@@ -70,7 +70,7 @@ function ActorFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) {
 }
 
 /** The ids of the secrets with a name: the log knows resources only by id. */
-const secretsNamed = async (name: string) => (await startingWith(name, 100)).filter((secret) => secret.name === name);
+const secretsNamed = async (name: string) => (await named(name, 100, undefined, 'prefix')).filter((secret) => secret.name === name);
 
 /** A resource by id, or by the name of a secret, member, team or API key. */
 function ResourceFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) {

@@ -1,5 +1,5 @@
 // The controls that the findings relate to, by framework.
-import { type Report, StatusBadge } from './report';
+import { type Report, StatusBadge } from './status';
 
 const frameworks: [Report['controls'][number]['framework'], string][] = [
   ['soc2', 'SOC 2 Trust Services Criteria'],

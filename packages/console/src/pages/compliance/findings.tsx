@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { hrefOfId } from '../../people';
 import { Time } from '../../ui/parts';
-import { type Report, StatusBadge } from './report';
+import { type Report, StatusBadge } from './status';
 
 type Finding = Report['findings'][number];
 type Evidence = Finding['evidence'][number];
@@ -74,6 +74,13 @@ function Body({ finding }: { finding: Finding }) {
   );
 }
 
+/** How many of what was examined. Without one, a finding that is no pass has another reason, which its text says. */
+function countOf({ status, count, examined }: Finding): string {
+  if (status === 'not_applicable') return '';
+  if (count === 0 && status !== 'pass') return `${examined.toLocaleString()} examined`;
+  return `${count.toLocaleString()} of ${examined.toLocaleString()}`;
+}
+
 export const Findings = ({ findings }: { findings: Finding[] }) => (
   <div class="findings">
     {findings.map((finding) => (
@@ -81,9 +88,7 @@ export const Findings = ({ findings }: { findings: Finding[] }) => (
         <summary>
           <StatusBadge status={finding.status} />
           <span class="grow">{finding.title}</span>
-          <span class="dim finding-count">
-            {finding.status === 'not_applicable' ? '' : `${finding.count.toLocaleString()} of ${finding.examined.toLocaleString()}`}
-          </span>
+          <span class="dim finding-count">{countOf(finding)}</span>
         </summary>
         <Body finding={finding} />
       </details>

@@ -1,7 +1,7 @@
 // The inventory of the report: counts, and the age of values.
 import { Facts, Time } from '../../ui/parts';
 import { nameOfKind } from '../credentials/words';
-import type { Report } from './report';
+import type { Report } from './status';
 
 type Numbers = Report['inventory'];
 

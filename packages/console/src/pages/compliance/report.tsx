@@ -1,5 +1,4 @@
 // The compliance report: findings, the controls they relate to, and downloads for auditors.
-import type { components } from '@secrets-vault/client';
 import { Download } from 'lucide-preact';
 import { useMemo } from 'preact/hooks';
 import { here, useRead, vault } from '../../api';
@@ -7,30 +6,16 @@ import { useParameter } from '../../router';
 import { Button } from '../../ui/button';
 import { download } from '../../ui/download';
 import { Segments } from '../../ui/filters';
-import { Badge, Empty, ErrorNote, PageHead, Skeleton, type Tone } from '../../ui/parts';
+import { Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
 import { Tabs } from '../../ui/tabs';
 import { Controls } from './controls';
 import { Findings } from './findings';
 import { Inventory } from './inventory';
+import { type Report, statuses } from './status';
 import '../../styles/compliance.css';
-
-export type Report = components['schemas']['ComplianceReport'];
-export type Status = Report['findings'][number]['status'];
 
 const DAY = 86_400_000;
 const PERIODS = ['30', '90', '365'];
-
-export const statuses: [Status, string, Tone][] = [
-  ['fail', 'Fail', 'bad'],
-  ['warn', 'Warn', 'warn'],
-  ['pass', 'Pass', 'good'],
-  ['not_applicable', 'Not applicable', 'plain'],
-];
-
-export const StatusBadge = ({ status }: { status: Status }) => {
-  const [, label, tone] = statuses.find(([one]) => one === status) ?? [status, status, 'plain' as Tone];
-  return <Badge tone={tone}>{label}</Badge>;
-};
 
 /** The number of findings with each status. Selecting one filters the list. */
 function Summary({ report, chosen, onChoose }: { report: Report; chosen: string; onChoose: (status: string) => void }) {

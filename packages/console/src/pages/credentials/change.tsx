@@ -1,14 +1,15 @@
 // The dialogs that change a credential: edit its name and restrictions, rotate an API key, and revoke it.
 import { useState } from 'preact/hooks';
-import { forget, here, vault } from '../../api';
+import { at, forget, vault } from '../../api';
 import { linesOf } from '../../globs';
+import { useChange } from '../../seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { OneTime } from '../../ui/one-time';
 import { tell } from '../../ui/toast';
-import type { Graph } from './graph';
+import { endingWith, type Graph } from './graph';
 import { type Credential, nameOf, revoke } from './kinds';
 import { isCustom, LIFETIMES, PlaceFields, type Reach, ScopeFields } from './reach';
 import { nameOfKind } from './words';
@@ -17,8 +18,6 @@ interface Props {
   credential: Credential;
   onClose: () => void;
 }
-
-const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
 interface Draft extends Reach {
   name: string;
@@ -54,12 +53,14 @@ export function EditCredential({ credential, onClose }: Props) {
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
   const patch = patchOf(first, draft);
   const isAgent = credential.kind === 'agent';
+  const changing = useChange(credential.resource);
   const save = async () => {
-    if (isAgent) await vault().api.PATCH('/orgs/{org_id}/agent-credentials/{id}', { ...at(credential.id), body: patch });
+    if (isAgent)
+      await changing((header) => vault().api.PATCH('/orgs/{org_id}/agent-credentials/{id}', { ...at(credential.id, header), body: patch }));
     else {
       const { name, allowed_addresses } = patch;
       const body = { ...(name !== undefined && { name }), ...(allowed_addresses !== undefined && { allowed_addresses }) };
-      await vault().api.PATCH('/orgs/{org_id}/api-keys/{id}', { ...at(credential.id), body });
+      await changing((header) => vault().api.PATCH('/orgs/{org_id}/api-keys/{id}', { ...at(credential.id, header), body }));
     }
     await forget('credentials');
     tell(`${draft.name} saved`, 'The change applies from its next request.');
@@ -117,11 +118,14 @@ export function RotateKey({ credential, onClose }: Props) {
   const [overlap, setOverlap] = useState('3600');
   const [token, setToken] = useState<string | null>(null);
   const problems = useProblems();
+  const changing = useChange(credential.resource);
   const rotate = async () => {
-    const { data } = await vault().api.POST('/orgs/{org_id}/api-keys/{id}/rotate', {
-      ...at(credential.id),
-      body: { overlap_seconds: Number(overlap) },
-    });
+    const { data } = await changing((header) =>
+      vault().api.POST('/orgs/{org_id}/api-keys/{id}/rotate', {
+        ...at(credential.id, header),
+        body: { overlap_seconds: Number(overlap) },
+      }),
+    );
     await forget('credentials');
     setToken(data.token);
   };
@@ -161,9 +165,10 @@ export function RotateKey({ credential, onClose }: Props) {
 
 /** Revokes a credential, and lists the credentials that are revoked with it. */
 export function RevokeCredential({ credential, graph, onClose }: Props & { graph: Graph | undefined }) {
-  const ending = graph?.children.filter(({ relation }) => relation === 'dies_with') ?? [];
+  const ending = graph ? endingWith(graph) : [];
+  const changing = useChange(credential.resource);
   const end = async () => {
-    await revoke(credential.kind, credential.id);
+    await changing((header) => revoke(credential.kind, credential.id, header));
     await forget('credentials');
     tell(`${credential.name} revoked`);
   };

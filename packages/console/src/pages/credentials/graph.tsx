@@ -8,7 +8,17 @@ import { nameOfKind } from './words';
 import '../../styles/access.css';
 
 export type Graph = components['schemas']['CredentialGraph'];
-type Linked = Graph['children'][number];
+type Linked = Pick<Graph['parent'], 'kind' | 'id' | 'name' | 'relation'>;
+
+/** The credentials below this one that are revoked together with it. They are listed nearest first. */
+export function endingWith({ id, children }: Graph): Graph['children'] {
+  const ended = new Set([id]);
+  return children.filter((child) => {
+    const ends = child.dies_with !== null && ended.has(child.dies_with);
+    if (ends) ended.add(child.id);
+    return ends;
+  });
+}
 
 const ROW = 60;
 const GAP = 56;
@@ -91,9 +101,10 @@ const reachNode = ({ environment, secrets, incomplete }: Graph['reach']['environ
 export function GraphView({ graph, name }: { graph: Graph; name: string }) {
   const parents = graph.parent ? [nodeOf(graph.parent)] : [];
   const reached = graph.reach.environments.filter(({ secrets }) => secrets > 0).map(reachNode);
-  const children = graph.children.slice(0, MOST).map(nodeOf);
+  const direct = graph.children.filter(({ depth }) => depth === 1);
+  const children = direct.slice(0, MOST).map(nodeOf);
   const right = [...reached, ...children];
-  const rest = graph.children.length - children.length;
+  const rest = graph.children.length + (graph.omitted ?? 0) - children.length;
   const height = Math.max(parents.length, right.length, 1) * ROW;
   return (
     <figure class="graph">
@@ -116,7 +127,7 @@ export function GraphView({ graph, name }: { graph: Graph; name: string }) {
         <span class="key reach">Can currently read, write or rotate secrets</span>
         <span class="key firm">Revoked together with it</span>
         <span class="key loose">Created by it, but independent</span>
-        {rest > 0 && <span>{rest.toLocaleString()} more created by it</span>}
+        {rest > 0 && <span>{rest.toLocaleString()} more below it</span>}
       </figcaption>
     </figure>
   );

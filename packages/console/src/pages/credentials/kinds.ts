@@ -1,6 +1,7 @@
 // The kinds of credentials: their labels, their API operations, and a common shape.
 import type { components } from '@secrets-vault/client';
-import { here, vault } from '../../api';
+import { at, here, vault } from '../../api';
+import type { Header, Resource } from '../../seen';
 
 type Schemas = components['schemas'];
 export type Kind = 'api_key' | 'agent' | 'trust' | 'provider' | 'session' | 'break_glass';
@@ -29,6 +30,8 @@ export interface Credential {
   lastUsed: string | null;
   uses: number;
   place: string | null;
+  /** As the API shows it. */
+  resource: Resource;
   /** For a trust: the identities it accepts. */
   trust?: Trust;
 }
@@ -108,7 +111,7 @@ const shownAs =
     ...{ addresses: row.allowed_addresses, rate: row.rate_limit, madeBy: row.created_by, parent: row.parent_id, device: row.device_id },
     ...{ created: row.created_at, ends: 'expires_at' in row ? row.expires_at : null, revoked: row.revoked_at },
     successor: 'successor_id' in row ? row.successor_id : null,
-    ...{ lastUsed: row.last_used_at, uses: row.use_count, place: row.last_used_place },
+    ...{ lastUsed: row.last_used_at, uses: row.use_count, place: row.last_used_place, resource: row },
   });
 
 const sessionShown =
@@ -125,7 +128,7 @@ const sessionShown =
     },
     ...{ addresses: row.allowedAddresses, rate: null, madeBy: row.parentId, parent: row.parentId, device: row.device_id },
     ...{ created: row.createdAt, ends: row.expiresAt, revoked: null, successor: null },
-    ...{ lastUsed: row.lastUsedAt, uses: row.useCount, place: row.lastUsedPlace },
+    ...{ lastUsed: row.lastUsedAt, uses: row.useCount, place: row.lastUsedPlace, resource: row },
   });
 
 const trustShown = (row: Trust): Credential => ({
@@ -133,7 +136,7 @@ const trustShown = (row: Trust): Credential => ({
   ...{ id: row.id, name: row.name, hint: URL.parse(row.issuer)?.host ?? row.issuer, scopes: row.scopes },
   ...{ environments: row.environments, secrets: row.secrets, addresses: row.allowed_addresses, rate: null, device: null },
   ...{ madeBy: row.created_by, parent: row.parent_id, created: row.created_at, ends: row.expires_at, revoked: null, successor: null },
-  ...{ lastUsed: row.last_used_at, uses: row.use_count, place: row.last_used_place, trust: row },
+  ...{ lastUsed: row.last_used_at, uses: row.use_count, place: row.last_used_place, resource: row, trust: row },
 });
 
 interface Page {
@@ -185,10 +188,10 @@ export async function readOne(id: string, signal: AbortSignal): Promise<{ data: 
 }
 
 /** Revokes a credential. */
-export function revoke(kind: Kind, id: string): Promise<unknown> {
-  const init = { params: { path: { ...here(), id } } };
+export function revoke(kind: Kind, id: string, header?: Header): Promise<unknown> {
+  const init = at(id, header);
   const { api } = vault();
-  if (kind === 'session') return api.DELETE('/orgs/{org_id}/access-tokens/{id}', init);
+  if (kind === 'session') return api.DELETE('/orgs/{org_id}/access-tokens/{id}', at(id));
   if (kind === 'agent') return api.DELETE('/orgs/{org_id}/agent-credentials/{id}', init);
   if (kind === 'provider') return api.DELETE('/orgs/{org_id}/provider-tokens/{id}', init);
   if (kind === 'trust') return api.DELETE('/orgs/{org_id}/trusts/{id}', init);

@@ -2,8 +2,9 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
+import { at, forget, here, vault } from '../../api';
 import { linesOf } from '../../globs';
+import { useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
@@ -211,10 +212,11 @@ export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => vo
   const problems = useProblems();
   const [, go] = useLocation();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const changing = useChange(trust);
   const save = async () => {
     const { api } = vault();
     const { id } = trust
-      ? (await api.PATCH('/orgs/{org_id}/trusts/{id}', { params: { path: { ...here(), id: trust.id } }, body: bodyOf(draft, true) })).data
+      ? (await changing((header) => api.PATCH('/orgs/{org_id}/trusts/{id}', { ...at(trust.id, header), body: bodyOf(draft, true) }))).data
       : (await api.POST('/orgs/{org_id}/trusts', { params: { path: here() }, body: bodyOf(draft, false) as TrustIn })).data;
     await forget('credentials');
     tell(trust ? `${draft.name} saved` : `${draft.name} created`);

@@ -3,7 +3,7 @@ import { here, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote, Facts, Id, Skeleton, Time } from '../../ui/parts';
-import { DeviceStatus } from './list';
+import { DeviceStatus } from './device';
 
 export function DeviceDetail({ id, onClose }: { id: string; onClose: () => void }) {
   const { data, error, refetch } = useRead(['devices', 'one', id], (signal) =>

@@ -1,12 +1,13 @@
 // The dialog that registers or changes a device.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { forget, here, vault } from '../../api';
+import { at, forget, here, vault } from '../../api';
+import { useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { tell } from '../../ui/toast';
-import type { Device } from './list';
+import type { Device } from './device';
 
 type Key = NonNullable<components['schemas']['DeviceIn']['public_key']>;
 
@@ -26,13 +27,13 @@ export function DeviceForm({ device, onClose }: { device?: Device; onClose: () =
   const [serial, setSerial] = useState(device?.serial ?? '');
   const [key, setKey] = useState('');
   const problems = useProblems();
+  const changing = useChange(device);
   const save = async () => {
     const { api } = vault();
     if (device)
-      await api.PATCH('/orgs/{org_id}/devices/{id}', {
-        params: { path: { ...here(), id: device.id } },
-        body: { name, platform, serial: serial || null },
-      });
+      await changing((header) =>
+        api.PATCH('/orgs/{org_id}/devices/{id}', { ...at(device.id, header), body: { name, platform, serial: serial || null } }),
+      );
     else {
       const public_key = keyOf(key);
       await api.POST('/orgs/{org_id}/devices', {

@@ -1,9 +1,9 @@
 // Devices: the machines that credentials are bound to, and the members they are assigned to.
-import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { forget, here, useList, vault } from '../../api';
+import { at, forget, here, useList, vault } from '../../api';
 import { useMembers, Who } from '../../people';
 import { useParameter } from '../../router';
+import { change, useChange } from '../../seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
@@ -12,25 +12,24 @@ import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
 import { Menu } from '../../ui/menu';
-import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import { Empty, PageHead, Time } from '../../ui/parts';
 import { type Column, Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { DeviceDetail } from './detail';
+import { type Device, DeviceStatus } from './device';
 import { DeviceForm } from './form';
 import '../../styles/access.css';
 import { may } from '../../may';
-
-export type Device = components['schemas']['Device'];
-const at = (id: string) => ({ params: { path: { ...here(), id } } });
-
-export const DeviceStatus = ({ status }: Pick<Device, 'status'>) => <Badge tone={status === 'active' ? 'good' : 'bad'}>{status}</Badge>;
 
 function Assign({ device, onClose }: { device: Device; onClose: () => void }) {
   const { members } = useMembers();
   const [member, setMember] = useState(device.member_id ?? '');
   const problems = useProblems();
+  const changing = useChange(device);
   const assign = async () => {
-    await vault().api.POST('/orgs/{org_id}/devices/{id}/assign', { ...at(device.id), body: { member_id: member || null } });
+    await changing((header) =>
+      vault().api.POST('/orgs/{org_id}/devices/{id}/assign', { ...at(device.id, header), body: { member_id: member || null } }),
+    );
     await forget('devices');
     tell(member ? `${device.name} assigned` : `${device.name} unassigned`);
     onClose();
@@ -60,8 +59,9 @@ function Acting({ doing, device, onClose }: { doing: Doing; device: Device; onCl
   if (doing === 'edit') return <DeviceForm device={device} onClose={onClose} />;
   const isBlock = doing === 'block';
   const act = async () => {
-    if (isBlock) await vault().api.POST('/orgs/{org_id}/devices/{id}/block', at(device.id));
-    else await vault().api.DELETE('/orgs/{org_id}/devices/{id}', at(device.id));
+    const { api } = vault();
+    if (isBlock) await change(device, (header) => api.POST('/orgs/{org_id}/devices/{id}/block', at(device.id, header)));
+    else await change(device, (header) => api.DELETE('/orgs/{org_id}/devices/{id}', at(device.id, header)));
     await forget('devices', 'credentials');
     tell(isBlock ? `${device.name} blocked` : `${device.name} removed`);
   };

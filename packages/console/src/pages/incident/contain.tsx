@@ -1,48 +1,28 @@
-// Contains one credential: shows its details, access and activity, then asks, then shows the report. Invariant: the report is
-// kept until the member signs out, and repeating the containment only completes what was not done.
-import type { components } from '@secrets-vault/client';
+// Contains one credential: shows what the containment would end and what all of that did, then asks, then leads to the incident. Invariants:
+// the preview is the service's own dry run of the same request; a credential that was contained is not offered again, but leads to its
+// incident.
 import { useState } from 'preact/hooks';
-import { forget, here, useRead, vault } from '../../api';
+import { Link, useLocation } from 'wouter-preact';
+import { forget } from '../../api';
+import { may } from '../../may';
 import { Who } from '../../people';
-import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Checkbox, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
-import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
-import { Lines, Table } from '../../ui/table';
-import { Outcome } from '../audit/entry';
+import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
 import { KINDS } from './credentials';
-import { Report } from './report';
+import { type Choice, type Contained, contain, type Graph, type Incident, many, named, useGraph, useIncidentOf, usePreview } from './data';
+import { Deeds, Part, Planned, Report } from './report';
 import './incident.css';
 
-type Graph = components['schemas']['CredentialGraph'];
-type Contained = components['schemas']['Contained'];
-type Entry = components['schemas']['AuditEntry'];
-
-const useGraph = (id: string) =>
-  useRead(['credentials', 'graph', id], (signal) =>
-    vault().api.GET('/orgs/{org_id}/credentials/{id}/graph', { params: { path: { ...here(), id } }, signal }),
-  );
-
-const useDoings = (id: string) =>
-  useRead(['audit', 'actor', id], (signal) =>
-    vault().api.GET('/orgs/{org_id}/audit-log', { params: { path: here(), query: { actor: id, limit: 50 } }, signal }),
-  );
-
-/** The reports of this session, by the credential: opening a secret and coming back must not lose one. They hold no values. */
-const reports = new Map<string, Contained>();
-me.subscribe((member) => {
-  if (!member) reports.clear();
-});
-
-const many = (count: number, one: string): string => `${count.toLocaleString()} ${one}${count === 1 ? '' : 's'}`;
-const named = ({ name, id }: { name: string | null; id: string }): string => name || id;
+/** How many credentials a containment would end, the credential itself aside. */
+const endingIn = ({ children, omitted }: Graph): number =>
+  children.filter(({ ended_by_contain }) => ended_by_contain).length + (omitted ?? 0);
 
 function About({ graph }: { graph: Graph }) {
-  const { parent, children, reach } = graph;
+  const { parent, reach } = graph;
   const secrets = reach.environments.reduce((sum, { secrets: each }) => sum + each, 0);
-  const ending = children.filter(({ relation }) => relation === 'dies_with');
   return (
     <Facts
       items={[
@@ -58,79 +38,86 @@ function About({ graph }: { graph: Graph }) {
           ),
         ],
         ['Created by', parent && <Who id={parent.id} name={parent.name} />],
-        ['Revoked with it', ending.length ? ending.map((child) => named(child)).join(', ') : <span class="dim">Nothing else</span>],
         ['ID', <Id id={graph.id} />],
       ]}
     />
   );
 }
 
-/** Its latest activity, from the audit log. */
-function Doings({ id }: { id: string }) {
-  const { data, error, isPending, refetch } = useDoings(id);
-  if (error) return <ErrorNote error={error} onRetry={refetch} />;
-  if (isPending) return <Skeleton rows={3} />;
+/** Everything live below the credential, and whether it would end. */
+const Below = ({ graph: { children, omitted } }: { graph: Graph }) => (
+  <Part
+    title="Credentials below it"
+    count={children.length + (omitted ?? 0)}
+    items={children}
+    none="It created no credential that is still valid."
+    row={(child) => (
+      <>
+        <span class="grow truncate" style={{ paddingInlineStart: `${Math.min(child.depth - 1, 8)}rem` }}>
+          {named(child)}
+        </span>
+        <span class="dim">{KINDS[child.kind]}</span>
+        <Badge tone={child.ended_by_contain ? 'bad' : 'plain'}>{child.ended_by_contain ? 'ends' : 'stays'}</Badge>
+      </>
+    )}
+  />
+);
+
+/** What the credential and everything below it did, and what would be rotated. */
+function Preview({ id, choice, graph }: { id: string; choice: Choice; graph: Graph }) {
+  const { data, error, isPending, refetch } = usePreview(id, choice);
   return (
-    <Table<Entry>
-      label="Latest activity"
-      rows={(data as { data: Entry[] }).data}
-      keyOf={(entry) => entry.id}
-      columns={[
-        {
-          label: 'Resource',
-          width: 'minmax(9rem, 2fr)',
-          cell: (entry) => (
-            <Lines
-              sub={
-                <>
-                  {entry.action}, <Time at={entry.time} />
-                </>
-              }
-            >
-              {entry.resource_name ?? (entry.environment ? 'all secrets' : (entry.resource ?? ''))}{' '}
-              {entry.environment && <span class="dim small">{entry.environment}</span>}
-            </Lines>
-          ),
-        },
-        { label: 'Outcome', width: '6.5rem', cell: Outcome },
-        { label: 'Action', width: '9rem', wide: true, cell: ({ action }) => <span class="mono truncate">{action}</span> },
-        { label: 'From', width: '9rem', wide: true, cell: ({ ip }) => <span class="dim mono truncate">{ip}</span> },
-        { label: 'Time', width: '8rem', wide: true, cell: ({ time }) => <Time at={time} /> },
-      ]}
-      empty={<Empty title="No activity">The audit log contains no request with this credential.</Empty>}
-    />
+    <section class="stack wide" aria-labelledby="preview">
+      <h2 id="preview">What a containment ends, and what that did</h2>
+      {error ? (
+        <ErrorNote error={error} onRetry={refetch} />
+      ) : isPending || !data ? (
+        <Skeleton rows={4} />
+      ) : (
+        <div class="parts">
+          <Below graph={graph} />
+          <Planned result={data} />
+          <Deeds report={data} />
+        </div>
+      )}
+    </section>
   );
 }
 
-function Act({ graph, onDone }: { graph: Graph; onDone: (result: Contained) => void }) {
-  const [rotate, setRotate] = useState(true);
-  const [since, setSince] = useState('');
+interface ActProps {
+  graph: Graph;
+  choice: Choice;
+  onChoice: (choice: Choice) => void;
+  onDone: (result: Contained) => void;
+}
+
+function Act({ graph, choice, onChoice, onDone }: ActProps) {
   const [asking, setAsking] = useState(false);
+  const { rotate, since } = choice;
   const name = named(graph);
-  const ending = graph.children.filter(({ relation }) => relation === 'dies_with').length;
-  const contain = async () => {
-    const { data } = await vault().api.POST('/orgs/{org_id}/credentials/{id}/contain', {
-      params: { path: { ...here(), id: graph.id } },
-      body: { ...(rotate && { rotate: 'generated' as const }), ...(since && { since: new Date(since).toISOString() }) },
-    });
+  const ending = endingIn(graph);
+  const act = async () => {
+    const { data } = await contain(graph.id, choice);
+    await forget('credentials', 'secrets', 'audit', 'incidents');
     onDone(data);
-    await forget('credentials', 'secrets', 'audit');
   };
   return (
     <section class="card stack" aria-labelledby="choose">
       <h2 id="choose">Contain</h2>
-      <Checkbox
-        label="Rotate generated secrets"
-        hint="Generated secrets that it read or wrote get a new value. The report lists the others, which you must rotate yourself."
-        checked={rotate}
-        onChecked={setRotate}
-      />
+      {may('secrets:rotate') && (
+        <Checkbox
+          label="Rotate generated secrets"
+          hint="Generated secrets that it read or wrote get a new value. The report lists the others, which you must rotate yourself."
+          checked={rotate}
+          onChecked={(checked) => onChoice({ rotate: checked, since })}
+        />
+      )}
       <TextField
         label="Report activity since"
         optional
         type="datetime-local"
         value={since}
-        onValue={setSince}
+        onValue={(value) => onChoice({ rotate, since: value })}
         hint="Default: since the credential was created"
       />
       <div>
@@ -139,14 +126,14 @@ function Act({ graph, onDone }: { graph: Graph; onDone: (result: Contained) => v
         </Button>
       </div>
       {asking && (
-        <Confirm title={`Contain ${name}?`} action="Contain credential" onConfirm={contain} onClose={() => setAsking(false)}>
+        <Confirm title={`Contain ${name}?`} action="Contain credential" onConfirm={act} onClose={() => setAsking(false)}>
           <ul class="bullets">
             <li>
               {KINDS[graph.kind]} <strong>{name}</strong> is revoked immediately and cannot be restored. Programs that use it will fail.
             </li>
             <li>
               {ending
-                ? `This also revokes ${many(ending, 'credential')} that it created, and all of their descendants.`
+                ? `This also revokes ${many(ending, 'credential')} that it created, directly or indirectly.`
                 : 'This also revokes credentials that it creates before you confirm.'}
             </li>
             <li>{rotate ? 'Generated secrets that it read or wrote get a new version.' : 'No secrets are changed.'}</li>
@@ -158,31 +145,47 @@ function Act({ graph, onDone }: { graph: Graph; onDone: (result: Contained) => v
   );
 }
 
+const Done = ({ incident }: { incident: Incident }) => (
+  <section class="card stack" aria-labelledby="done">
+    <h2 id="done">Already contained</h2>
+    <p>
+      It was contained <Time at={incident.created_at} />, and nothing of it is still valid.
+    </p>
+    <p>
+      <Link href={`/incident/report/${incident.id}`}>Show the incident</Link>
+    </p>
+  </section>
+);
+
 export default function Contain({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data: graph, error, isPending, refetch } = useGraph(id);
-  const [result, setResult] = useState<Contained | null>(() => reports.get(id) ?? null);
-  const keep = (report: Contained) => {
-    reports.set(id, report);
-    setResult(report);
+  const incident = useIncidentOf(id);
+  const [choice, setChoice] = useState<Choice>({ rotate: may('secrets:rotate'), since: '' });
+  /** A containment that is unfinished, or that no incident records. */
+  const [result, setResult] = useState<Contained | null>(null);
+  const [, go] = useLocation();
+  const onDone = (done: Contained) => {
+    if (done.incident_id && !done.remaining) go(`/incident/report/${done.incident_id}`, { replace: true });
+    else setResult(done);
   };
+  const isOver = incident && graph && !graph.reach.alive && endingIn(graph) === 0;
+  const act = graph && <Act graph={graph} choice={choice} onChoice={setChoice} onDone={onDone} />;
   return (
     <>
       <Crumbs places={[['/incident', 'Incident response']]} />
       <PageHead
         title={result ? `${graph ? named(graph) : id} contained` : graph ? `Contain ${named(graph)}` : 'Contain a credential'}
-        lead={result ? undefined : 'Review its access and activity. Nothing changes until you confirm.'}
+        lead={result || isOver ? undefined : 'Review its access and activity. Nothing changes until you confirm.'}
       />
-      {error && <ErrorNote error={error} onRetry={refetch} />}
+      {error && !incident && <ErrorNote error={error} onRetry={refetch} />}
+      {error && incident ? <Done incident={incident} /> : null}
       {isPending && <Skeleton rows={5} />}
-      {result && <Report result={result} again={graph && result.remaining ? <Act graph={graph} onDone={keep} /> : null} />}
+      {result && <Report result={result} again={result.remaining ? act : null} />}
       {graph && !result && (
         <div class="incident">
           <About graph={graph} />
-          <Act graph={graph} onDone={keep} />
-          <section class="stack wide">
-            <h2>Latest activity</h2>
-            <Doings id={id} />
-          </section>
+          {isOver ? <Done incident={incident} /> : act}
+          {!isOver && <Preview id={id} choice={choice} graph={graph} />}
         </div>
       )}
     </>

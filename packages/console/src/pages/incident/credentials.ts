@@ -1,6 +1,6 @@
 // Search over the live credentials of an organisation, of every kind: by name, by id, or by the token itself. Invariant: a pasted token is
-// sent to the service in the body of a scan, and is stored nowhere.
-import type { components } from '@secrets-vault/client';
+// sent to the service in the body of a dry run, and is stored nowhere.
+import { VaultError } from '@secrets-vault/client';
 import { here, useRead, vault } from '../../api';
 
 export interface Found {
@@ -74,6 +74,14 @@ export const isToken = (text: string): boolean => text.length > 30 && /^(svc|eyJ
 
 /** The credential that a token belongs to; null if it is not a token of this organisation. */
 export async function identify(token: string): Promise<string | null> {
-  const { data } = await vault().api.POST('/orgs/{org_id}/scans', { params: { path: here() }, body: { text: token } });
-  return (data as components['schemas']['Scan']).findings.find(({ credential_id }) => credential_id)?.credential_id ?? null;
+  try {
+    const { data } = await vault().api.POST('/orgs/{org_id}/credentials/contain', {
+      params: { path: here() },
+      body: { token, dry_run: true },
+    });
+    return data.credential.id;
+  } catch (error) {
+    if (error instanceof VaultError && error.status === 404) return null;
+    throw error;
+  }
 }

@@ -4,9 +4,10 @@ import { useLocation } from 'wouter-preact';
 import { useParameter } from '../../router';
 import { Button } from '../../ui/button';
 import { FilterText } from '../../ui/filters';
-import { Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Badge, Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
 import { Table } from '../../ui/table';
 import { type Found, identify, isId, isToken, KINDS, useCredentials } from './credentials';
+import { type Incident as One, useIncidents } from './data';
 import { PanicCard } from './panic';
 import './incident.css';
 
@@ -89,6 +90,35 @@ function Find() {
   );
 }
 
+export const IncidentStatus = ({ status }: Pick<One, 'status'>) => <Badge tone={status === 'open' ? 'warn' : 'good'}>{status}</Badge>;
+
+export const titleOf = ({ kind, credential }: Pick<One, 'kind' | 'credential'>): string =>
+  kind === 'panic' ? 'All credentials revoked' : `${credential?.name || credential?.id} contained`;
+
+/** The newest incidents. Nothing is shown before the first one. */
+function Incidents() {
+  const { data } = useIncidents();
+  if (!data?.data.length) return null;
+  return (
+    <section class="stack wide" aria-labelledby="incidents">
+      <h2 id="incidents">Incidents</h2>
+      <Table
+        label="Incidents"
+        name="Newest incidents"
+        rows={data.data}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `/incident/report/${id}`}
+        columns={[
+          { label: 'Incident', width: 'minmax(12rem, 2fr)', cell: (one) => <span class="truncate">{titleOf(one)}</span> },
+          { label: 'Status', width: '7rem', cell: IncidentStatus },
+          { label: 'Opened', width: '9rem', cell: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+        empty={null}
+      />
+    </section>
+  );
+}
+
 export default function Incident() {
   return (
     <>
@@ -96,6 +126,7 @@ export default function Incident() {
       <div class="incident">
         <Find />
         <PanicCard />
+        <Incidents />
       </div>
     </>
   );

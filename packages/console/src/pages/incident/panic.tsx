@@ -2,6 +2,7 @@
 // required; the result, which is shown once, stays on the page until the member leaves it.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
 import { confirmed, forget, here, vault } from '../../api';
 import { confirmAgain, me } from '../../session';
 import { Button } from '../../ui/button';
@@ -45,7 +46,7 @@ function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; 
     // Only the current JWT of this session is left; a confirmation starts a new session. Without it, the member stays signed in until the JWT
     // expires.
     await confirmAgain().catch(() => tell('Confirm with your passkey soon', 'Otherwise your session ends within 15 minutes.'));
-    await forget('credentials', 'audit', 'sessions');
+    await forget('credentials', 'audit', 'sessions', 'incidents');
   };
   return (
     <Dialog title="Revoke all credentials" onClose={onClose} dirty={reason !== ''}>
@@ -79,7 +80,7 @@ interface Item {
 }
 
 /** Recent items that may belong to an attacker, by kind, with advice. */
-const recentOf = ({ recent }: Panicked): [string, string, Item[]][] => [
+const recentOf = (recent: Panicked['recent']): [string, string, Item[]][] => [
   [
     'Passkeys',
     'They still work. Remove any that their members do not recognise.',
@@ -115,14 +116,11 @@ const recentOf = ({ recent }: Panicked): [string, string, Item[]][] => [
   ],
 ];
 
-function Aftermath({ result }: { result: Panicked }) {
-  const kinds = recentOf(result).filter(([, , items]) => items.length);
+/** What was created in the seven days before a panic. */
+export function Recent({ recent }: Pick<Panicked, 'recent'>) {
+  const kinds = recentOf(recent).filter(([, , items]) => items.length);
   return (
-    <div class="stack" role="status">
-      <p class="note good">
-        All credentials were revoked <Time at={result.ended_at} />. New ones work.
-      </p>
-      <h3>Review items from the last seven days</h3>
+    <>
       {kinds.map(([name, advice, items]) => (
         <details key={name} open={name !== 'Sessions'}>
           <summary>
@@ -141,10 +139,25 @@ function Aftermath({ result }: { result: Panicked }) {
           </ul>
         </details>
       ))}
-      {!kinds.length && <p class="dim">Nothing was created in the last seven days.</p>}
-    </div>
+      {!kinds.length && <p class="dim">Nothing was created in the seven days before.</p>}
+    </>
   );
 }
+
+const Aftermath = ({ result }: { result: Panicked }) => (
+  <div class="stack" role="status">
+    <p class="note good">
+      All credentials were revoked <Time at={result.ended_at} />. New ones work.
+    </p>
+    {result.incident_id && (
+      <p>
+        <Link href={`/incident/report/${result.incident_id}`}>Follow the incident</Link>
+      </p>
+    )}
+    <h3>Review items from the last seven days</h3>
+    <Recent recent={result.recent} />
+  </div>
+);
 
 export function PanicCard() {
   const [isOpen, setOpen] = useState(false);

@@ -1,16 +1,15 @@
-// The report on a contained credential: its activity, and the remaining steps, which are taken here.
-import type { components } from '@secrets-vault/client';
+// The parts of a report on a credential: what it and everything below it did, and which secrets need a new value, which is given here.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { forget } from '../../api';
 import { type Secret as Known, useSelected } from '../../inventory';
 import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Badge, Time } from '../../ui/parts';
 import { Rotate } from '../secrets/change';
 import { KINDS } from './credentials';
-
-type Contained = components['schemas']['Contained'];
+import { type Contained, type IncidentReport, many, type Report as ReportOf } from './data';
 
 interface Secret {
   secret_id: string;
@@ -34,7 +33,7 @@ function SecretLink({ secret_id, name }: Secret) {
 }
 
 /** A secret that needs a new value from its issuer. @param seen the newest version that the credential knows */
-function Due({ seen, ...secret }: Secret & { seen: number }) {
+export function Due({ seen, ...secret }: Secret & { seen: number }) {
   const known = useKnown(secret.secret_id);
   const [rotating, setRotating] = useState(false);
   return (
@@ -49,25 +48,36 @@ function Due({ seen, ...secret }: Secret & { seen: number }) {
       ) : (
         <Badge tone="warn">not rotated</Badge>
       )}
-      {rotating && known && <Rotate secret={known} onClose={() => setRotating(false)} />}
+      {rotating && known && (
+        <Rotate
+          secret={known}
+          onClose={() => {
+            setRotating(false);
+            void forget('incidents');
+          }}
+        />
+      )}
     </>
   );
 }
 
 /** The newest version of a secret that the credential read or wrote. */
-const newestOf = ({ read, written }: Contained, id: string): number =>
+const newestOf = ({ read, written }: ReportOf, id: string): number =>
   Math.max(0, ...[...read, ...written].filter(({ secret_id }) => secret_id === id).map(({ version }) => version));
 
 /** One section of the report. An empty section is one line. */
-function Part<Item>({
+export function Part<Item>({
   title,
   lead,
+  count,
   items,
   none,
   row,
 }: {
   title: string;
   lead?: string;
+  /** If it is more than the items. */
+  count?: number;
   items: Item[] | undefined;
   none: string;
   row: (item: Item) => ComponentChildren;
@@ -75,7 +85,7 @@ function Part<Item>({
   return (
     <section class="card stack">
       <h2>
-        {title} <span class="count">{items?.length ?? 0}</span>
+        {title} <span class="count">{(count ?? items?.length ?? 0).toLocaleString()}</span>
       </h2>
       {lead && items?.length ? <p class="dim">{lead}</p> : null}
       {items?.length ? (
@@ -99,7 +109,7 @@ const Credential = ({ kind, id, name }: { kind: string; id: string; name: string
 );
 
 /** A version of a secret that the credential read or wrote, and when. */
-const Touched = (secret: Contained['read'][number]) => (
+const Touched = (secret: ReportOf['read'][number]) => (
   <>
     <SecretLink {...secret} />
     <span class="dim">
@@ -108,29 +118,122 @@ const Touched = (secret: Contained['read'][number]) => (
   </>
 );
 
-/** @param again the control that continues an unfinished containment */
-export function Report({ result, again }: { result: Contained; again: ComponentChildren }) {
-  const due = result.rotation_due ?? [];
+/** What a credential and everything below it did. */
+export const Deeds = ({ report }: { report: ReportOf }) => (
+  <>
+    <Part title="Read" items={report.read} none="It read no values." row={(secret) => <Touched {...secret} />} />
+    <Part title="Written" items={report.written} none="It changed no secrets." row={(secret) => <Touched {...secret} />} />
+    <Part
+      title="Shared"
+      items={report.shared}
+      none="It shared nothing."
+      row={(secret) => (
+        <>
+          <SecretLink {...secret} />
+          <span class="dim">{secret.version === null ? 'by grant' : `version ${secret.version} by link`}</span>
+        </>
+      )}
+    />
+    <Part
+      title="Credentials it created"
+      items={report.credentials}
+      none="It created no credentials."
+      row={(each) => <Credential {...each} />}
+    />
+    {report.omitted ? <p class="note warn">{many(report.omitted, 'more credential')} or more are not listed.</p> : null}
+    {report.gaps?.length ? (
+      <p class="note warn">Parts of the audit log are missing or unreadable, so this report may be incomplete.</p>
+    ) : null}
+  </>
+);
+
+export const Revoked = ({ report }: { report: ReportOf }) => (
+  <Part title="Revoked" items={report.revoked} none="It was already revoked or expired." row={(each) => <Credential {...each} />} />
+);
+
+/** What a containment would rotate, and what it would leave to do. */
+export const Planned = ({ result }: { result: Contained }) => (
+  <>
+    {result.rotated && (
+      <Part
+        title="Gets a new value"
+        items={result.rotated}
+        none="No secret would be rotated."
+        row={(secret) => <SecretLink {...secret} />}
+      />
+    )}
+    {result.rotation_due && (
+      <Part
+        title="To rotate yourself"
+        items={result.rotation_due}
+        none="Nothing is left to rotate."
+        row={(secret) => <SecretLink {...secret} />}
+      />
+    )}
+  </>
+);
+
+/** The secrets that still need a new value, and those that have one. */
+export function Rotation({ rotation: { total, rotated, secrets } }: { rotation: NonNullable<IncidentReport['rotation']> }) {
+  const [due, done] = [secrets.filter(({ status }) => status === 'due'), secrets.filter(({ status }) => status === 'rotated')];
   return (
-    <div class="stack" role="status">
-      <p class="note good">
-        {result.revoked.length === 1 ? 'The credential is' : `${result.revoked.length.toLocaleString()} credentials are`} revoked.
-      </p>
-      {result.remaining ? (
-        <div class="note warn">
-          <p>{result.remaining.toLocaleString()} related credentials are not revoked yet. Contain it again to continue.</p>
-        </div>
-      ) : null}
-      {again}
+    <>
+      {total > 0 && (
+        <p>
+          <progress max={total} value={rotated} aria-label="Rotated secrets" /> {rotated.toLocaleString()} of {many(total, 'secret')} have a
+          new value.
+        </p>
+      )}
       {due.length > 0 && (
         <Part
           title="Rotate these yourself"
-          lead="The credential read or wrote these secrets, and their values were not generated here. Get new values from their issuers and store them."
+          lead="The credential read or wrote these secrets, and they have no new value yet. Get new values from their issuers and store them."
           items={due}
+          none=""
+          row={({ version, secret_id, name }) => <Due secret_id={secret_id} name={name} seen={version} />}
+        />
+      )}
+      {done.length > 0 && (
+        <Part
+          title="Rotated"
+          items={done}
+          none=""
+          row={(secret) => (
+            <>
+              <SecretLink {...secret} />
+              <span class="dim">
+                now version {secret.current_version}, <Time at={secret.rotated_at} />
+              </span>
+            </>
+          )}
+        />
+      )}
+    </>
+  );
+}
+
+/** The answer of a containment that is unfinished, or that no incident records. @param again the control that continues it */
+export function Report({ result, again }: { result: Contained; again: ComponentChildren }) {
+  return (
+    <div class="stack" role="status">
+      <p class="note good">{many(result.revoked.length, 'credential')} revoked.</p>
+      {result.remaining ? (
+        <p class="note warn">{result.remaining.toLocaleString()} related credentials are not revoked yet. Contain it again to continue.</p>
+      ) : null}
+      {result.incident_id === null ? (
+        <p class="note warn">
+          Nothing was recorded, because every incident is still open. Close some, and contain it again to keep this report.
+        </p>
+      ) : null}
+      {again}
+      {result.rotation_due?.length ? (
+        <Part
+          title="Rotate these yourself"
+          items={result.rotation_due}
           none=""
           row={(secret) => <Due {...secret} seen={newestOf(result, secret.secret_id)} />}
         />
-      )}
+      ) : null}
       <div class="parts">
         <Part
           title="Rotated"
@@ -143,30 +246,9 @@ export function Report({ result, again }: { result: Contained; again: ComponentC
             </>
           )}
         />
-        <Part title="Revoked" items={result.revoked} none="It was already revoked or expired." row={(each) => <Credential {...each} />} />
-        <Part title="Read" items={result.read} none="It read no values." row={(secret) => <Touched {...secret} />} />
-        <Part title="Written" items={result.written} none="It changed no secrets." row={(secret) => <Touched {...secret} />} />
-        <Part
-          title="Shared"
-          items={result.shared}
-          none="It shared nothing."
-          row={(secret) => (
-            <>
-              <SecretLink {...secret} />
-              <span class="dim">{secret.version === null ? 'by grant' : `version ${secret.version} by link`}</span>
-            </>
-          )}
-        />
-        <Part
-          title="Credentials it created"
-          items={result.credentials}
-          none="It created no credentials."
-          row={(each) => <Credential {...each} />}
-        />
+        <Revoked report={result} />
+        <Deeds report={result} />
       </div>
-      {result.gaps?.length ? (
-        <p class="note warn">Parts of the audit log are missing or unreadable, so this report may be incomplete.</p>
-      ) : null}
     </div>
   );
 }

@@ -1,8 +1,9 @@
 // Changes a stored connection. Invariant: only changed fields are sent, so that credentials that were not typed are kept.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { forget, here, vault } from '../../api';
+import { at, forget, vault } from '../../api';
 import { environments } from '../../environments';
+import { change, useChange } from '../../seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
@@ -46,6 +47,7 @@ function EditForm({ stored, platform, onClose }: { stored: Integration; platform
   const [events, setEvents] = useState((stored.events ?? '*') as ChosenEvents);
   const config = useConfig(platform, stored);
   const problems = useProblems();
+  const changing = useChange(stored);
   const patch: Patch = {
     ...(name !== stored.name && { name }),
     ...(config.dirty && { config: config.patch }),
@@ -53,7 +55,7 @@ function EditForm({ stored, platform, onClose }: { stored: Integration; platform
   };
   const isSame = !Object.keys(patch).length;
   const save = async () => {
-    await vault().api.PATCH('/orgs/{org_id}/integrations/{id}', { params: { path: { ...here(), id: stored.id } }, body: patch });
+    await changing((header) => vault().api.PATCH('/orgs/{org_id}/integrations/{id}', { ...at(stored.id, header), body: patch }));
     await forget('integrations');
     tell(`${name} saved`);
     onClose();
@@ -95,7 +97,7 @@ export function EditConnection({ stored, onClose }: { stored: Integration; onClo
 
 export function RemoveConnection({ stored, onRemoved, onClose }: { stored: Integration; onRemoved?: () => void; onClose: () => void }) {
   const remove = async () => {
-    await vault().api.DELETE('/orgs/{org_id}/integrations/{id}', { params: { path: { ...here(), id: stored.id } } });
+    await change(stored, (header) => vault().api.DELETE('/orgs/{org_id}/integrations/{id}', at(stored.id, header)));
     await forget('integrations');
     tell(`${stored.name} removed`);
     onRemoved?.();

@@ -3,7 +3,7 @@ import { type EventType, eventTypes } from '@secrets-vault/client';
 
 const GROUPS: [label: string, pattern: RegExp][] = [
   ['Secrets', /^SECRET_/],
-  ['Credentials and people', /^(CREDENTIAL|BREAK_GLASS|MEMBER|ENROLMENT|ORG)_/],
+  ['Credentials and people', /^(CREDENTIAL|BREAK_GLASS|TRUST|MEMBER|ENROLMENT|GRANT|ORG|INCIDENT)_/],
   ['Governance', /^(POLICY|APPROVAL|DEVICE|AUDIT)_/],
   ['Integrations', /^(SYNC|WEBHOOK)_/],
 ];

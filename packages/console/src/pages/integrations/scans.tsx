@@ -6,6 +6,7 @@ import { Link } from 'wouter-preact';
 import { forget } from '../../api';
 import { useParameter } from '../../router';
 import '../../styles/integrations.css';
+import { useGuard } from '../../guard';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { download } from '../../ui/download';
@@ -89,6 +90,7 @@ function useScan() {
   const [result, setResult] = useState<Scanned | null>(null);
   const [error, setError] = useState<unknown>(null);
   useDrop('read', () => setFiles({ files: [], unread: [] }));
+  useGuard(text && !result ? 'The text is not scanned yet.' : undefined);
   const change = (set: () => void) => {
     set();
     setResult(null);

@@ -1,7 +1,8 @@
 // Creates or changes a webhook, and rotates its signing secret. Invariant: a signing secret is shown once, by `OneTime`.
 import type { components, EventType } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { forget, here, vault } from '../../api';
+import { at, forget, here, vault } from '../../api';
+import { useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -102,9 +103,14 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
 
 export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const isHidden = URL.canParse(webhook.url) && new URL(webhook.url).origin === webhook.url;
-  const first: Draft = { url: isHidden ? '' : webhook.url, events: webhook.events as ChosenEvents, description: webhook.description ?? '' };
+  const [first] = useState<Draft>({
+    url: isHidden ? '' : webhook.url,
+    events: webhook.events as ChosenEvents,
+    description: webhook.description ?? '',
+  });
   const [draft, setDraft] = useState(first);
   const problems = useProblems();
+  const changing = useChange(webhook);
   const patch = {
     ...(draft.url !== first.url && { url: draft.url }),
     ...(JSON.stringify(draft.events) !== JSON.stringify(first.events) && { events: draft.events }),
@@ -112,7 +118,7 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
   };
   const isSame = !Object.keys(patch).length;
   const save = async () => {
-    await vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { params: { path: { ...here(), id: webhook.id } }, body: patch });
+    await changing((header) => vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: patch }));
     await forget('webhooks');
     tell('Webhook saved');
     onClose();
@@ -141,11 +147,14 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   const [overlap, setOverlap] = useState('86400');
   const [secret, setSecret] = useState<string | null>(null);
   const problems = useProblems();
+  const changing = useChange(webhook);
   const rotate = async () => {
-    const { data } = await vault().api.POST('/orgs/{org_id}/webhooks/{id}/rotate-secret', {
-      params: { path: { ...here(), id: webhook.id } },
-      body: { overlap_seconds: Number(overlap) },
-    });
+    const { data } = await changing((header) =>
+      vault().api.POST('/orgs/{org_id}/webhooks/{id}/rotate-secret', {
+        ...at(webhook.id, header),
+        body: { overlap_seconds: Number(overlap) },
+      }),
+    );
     await forget('webhooks');
     if (data.secret) setSecret(data.secret);
     else onClose();

@@ -1,7 +1,8 @@
 // One webhook: its deliveries, settings, test and actions.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, useRead, vault } from '../../api';
+import { at, forget, useRead, vault } from '../../api';
+import { change } from '../../seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Menu } from '../../ui/menu';
@@ -17,8 +18,6 @@ import { WebhookStatus } from './webhooks';
 
 type Doing = 'edit' | 'rotate' | 'disable' | 'delete' | null;
 
-const at = (id: string) => ({ params: { path: { ...here(), id } } });
-
 const whyDisabled: Record<string, string> = {
   user: 'A member disabled this webhook. It receives no events until it is enabled.',
   failing:
@@ -27,7 +26,7 @@ const whyDisabled: Record<string, string> = {
 };
 
 async function setEnabled(webhook: Webhook, enabled: boolean): Promise<void> {
-  await vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id), body: { enabled } });
+  await change(webhook, (header) => vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: { enabled } }));
   await forget('webhooks');
   tell(enabled ? 'Webhook enabled' : 'Webhook disabled');
 }
@@ -35,7 +34,7 @@ async function setEnabled(webhook: Webhook, enabled: boolean): Promise<void> {
 function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: () => void }) {
   const [, go] = useLocation();
   const remove = async () => {
-    await vault().api.DELETE('/orgs/{org_id}/webhooks/{id}', at(webhook.id));
+    await change(webhook, (header) => vault().api.DELETE('/orgs/{org_id}/webhooks/{id}', at(webhook.id, header)));
     await forget('webhooks');
     tell('Webhook deleted');
     go('/webhooks');

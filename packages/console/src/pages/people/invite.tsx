@@ -1,8 +1,9 @@
 // The dialogs that invite and change a member. Invariant: an enrolment link is shown once, to the member who created it.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { confirmed, forget, here, vault } from '../../api';
+import { at, confirmed, forget, here, vault } from '../../api';
 import type { Member } from '../../people';
+import { useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
@@ -87,7 +88,8 @@ export function InviteMember({ onClose }: { onClose: () => void }) {
 }
 
 export function EditMember({ member, onClose }: { member: Member; onClose: () => void }) {
-  const first: Draft = { name: member.name, email: member.email, role: member.role };
+  const [first] = useState<Draft>({ name: member.name, email: member.email, role: member.role });
+  const changing = useChange(member);
   const [draft, setDraft] = useState(first);
   const problems = useProblems();
   const patch = Object.fromEntries(
@@ -95,8 +97,8 @@ export function EditMember({ member, onClose }: { member: Member; onClose: () =>
   );
   const isSame = !Object.keys(patch).length;
   const save = async () => {
-    await confirmed(() =>
-      vault().api.PATCH('/orgs/{org_id}/members/{id}', { params: { path: { ...here(), id: member.id } }, body: patch }),
+    await changing((header) =>
+      confirmed(() => vault().api.PATCH('/orgs/{org_id}/members/{id}', { ...at(member.id, header), body: patch })),
     );
     await forget('members');
     tell(`${draft.name} saved`, patch.role ? 'The new role applies from the next request.' : undefined);

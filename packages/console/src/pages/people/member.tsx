@@ -2,9 +2,10 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { confirmed, forget, forgetGone, here, useRead, vault } from '../../api';
+import { at, confirmed, forget, forgetGone, here, useRead, vault } from '../../api';
 import { may } from '../../may';
 import { type Member, Who } from '../../people';
+import { useChange } from '../../seen';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -24,7 +25,6 @@ import { labelOfRole } from './roles';
 import '../../styles/access.css';
 
 type Removed = components['schemas']['Removed'];
-const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
 /** Credentials that a removed member created and that stay valid. */
 function Left({ name, removed, onClose }: { name: string; removed: Removed; onClose: () => void }) {
@@ -52,16 +52,19 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
   const [withCredentials, setWithCredentials] = useState(false);
   const [removed, setRemoved] = useState<Removed | null>(null);
   const problems = useProblems();
+  const changing = useChange(member);
   const [, go] = useLocation();
   const leave = () => {
     go('/members');
     forgetGone('members', 'credentials', 'grants', 'teams');
   };
   const remove = async () => {
-    const { data } = await confirmed(() =>
-      vault().api.DELETE('/orgs/{org_id}/members/{id}', {
-        params: { path: { ...here(), id: member.id }, query: { revoke_credentials: withCredentials ? 'true' : 'false' } },
-      }),
+    const { data } = await changing((header) =>
+      confirmed(() =>
+        vault().api.DELETE('/orgs/{org_id}/members/{id}', {
+          params: { path: { ...here(), id: member.id }, query: { revoke_credentials: withCredentials ? 'true' : 'false' }, header },
+        }),
+      ),
     );
     if (!withCredentials && data.credentials.length) return setRemoved(data);
     tell(
@@ -92,8 +95,11 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
 function NewLink({ member, onClose }: { member: Member; onClose: () => void }) {
   const [url, setUrl] = useState<string | null>(null);
   const problems = useProblems();
+  const changing = useChange(member);
   const make = async () => {
-    const { data } = await confirmed(() => vault().api.POST('/orgs/{org_id}/members/{id}/enrolments', at(member.id)));
+    const { data } = await changing((header) =>
+      confirmed(() => vault().api.POST('/orgs/{org_id}/members/{id}/enrolments', at(member.id, header))),
+    );
     await forget('members');
     setUrl(data.enrolment_url);
   };

@@ -4,6 +4,7 @@ import { Trash2 } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useList, vault } from '../../api';
 import type { Member } from '../../people';
+import { change } from '../../seen';
 import { IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
@@ -20,11 +21,14 @@ export function Passkeys({ member }: { member: Member }) {
       signal,
     }),
   );
-  const remove = async ({ id, name }: Passkey) => {
-    await confirmed(() =>
-      vault().api.DELETE('/orgs/{org_id}/members/{id}/passkeys/{passkey_id}', {
-        params: { path: { ...here(), id: member.id, passkey_id: id } },
-      }),
+  const remove = async (passkey: Passkey) => {
+    const { id, name } = passkey;
+    await change(passkey, (header) =>
+      confirmed(() =>
+        vault().api.DELETE('/orgs/{org_id}/members/{id}/passkeys/{passkey_id}', {
+          params: { path: { ...here(), id: member.id, passkey_id: id }, header },
+        }),
+      ),
     );
     await forget('members');
     tell(`${name} removed`);

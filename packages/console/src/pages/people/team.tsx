@@ -3,8 +3,9 @@ import type { components } from '@secrets-vault/client';
 import { UserMinus, UserPlus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
+import { at, forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { type Team, useMembers, Who } from '../../people';
+import { change } from '../../seen';
 import { Button, IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
@@ -20,7 +21,6 @@ import { TeamForm } from './teams';
 import '../../styles/access.css';
 
 type TeamMember = components['schemas']['TeamMember'];
-const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
 function AddMember({ team, present, onClose }: { team: Team; present: TeamMember[]; onClose: () => void }) {
   const { members } = useMembers();
@@ -120,7 +120,7 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
   if (error) return <Missing what="team" list={['/teams', 'Teams']} error={error} onRetry={refetch} />;
   if (isPending || !team) return <LoadingPage />;
   const remove = async () => {
-    await vault().api.DELETE('/orgs/{org_id}/teams/{id}', at(id));
+    await change(team, (header) => vault().api.DELETE('/orgs/{org_id}/teams/{id}', at(id, header)));
     tell(`${team.name} deleted`);
     go('/teams');
     forgetGone('teams', 'grants', 'members');

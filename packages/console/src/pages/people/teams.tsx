@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, useList, vault } from '../../api';
+import { at, forget, here, useList, vault } from '../../api';
 import { may } from '../../may';
 import type { Team } from '../../people';
+import { useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -14,10 +15,11 @@ import { Empty, PageHead, Time } from '../../ui/parts';
 export function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }) {
   const [name, setName] = useState(team?.name ?? '');
   const problems = useProblems();
+  const changing = useChange(team);
   const [, go] = useLocation();
   const save = async () => {
     const { data } = team
-      ? await vault().api.PATCH('/orgs/{org_id}/teams/{id}', { params: { path: { ...here(), id: team.id } }, body: { name } })
+      ? await changing((header) => vault().api.PATCH('/orgs/{org_id}/teams/{id}', { ...at(team.id, header), body: { name } }))
       : await vault().api.POST('/orgs/{org_id}/teams', { params: { path: here() }, body: { name } });
     await forget('teams');
     onClose();

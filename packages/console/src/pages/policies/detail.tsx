@@ -2,8 +2,9 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
+import { at, forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { Who } from '../../people';
+import { change, useChange } from '../../seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
@@ -19,7 +20,6 @@ import { appliesWhere, isApproving, isNaming, kindLeads, operationWords, type Po
 import '../../styles/access.css';
 
 type Violation = components['schemas']['PolicyViolation'];
-const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
 function Violations({ policy }: { policy: Policy }) {
   const list = useList<Violation>(['policies', 'violations', policy.id], (cursor, signal) =>
@@ -56,7 +56,9 @@ function rulesOf({ config, next_times = [] }: Policy): [string, preact.Component
       ['Approvals required', config.required],
       [
         'Approvers',
-        'team_id' in config.approvers ? (
+        'accountable' in config.approvers ? (
+          'The members accountable for the agent. Other callers are not held'
+        ) : 'team_id' in config.approvers ? (
           <>
             Team <Who id={config.approvers.team_id} />
           </>
@@ -64,6 +66,7 @@ function rulesOf({ config, next_times = [] }: Policy): [string, preact.Component
           `Members with the role ${config.approvers.role}`
         ),
       ],
+      ['Approved reads', config.max_valid_seconds ? `Can be repeated for up to ${config.max_valid_seconds} seconds` : 'Can be made once'],
       ['Break-glass tokens', config.allow_break_glass ? 'Exempt from approval' : 'Require approval too'],
     ];
   return [
@@ -75,9 +78,12 @@ function rulesOf({ config, next_times = [] }: Policy): [string, preact.Component
 
 function Asking({ policy, asking, onClose }: { policy: Policy; asking: 'off' | 'delete'; onClose: () => void }) {
   const [, go] = useLocation();
+  const changing = useChange(policy);
   const act = async () => {
-    if (asking === 'off') await vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id), body: { enabled: false } });
-    else await vault().api.DELETE('/orgs/{org_id}/policies/{id}', at(policy.id));
+    const { api } = vault();
+    if (asking === 'off')
+      await changing((header) => api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body: { enabled: false } }));
+    else await changing((header) => api.DELETE('/orgs/{org_id}/policies/{id}', at(policy.id, header)));
     tell(asking === 'off' ? `${policy.name} disabled` : `${policy.name} deleted`);
     if (asking === 'delete') go('/policies');
     forgetGone('policies', 'approvals');
@@ -110,7 +116,7 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
   if (isPending || !policy) return <LoadingPage />;
   const end = () => setDoing(null);
   const switchOn = async () => {
-    await vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(id), body: { enabled: true } });
+    await change(policy, (header) => vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(id, header), body: { enabled: true } }));
     await forget('policies');
     tell(`${policy.name} enabled`);
   };

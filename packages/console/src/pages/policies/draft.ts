@@ -20,15 +20,17 @@ export interface Draft {
   auto: boolean;
   operations: string[];
   required: string;
-  /** `role:ROLE` or a team's id. */
+  /** `role:ROLE`, a team's id, or `accountable`. */
   approvers: string;
   breakGlass: boolean;
+  /** Fields that the form does not show and that a change keeps. */
+  repeats: { max_valid_seconds?: number; repeat_writes?: boolean };
 }
 
 export const emptyDraft = (): Draft => ({
   ...{ kind: 'approval', name: '', enabled: true, environments: [], types: [], names: '' },
   ...{ pattern: '^[A-Z][A-Z0-9_]*$', when: 'age', days: '90', cron: '0 6 1 * *', auto: false },
-  ...{ operations: ['secret.read'], required: '1', approvers: 'role:owner', breakGlass: true },
+  ...{ operations: ['secret.read'], required: '1', approvers: 'role:owner', breakGlass: true, repeats: {} },
 });
 
 export function draftOf(policy: Policy): Draft {
@@ -40,11 +42,12 @@ export function draftOf(policy: Policy): Draft {
   };
   if (isNaming(config)) return { ...common, pattern: config.pattern };
   if (isApproving(config)) {
-    const { operations, required, approvers, allow_break_glass } = config;
+    const { operations, required, approvers, allow_break_glass, max_valid_seconds, repeat_writes } = config;
     return {
       ...common,
       ...{ operations, required: String(required), breakGlass: allow_break_glass ?? false },
-      approvers: 'team_id' in approvers ? approvers.team_id : `role:${approvers.role}`,
+      repeats: { ...(max_valid_seconds !== undefined && { max_valid_seconds }), ...(repeat_writes !== undefined && { repeat_writes }) },
+      approvers: 'accountable' in approvers ? 'accountable' : 'team_id' in approvers ? approvers.team_id : `role:${approvers.role}`,
     };
   }
   const { max_age_days, cron = '', auto_rotate = false } = config;
@@ -68,13 +71,15 @@ export function configOf(draft: Draft) {
     return { kind: draft.kind, config: { ...when, auto_rotate: draft.auto } };
   }
   const role = draft.approvers.startsWith('role:') ? draft.approvers.slice(5) : null;
+  const isAccountable = draft.approvers === 'accountable';
   return {
     kind: draft.kind,
     config: {
       operations: draft.operations as HeldOperation[],
-      required: Number(draft.required),
-      approvers: role ? { role: role as 'admin' } : { team_id: draft.approvers },
+      required: isAccountable ? 1 : Number(draft.required),
+      approvers: isAccountable ? { accountable: true as const } : role ? { role: role as 'admin' } : { team_id: draft.approvers },
       allow_break_glass: draft.breakGlass,
+      ...draft.repeats,
     },
   };
 }

@@ -2,25 +2,20 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
+import { at, forget, here, vault } from '../../api';
 import { environments } from '../../environments';
+import { useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, TextArea, TextField } from '../../ui/field';
-import { Form, type Problems, useProblems } from '../../ui/form';
+import { Form, useProblems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
 import { tell } from '../../ui/toast';
 import { typeChoices } from '../secrets/type-names';
 import { commonOf, configOf, type Draft, draftOf, emptyDraft } from './draft';
-import { ApprovalFields, NamingFields, RotationFields } from './kinds';
+import { ApprovalFields, type FieldsProps, NamingFields, RotationFields } from './kinds';
 import { Preview } from './preview';
 import { type Kind, kindLabels, kindLeads, type Policy } from './words';
 import '../../styles/access.css';
-
-export interface FieldsProps {
-  draft: Draft;
-  change: (part: Partial<Draft>) => void;
-  problems: Problems;
-}
 
 const fields = { naming: NamingFields, rotation: RotationFields, approval: ApprovalFields };
 
@@ -68,12 +63,13 @@ export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () =
   const problems = useProblems();
   const [, go] = useLocation();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const changing = useChange(policy);
   const isSame = JSON.stringify(draft) === JSON.stringify(first);
   const save = async () => {
     const { api } = vault();
     if (policy) {
       const body = { ...commonOf(draft), config: configOf(draft).config };
-      await api.PATCH('/orgs/{org_id}/policies/{id}', { params: { path: { ...here(), id: policy.id } }, body });
+      await changing((header) => api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body }));
       await forget('policies');
       tell(`${draft.name} saved`);
       return onClose();

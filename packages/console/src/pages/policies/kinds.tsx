@@ -1,9 +1,16 @@
 // The fields of each kind of policy.
 import { useTeams } from '../../people';
 import { Checkbox, SelectField, TextField } from '../../ui/field';
+import type { Problems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
-import type { FieldsProps } from './form';
+import type { Draft } from './draft';
 import { operationWords } from './words';
+
+export interface FieldsProps {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  problems: Problems;
+}
 
 const PATTERNS: [string, string][] = [
   ['^[A-Z][A-Z0-9_]*$', 'UPPER_CASE'],
@@ -95,19 +102,22 @@ export function ApprovalFields({ draft, change, problems }: FieldsProps) {
           choices={[
             { value: 'role:owner', label: 'Owners' },
             { value: 'role:admin', label: 'Admins' },
+            { value: 'accountable', label: 'The members accountable for the agent' },
             ...teams.map(({ id, name }) => ({ value: id, label: `Team ${name}` })),
           ]}
         />
-        <TextField
-          label="Approvals required"
-          type="number"
-          min={1}
-          max={5}
-          required
-          value={draft.required}
-          onValue={(required) => change({ required })}
-          error={problems.of('config.required')}
-        />
+        {draft.approvers !== 'accountable' && (
+          <TextField
+            label="Approvals required"
+            type="number"
+            min={1}
+            max={5}
+            required
+            value={draft.required}
+            onValue={(required) => change({ required })}
+            error={problems.of('config.required')}
+          />
+        )}
       </div>
       <Checkbox
         label="Exempt break-glass tokens"

@@ -91,6 +91,23 @@ const Stuck = ({ approvers, needed }: { approvers: string[]; needed: number }) =
 );
 
 function ApprovalPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) {
+  return draft.approvers === 'accountable' ? <AgentPreview secrets={secrets} /> : <PeoplePreview draft={draft} secrets={secrets} />;
+}
+
+/** One person's check on a program. */
+const AgentPreview = ({ secrets }: { secrets: Secret[] }) => (
+  <>
+    <p>
+      It holds requests of agents for <strong>{count(secrets.length)}</strong>. The member accountable for the agent approves each.
+    </p>
+    <Names secrets={secrets} />
+    <p>
+      <strong>Only agents and credentials that they created are held.</strong> Other callers pass, unless another policy holds them.
+    </p>
+  </>
+);
+
+function PeoplePreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) {
   const approvers = useApprovers(draft);
   const isOfSecrets = draft.operations.some((operation) => operation.startsWith('secret.'));
   return (
@@ -111,7 +128,10 @@ function ApprovalPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }
       {approvers.length > 0 && approvers.length <= Number(draft.required) && (
         <Stuck approvers={approvers} needed={Number(draft.required)} />
       )}
-      <p class="small dim">Members whom the requester invited or promoted in the last 7 days cannot approve either.</p>
+      <p class="small dim">
+        Neither can members who brought in the requester in the last 7 days, or whom the requester brought in, directly or through others,
+        nor members with a grant from one to the other.
+      </p>
     </>
   );
 }

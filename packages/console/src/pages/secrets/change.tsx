@@ -1,6 +1,7 @@
 // The dialogs that change a secret: edit details, set a new value, rotate.
 import { useState } from 'preact/hooks';
-import { forget, here, vault } from '../../api';
+import { at, forget, vault } from '../../api';
+import { useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -8,7 +9,7 @@ import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import { useDrop } from '../../unsaved';
 import { GENERATED } from './create';
-import type { Secret } from './list';
+import type { Secret } from './secret';
 import { typeChoices } from './type-names';
 
 interface Props {
@@ -16,7 +17,6 @@ interface Props {
   onClose: () => void;
 }
 
-const at = (id: string) => ({ params: { path: { ...here(), id } } });
 const DAY = 86_400;
 const seconds = (days: string): number | null => (days.trim() ? Math.round(Number(days) * DAY) : null);
 
@@ -65,9 +65,10 @@ export function EditSecret({ secret, onClose }: Props) {
   const problems = useProblems();
   const change = (part: Partial<Details>) => setDraft({ ...draft, ...part });
   const patch = patchOf(first, draft);
+  const changing = useChange(secret);
   const isSame = !Object.keys(patch).length;
   const save = async () => {
-    await vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id), body: patch });
+    await changing((header) => vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id, header), body: patch }));
     await forget('secrets');
     tell(`${draft.name} saved`);
     onClose();
@@ -118,8 +119,11 @@ export function EditSecret({ secret, onClose }: Props) {
 export function NewValue({ secret, onClose }: Props) {
   const [value, setValue] = useState('');
   const problems = useProblems();
+  const changing = useChange(secret);
   const save = async () => {
-    const { data } = await vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id), body: { value } });
+    const { data } = await changing((header) =>
+      vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id, header), body: { value } }),
+    );
     await forget('secrets');
     tell(data.version === secret.version ? 'The value is unchanged, so there is no new version' : `Version ${data.version} is current`);
     onClose();
@@ -154,11 +158,14 @@ export function Rotate({ secret, onClose }: Props) {
   const [value, setValue] = useState('');
   const [made, setMade] = useState<string | null>(null);
   const problems = useProblems();
+  const changing = useChange(secret);
   const rotate = async () => {
-    const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
-      ...at(secret.id),
-      body: generated ? { generate: {} } : { value },
-    });
+    const { data } = await changing((header) =>
+      vault().api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
+        ...at(secret.id, header),
+        body: generated ? { generate: {} } : { value },
+      }),
+    );
     await forget('secrets');
     tell(`${secret.name} rotated`, `Version ${data.version} is current.`);
     if (data.value) setMade(data.value);

@@ -1,5 +1,6 @@
-// Compares two environments: names that exist only in one, and values that differ. Invariant: values are compared in the memory of
-// this page and never shown; both bulk reads are recorded in the audit log.
+// Compares two environments: names that exist only in one, and values that differ. Invariant: the service compares values by digests, so
+// that nobody who compares appears as a reader.
+import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { here, vault } from '../../api';
 import { environments } from '../../environments';
@@ -12,25 +13,31 @@ import { Table } from '../../ui/table';
 
 type Kind = 'same' | 'different' | 'left' | 'right';
 
+type Compared = components['schemas']['Compared'];
+type Status = Compared['environments'][number]['status'];
+
 interface Row {
   name: string;
   kind: Kind;
 }
 
-const valuesOf = async (environment: string) => {
-  const { data } = await vault().api.GET('/orgs/{org_id}/environments/{environment}/values', {
-    params: { path: { ...here(), environment } },
-  });
-  return data;
-};
+/** All names of two environments, with their states. */
+async function comparisonOf(left: string, right: string): Promise<Compared[]> {
+  const rows: Compared[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const query = { environments: `${left},${right}`, limit: 100, cursor };
+    const { data } = await vault().api.GET('/orgs/{org_id}/environments/compare', { params: { path: here(), query } });
+    rows.push(...data.data);
+    if (!data.next_cursor) return rows;
+    cursor = data.next_cursor;
+  }
+}
 
-/** The differences between two sets of values. */
-export function differences(left: Record<string, string>, right: Record<string, string>): Row[] {
-  const names = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort();
-  return names.map((name) => {
-    const [inLeft, inRight] = [Object.hasOwn(left, name), Object.hasOwn(right, name)];
-    return { name, kind: inLeft && inRight ? (left[name] === right[name] ? 'same' : 'different') : inLeft ? 'left' : 'right' };
-  });
+/** What the states of a name in two environments mean; null if its values cannot be compared. */
+export function kindOf(left: Status | undefined, right: Status | undefined): Kind | null {
+  if (left === 'absent') return 'right';
+  if (right === 'absent') return 'left';
+  return left === right && (left === 'same' || left === 'different') ? left : null;
 }
 
 const tones: Record<Kind, Tone> = { same: 'plain', different: 'warn', left: 'accent', right: 'accent' };
@@ -42,11 +49,12 @@ export default function Compare() {
   const [showSame, setShowSame] = useState(false);
   const choices = [{ value: '', label: 'Choose one' }, ...environments.value.map(({ slug, name }) => ({ value: slug, label: name }))];
   const compare = async () => {
-    const [one, other] = await Promise.all([valuesOf(left), valuesOf(right)]);
-    const withheld = [...new Set([...one.withheld, ...other.withheld])];
-    // A value that was not read in one of them must not count as missing there.
-    const rows = differences(one.values, other.values).filter(({ name }) => !withheld.includes(name));
-    setFound({ left, right, rows, withheld });
+    const all = (await comparisonOf(left, right)).map(({ name, environments }) => ({
+      name,
+      kind: kindOf(environments[0]?.status, environments[1]?.status),
+    }));
+    const rows = all.filter((row): row is Row => row.kind !== null);
+    setFound({ left, right, rows, withheld: all.filter(({ kind }) => kind === null).map(({ name }) => name) });
   };
   const words = (kind: Kind) =>
     ({ same: 'Same value', different: 'Different values', left: `Only in ${found?.left}`, right: `Only in ${found?.right}` })[kind];
@@ -54,7 +62,7 @@ export default function Compare() {
   return (
     <>
       <Crumbs places={[['/secrets', 'Secrets']]} />
-      <PageHead title="Compare environments" lead="See which secrets differ. Values are compared in your browser and not shown." />
+      <PageHead title="Compare environments" lead="See which secrets differ. No value is read or shown." />
       <div class="compared spaced">
         <SelectField label="First environment" value={left} onValue={setLeft} choices={choices} />
         <SelectField label="Second environment" value={right} onValue={setRight} choices={choices} />
@@ -71,7 +79,7 @@ export default function Compare() {
         )}
       </div>
       {found?.withheld.length ? (
-        <p class="note warn spaced">Not compared, because reading requires approval: {found.withheld.join(', ')}</p>
+        <p class="note warn spaced">Not compared, because you cannot read the values now: {found.withheld.join(', ')}</p>
       ) : null}
       {found && (
         <Table
@@ -87,7 +95,7 @@ export default function Compare() {
               {found.rows.length
                 ? `All ${found.rows.length} compared secrets have the same values.`
                 : found.withheld.length
-                  ? 'A policy requires approval to read these values.'
+                  ? 'You cannot read these values now: a policy may require approval.'
                   : 'Both environments are empty.'}
             </Empty>
           }

@@ -3,13 +3,14 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { environments } from '../../environments';
+import { may } from '../../may';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import { useDrop } from '../../unsaved';
-import type { Secret } from './list';
+import type { Secret } from './secret';
 import { typeChoices } from './type-names';
 
 /** The types whose values the service can generate. */
@@ -24,6 +25,10 @@ interface Draft {
   description: string;
   days: string;
 }
+
+/** Where this member may store secrets. */
+const writable = () =>
+  environments.value.filter(({ slug }) => may('secrets:write', slug)).map(({ slug, name }) => ({ value: slug, label: name }));
 
 function Body({ draft, change, problems }: { draft: Draft; change: (part: Partial<Draft>) => void; problems: Problems }) {
   const canGenerate = GENERATED.includes(draft.type);
@@ -45,7 +50,7 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
           label="Environment"
           value={draft.environment}
           onValue={(environment) => change({ environment })}
-          choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+          choices={writable()}
           error={problems.of('environment')}
         />
         <SelectField

@@ -1,40 +1,68 @@
 // One secret: its value on request, its history, its readers, its links and grants, and its actions.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { Link2, Users } from 'lucide-preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, useRead, vault } from '../../api';
+import { at, forget, here, useRead, vault } from '../../api';
 import { may } from '../../may';
 import { Who } from '../../people';
+import { change } from '../../seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Menu } from '../../ui/menu';
 import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
-import { Facts, Id, PageHead, Time } from '../../ui/parts';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { Held } from '../../ui/refusal';
 import { SecretValue } from '../../ui/secret-value';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
 import { EditSecret, NewValue, Rotate } from './change';
 import { GrantSecret } from './grant';
-import { type Version, Versions } from './history';
-import { type Secret, StatusBadge } from './list';
+import { Versions } from './history';
 import { Readers } from './readers';
+import { Due, Schedule } from './rotation';
+import { type Secret, StatusBadge } from './secret';
 import { NewLink, Shares } from './shares';
 import { nameOfType } from './type-names';
 
-const pathOf = (id: string) => ({ params: { path: { ...here(), id } } });
-
-/** Its metadata and versions, without reading the value. */
+/** Its metadata, without reading the value. A deleted secret too, until it can no longer be restored. */
 const useSecret = (id: string) =>
   useRead(['secrets', 'one', id], async (signal) => {
-    const path = here();
-    const [found, history] = await Promise.all([
-      vault().api.GET('/orgs/{org_id}/secrets', { params: { path, query: { id, limit: 1 } }, signal }),
-      vault().api.GET('/orgs/{org_id}/secrets/{id}/versions', { params: { path: { ...path, id }, query: { limit: 100 } }, signal }),
-    ]);
-    return { data: { secret: found.data.data[0], versions: history.data.data } };
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { id, limit: 1 } }, signal });
+    return { data: { secret: data.data[0] } };
   });
+
+/** A timer of a browser cannot be set for longer than 24 days, and no page is open for that long. */
+const DAY_MS = 86_400_000;
+/** The service judges by its own clock, which may be behind the browser's. */
+const CLOCK_SKEW = 1000;
+
+/** Reads the secret again when its value becomes due, since no event tells this of a period of its own. */
+function useDueTime(secret: Secret | undefined, refetch: () => unknown): void {
+  const dueAt = secret?.rotation?.is_due ? undefined : secret?.rotation?.due_at;
+  useEffect(() => {
+    const wait = Date.parse(dueAt ?? '') - Date.now();
+    if (!(wait < DAY_MS)) return;
+    const timer = setTimeout(() => void refetch(), Math.max(wait, 0) + CLOCK_SKEW);
+    return () => clearTimeout(timer);
+  }, [dueAt, refetch]);
+}
+
+/** Who made the current version. */
+function Author({ secret }: { secret: Secret }) {
+  const { data } = useRead(['secrets', 'one', secret.id, 'author', secret.version], (signal) =>
+    vault().api.GET('/orgs/{org_id}/secrets/{id}/versions', {
+      params: { path: { ...here(), id: secret.id }, query: { limit: 1 } },
+      signal,
+    }),
+  );
+  const author = data?.data[0]?.created_by;
+  return author ? (
+    <span class="dim">
+      by <Who id={author} />
+    </span>
+  ) : null;
+}
 
 /** The list, the environment, and the folders in the name. */
 function placesOf({ environment, name }: Secret): Place[] {
@@ -51,17 +79,18 @@ type Doing = 'edit' | 'value' | 'rotate' | 'grant' | 'link' | 'delete' | 'destro
 
 interface OverviewProps {
   secret: Secret;
-  current: Version | undefined;
   onEdit: () => void;
+  onRotate: () => void;
 }
 
-function Overview({ secret, current, onEdit }: OverviewProps) {
+function Overview({ secret, onEdit, onRotate }: OverviewProps) {
+  const allowed = (scope: string) => may(scope, secret.environment, secret.name);
   const [held, setHeld] = useState<ApprovalRequiredError | null>(null);
   const read = async (reason?: string) => {
     setHeld(null);
     try {
       const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', {
-        ...pathOf(secret.id),
+        ...at(secret.id),
         ...(reason && { headers: { 'X-Access-Reason': reason } }),
       });
       return data.value;
@@ -73,7 +102,7 @@ function Overview({ secret, current, onEdit }: OverviewProps) {
   };
   return (
     <div class="stack">
-      {!may('secrets:read') ? (
+      {!allowed('secrets:read') ? (
         <p class="note plain">
           Your role can see names and metadata, but not values. An owner or admin can give you access to this secret.
         </p>
@@ -83,22 +112,16 @@ function Overview({ secret, current, onEdit }: OverviewProps) {
         <p class="note warn">This secret is {secret.status}, so its value cannot be read.</p>
       )}
       {held && <Held error={held} />}
+      {secret.rotation?.is_due && <Due secret={secret} onRotate={allowed('secrets:rotate') ? onRotate : undefined} />}
       <Facts
         items={[
           ['Environment', secret.environment],
           ['Type', nameOfType(secret.type)],
           [
             'Version',
-            current && may('members:read') ? (
-              <>
-                {secret.version}{' '}
-                <span class="dim">
-                  by <Who id={current.created_by} />
-                </span>
-              </>
-            ) : (
-              secret.version
-            ),
+            <>
+              {secret.version} {secret.status !== 'deleted' && may('members:read') && <Author secret={secret} />}
+            </>,
           ],
           ['Description', secret.description || <span class="dim">None</span>],
           [
@@ -115,17 +138,15 @@ function Overview({ secret, current, onEdit }: OverviewProps) {
               <span class="dim">None</span>
             ),
           ],
-          [
-            'Rotate every',
-            secret.rotate_every_seconds ? `${Math.round(secret.rotate_every_seconds / 86_400)} days` : <span class="dim">Not set</span>,
-          ],
+          ['Rotation', <Schedule secret={secret} />],
+          secret.rotation && ['New value due', <Time at={secret.rotation.due_at} />],
           ['Expires', <Time at={secret.expires_at} none="Never" />],
           ['Created', <Time at={secret.created_at} />],
           ['Changed', <Time at={secret.updated_at} />],
           ['ID', <Id id={secret.id} />],
         ]}
       />
-      {secret.status !== 'deleted' && may('secrets:write') && (
+      {secret.status !== 'deleted' && allowed('secrets:write') && (
         <div>
           <Button small onPress={onEdit}>
             Edit details
@@ -139,9 +160,11 @@ function Overview({ secret, current, onEdit }: OverviewProps) {
 function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () => void }) {
   const [, go] = useLocation();
   const remove = async (permanent: boolean) => {
-    await vault().api.DELETE('/orgs/{org_id}/secrets/{id}', {
-      params: { path: { ...here(), id: secret.id }, query: permanent ? { permanent: 'true' } : {} },
-    });
+    await change(secret, (header) =>
+      vault().api.DELETE('/orgs/{org_id}/secrets/{id}', {
+        params: { path: { ...here(), id: secret.id }, query: permanent ? { permanent: 'true' } : {}, header },
+      }),
+    );
     await forget('secrets');
     tell(permanent ? `${secret.name} destroyed` : `${secret.name} deleted`, permanent ? undefined : 'You can restore it for 7 days.');
     if (permanent) go(`/secrets?environment=${secret.environment}`);
@@ -175,30 +198,37 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
   const { data, error, isPending, refetch } = useSecret(id);
   const [doing, setDoing] = useState<Doing>(null);
   const [, go] = useLocation();
+  useDueTime(data?.secret, refetch);
   if (error) return <Missing what="secret" list={['/secrets', 'Secrets']} error={error} onRetry={refetch} />;
   if (isPending || !data) return <LoadingPage />;
-  const { secret, versions } = data;
+  const { secret } = data;
   if (!secret) return <Missing what="secret" list={['/secrets', 'Secrets']} />;
   const overview = () => (
-    <Overview key={secret.version} secret={secret} current={versions.find(({ current }) => current)} onEdit={() => setDoing('edit')} />
+    <Overview key={secret.version} secret={secret} onEdit={() => setDoing('edit')} onRotate={() => setDoing('rotate')} />
   );
   const isDeleted = secret.status === 'deleted';
+  const allowed = (scope: string) => may(scope, secret.environment, secret.name);
   const restore = async () => {
-    await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(id));
+    await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(id));
     await forget('secrets');
     tell(`${secret.name} restored`);
   };
   return (
     <>
       <Crumbs places={placesOf(secret)} />
-      <PageHead title={secret.name} lead={<StatusBadge status={secret.status} />}>
+      <PageHead
+        title={secret.name}
+        lead={secret.rotation?.is_due ? <Badge tone="warn">Rotation due</Badge> : <StatusBadge status={secret.status} />}
+      >
         {isDeleted ? (
-          <Button kind="primary" onPress={restore}>
-            Restore
-          </Button>
+          allowed('secrets:write') && (
+            <Button kind="primary" onPress={restore}>
+              Restore
+            </Button>
+          )
         ) : (
           <>
-            {secret.status === 'active' && (may('secrets:share') || may('members:write')) && (
+            {secret.status === 'active' && (allowed('secrets:share') || may('members:write')) && (
               <Menu
                 label="Share this secret"
                 actions={[
@@ -209,17 +239,17 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
                 Share
               </Menu>
             )}
-            {may('secrets:rotate') && <Button onPress={() => setDoing('rotate')}>Rotate</Button>}
-            {may('secrets:write') && <Button onPress={() => setDoing('value')}>New value</Button>}
+            {allowed('secrets:rotate') && <Button onPress={() => setDoing('rotate')}>Rotate</Button>}
+            {allowed('secrets:write') && <Button onPress={() => setDoing('value')}>New value</Button>}
           </>
         )}
         <Menu
           label="More actions"
           actions={[
-            !isDeleted && may('secrets:write') && { label: 'Edit details', onSelect: () => setDoing('edit') },
+            !isDeleted && allowed('secrets:write') && { label: 'Edit details', onSelect: () => setDoing('edit') },
             may('audit:read') && { label: 'View in audit log', onSelect: () => go(`/audit?resource=${id}&range=30d`) },
-            !isDeleted && may('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
-            may('secrets:delete') && { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
+            !isDeleted && allowed('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
+            allowed('secrets:delete') && { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
           ]}
         />
       </PageHead>
@@ -227,9 +257,9 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
         label="About this secret"
         items={[
           { id: 'overview', label: 'Overview', content: overview },
-          { id: 'history', label: 'History', count: versions.length, content: () => <Versions secret={secret} versions={versions} /> },
+          ...(isDeleted ? [] : [{ id: 'history', label: 'History', content: () => <Versions secret={secret} /> }]),
           ...(may('audit:read') ? [{ id: 'readers', label: 'Readers', content: () => <Readers id={id} /> }] : []),
-          ...(may('secrets:share') ? [{ id: 'shares', label: 'Shares', content: () => <Shares secret={secret} /> }] : []),
+          ...(!isDeleted && allowed('secrets:share') ? [{ id: 'shares', label: 'Shares', content: () => <Shares secret={secret} /> }] : []),
         ]}
       />
       <Doings secret={secret} doing={doing} end={() => setDoing(null)} />

@@ -10,7 +10,7 @@ import { SelectField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { RadioField } from '../../ui/options';
 import { tell } from '../../ui/toast';
-import type { Secret } from './list';
+import type { Secret } from './secret';
 
 const DAY = 86_400;
 const LIFETIMES = [

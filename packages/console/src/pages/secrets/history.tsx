@@ -2,17 +2,24 @@
 import type { components } from '@secrets-vault/client';
 import { diffLines } from 'diff';
 import { useState } from 'preact/hooks';
-import { forget, here, vault } from '../../api';
+import { at, forget, here, useList, vault } from '../../api';
 import { Who } from '../../people';
+import { change } from '../../seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
-import { Badge, Time } from '../../ui/parts';
+import { Badge, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { useDrop } from '../../unsaved';
-import type { Secret } from './list';
+import type { Secret } from './secret';
 
-export type Version = components['schemas']['Version'];
+type Version = components['schemas']['Version'];
+
+/** Its versions, newest first, page by page. */
+const useVersions = ({ id }: Secret) =>
+  useList<Version>(['secrets', 'one', id, 'versions'], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/secrets/{id}/versions', { params: { path: { ...here(), id }, query: { limit: 100, cursor } }, signal }),
+  );
 
 const readVersion = async (id: string, version: number): Promise<string> => {
   const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', { params: { path: { ...here(), id }, query: { version } } });
@@ -41,7 +48,8 @@ function Diff({ before, after }: { before: string; after: string }) {
   );
 }
 
-export function Versions({ secret, versions }: { secret: Secret; versions: Version[] }) {
+export function Versions({ secret }: { secret: Secret }) {
+  const list = useVersions(secret);
   const [compared, setCompared] = useState<{ version: number; before: string; after: string } | null>(null);
   const [returning, setReturning] = useState<number | null>(null);
   useDrop('read', () => setCompared(null));
@@ -50,17 +58,18 @@ export function Versions({ secret, versions }: { secret: Secret; versions: Versi
     setCompared({ version, before, after });
   };
   const rollBack = async (version: number) => {
-    const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/rollback', {
-      params: { path: { ...here(), id: secret.id } },
-      body: { version },
-    });
+    const { data } = await change(secret, (header) =>
+      vault().api.POST('/orgs/{org_id}/secrets/{id}/rollback', { ...at(secret.id, header), body: { version } }),
+    );
     await forget('secrets');
     tell(`Version ${data.version} is current, with the value of version ${version}`);
   };
+  if (list.error) return <ErrorNote error={list.error} onRetry={list.refetch} />;
+  if (list.isPending) return <Skeleton />;
   return (
     <>
       <ol class="timeline">
-        {versions.map(({ version, created_at, created_by, current }) => (
+        {list.rows.map(({ version, created_at, created_by, current }) => (
           <li key={version}>
             <span class="grow">
               <strong>Version {version}</strong> {current && <Badge tone="good">current</Badge>}
@@ -81,6 +90,12 @@ export function Versions({ secret, versions }: { secret: Secret; versions: Versi
           </li>
         ))}
       </ol>
+      {list.moreError ? <ErrorNote error={list.moreError} onRetry={list.fetchNextPage} /> : null}
+      {list.hasNextPage && !list.moreError && (
+        <Button small onPress={async () => void (await list.fetchNextPage())}>
+          Show older versions
+        </Button>
+      )}
       {compared && (
         <Dialog
           wide

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
+import { useGuard } from '../../guard';
 import { Button } from '../../ui/button';
 import { DropFiles } from '../../ui/drop-files';
 import { SelectField, TextArea, TextField } from '../../ui/field';
@@ -164,6 +165,7 @@ export default function Import() {
     chooseEnvironment(slug);
   };
   useDrop('read', () => setFile(null));
+  useGuard(file && !plan?.done ? `${file.name} is not imported yet.` : undefined);
   const choose = (name: string, text: string) => {
     setFile(text ? { name, text } : null);
     change({ source: sourceOf(name, text) });

@@ -11,23 +11,12 @@ import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { FilterSelect, FilterText, Segments } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
-import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
+import { Empty, PageHead, Time } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { NewSecret } from './create';
+import { type Row, type Secret, StatusBadge } from './secret';
 import { Selected, useChosen } from './selected';
 import { nameOfType } from './type-names';
-
-export type Secret = components['schemas']['Secret'];
-
-const tones: Record<string, Tone> = { active: 'good', expired: 'warn', revoked: 'bad', deleted: 'bad' };
-
-export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tones[status]}>{status}</Badge>;
-
-export interface Row {
-  /** A folder's path with trailing `/`, or a secret. */
-  folder?: string;
-  secret?: Secret;
-}
 
 type SecretPage = components['schemas']['SecretPage'];
 
@@ -123,9 +112,8 @@ function useSettled(text: string): string {
   return text ? settled : '';
 }
 
-/** The folders and secrets directly below a path, or all secrets whose names start with the search text. */
+/** The folders and secrets directly below a path, or all secrets below it whose names contain the search text. */
 function useSecrets({ environment, path, search, type, status }: Filters) {
-  const prefix = path + search;
   const isOrdered = environment !== '' && status !== 'deleted';
   return useList<Row, SecretPage>(
     ['secrets', 'list', environment, path, search, type, status],
@@ -135,7 +123,8 @@ function useSecrets({ environment, path, search, type, status }: Filters) {
           path: here(),
           query: {
             environment: environment || undefined,
-            prefix: prefix || undefined,
+            prefix: path || undefined,
+            contains: search || undefined,
             type: (type || undefined) as Secret['type'] | undefined,
             status: (status || undefined) as Secret['status'] | undefined,
             ...(isOrdered && (search ? { sort: 'name' as const } : { delimiter: '/' as const })),
@@ -164,7 +153,7 @@ const Actions = ({ environment, onCreate }: { environment: string; onCreate: () 
         <Download size={16} aria-hidden="true" /> <span class="fold">Export</span>
       </Link>
     )}
-    {may('secrets:write') && (
+    {may('secrets:write', environment) && (
       <Button kind="primary" onPress={onCreate}>
         <Plus size={16} aria-hidden="true" /> New secret
       </Button>
@@ -175,7 +164,7 @@ const Actions = ({ environment, onCreate }: { environment: string; onCreate: () 
 const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; environment: string; onCreate: () => void }) =>
   isFiltered ? (
     <Empty title="No matching secrets">Change the filters or choose another environment.</Empty>
-  ) : !may('secrets:write') ? (
+  ) : !may('secrets:write', environment) ? (
     <Empty title={`No secrets in ${environment} that you can see`}>
       An owner or admin can change your role, or create a grant for some names.
     </Empty>
@@ -202,10 +191,12 @@ export default function Secrets() {
   const [type, setType] = useParameter('type');
   const [status, setStatus] = useParameter('status');
   const [creating, setCreating] = useState(false);
+  // A folder opens with the same filters.
+  const filters = { ...(type && { type }), ...(status && { status }) };
   const list = useSecrets({ environment, path, search: useSettled(search), type, status });
   const { chosen, choosing, keep } = useChosen(list.hash);
   const onCreate = () => setCreating(true);
-  useMaker(onCreate, may('secrets:write'));
+  useMaker(onCreate, may('secrets:write', environment));
   return (
     <>
       <Actions environment={environment} onCreate={onCreate} />
@@ -216,7 +207,7 @@ export default function Secrets() {
           onValue={chooseEnvironment}
           choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
-        <FilterText label="Name starts with" value={search} onValue={setSearch} />
+        <FilterText label="Name contains" value={search} onValue={setSearch} />
         <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} wordsOf={nameOfType} />
         <FilterSelect
           label="Status"
@@ -232,7 +223,7 @@ export default function Secrets() {
         choosing={may('secrets:delete') || may('integrations:generate') ? choosing : undefined}
         skeleton={8}
         label={`Secrets of ${environment}`}
-        columns={columnsFor(path, (folder) => `/secrets?${new URLSearchParams({ environment, path: folder })}`)}
+        columns={columnsFor(path, (folder) => `/secrets?${new URLSearchParams({ ...filters, environment, path: folder })}`)}
         keyOf={({ folder, secret }) => folder ?? secret?.id ?? ''}
         empty={<Nothing isFiltered={Boolean(search || type || status || path)} environment={environment} onCreate={onCreate} />}
       />

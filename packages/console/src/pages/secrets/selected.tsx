@@ -3,13 +3,14 @@
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
+import { at, forget, vault } from '../../api';
 import { may } from '../../may';
+import { change } from '../../seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import type { Choosing } from '../../ui/table';
 import { report, tell } from '../../ui/toast';
-import type { Row, Secret } from './list';
+import type { Row, Secret } from './secret';
 
 /** Each is a request, and a session has 600 a minute. */
 const MOST = 100;
@@ -38,16 +39,15 @@ export function useChosen(list: string) {
 }
 
 const counted = (count: number): string => (count === 1 ? '1 secret' : `${count.toLocaleString()} secrets`);
-const pathOf = ({ id }: Secret) => ({ params: { path: { ...here(), id } } });
-const remove = (secret: Secret) => vault().api.DELETE('/orgs/{org_id}/secrets/{id}', pathOf(secret));
-const restore = (secret: Secret) => vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(secret));
+const remove = (secret: Secret) => change(secret, (header) => vault().api.DELETE('/orgs/{org_id}/secrets/{id}', at(secret.id, header)));
+const restore = (secret: Secret) => vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(secret.id));
 
 /** Changes secrets one after the other. Returns those that could not be changed, and tells how many were. */
-async function each(secrets: Secret[], change: (secret: Secret) => Promise<unknown>, done: string): Promise<Secret[]> {
+async function each(secrets: Secret[], act: (secret: Secret) => Promise<unknown>, done: string): Promise<Secret[]> {
   const failed: Secret[] = [];
   const errors: unknown[] = [];
   for (const secret of secrets)
-    await change(secret).catch((error) => {
+    await act(secret).catch((error) => {
       failed.push(secret);
       errors.push(error);
     });

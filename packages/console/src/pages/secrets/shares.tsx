@@ -13,7 +13,7 @@ import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { Table } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { GrantSecret } from './grant';
-import type { Secret } from './list';
+import type { Secret } from './secret';
 
 type Share = components['schemas']['Share'];
 

@@ -2,6 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
+import { UnreachableError } from '../../public-api';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
@@ -19,6 +20,7 @@ function Retention({ org }: { org: Org }) {
   const problems = useProblems();
   const save = () =>
     changeOrg(
+      org,
       { audit_retention_days: days.trim() ? Number(days) : null },
       days.trim() ? `Entries are kept for ${days} days` : 'Entries are kept forever',
     );
@@ -68,7 +70,7 @@ function Export() {
     const text = data as unknown as string;
     if (!text.trim()) return tell('No entries are past retention', 'There is nothing to export yet.');
     const checkpoint = checkpointOf(text);
-    if (!checkpoint) throw new TypeError('cut off');
+    if (!checkpoint) throw new UnreachableError('cut off');
     save(text, `audit-log-through-${checkpoint.sequence}.ndjson`);
     setEnd(checkpoint);
   };

@@ -1,5 +1,6 @@
 // The health of the deployment from the public /healthz, and links to its documentation.
 import { useRead } from '../../api';
+import { reach } from '../../public-api';
 import { Badge, ErrorNote, Facts, Skeleton } from '../../ui/parts';
 
 interface Health {
@@ -13,7 +14,7 @@ const CHECKS: Record<string, string> = { database: 'Database (D1)', gate: 'Gate 
 export function Deployment() {
   const { data, error, isPending, refetch } = useRead(['health'], async (signal) => {
     // A 503 has the same format and says what fails.
-    const answer = await fetch('/healthz', { signal, headers: { Accept: 'application/json' } });
+    const answer = await reach('/healthz', { signal, headers: { Accept: 'application/json' } });
     return { data: (await answer.json()) as Health };
   });
   if (error) return <ErrorNote error={error} onRetry={refetch} />;

@@ -2,9 +2,10 @@
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
+import { at, forget, here, vault } from '../../api';
 import { defaultEnvironment, type Environment, environments } from '../../environments';
 import { may } from '../../may';
+import { change, useChange } from '../../seen';
 import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
@@ -58,8 +59,9 @@ function NewEnvironment({ onClose }: { onClose: () => void }) {
 function Rename({ environment, onClose }: { environment: Environment; onClose: () => void }) {
   const [name, setName] = useState(environment.name);
   const problems = useProblems();
+  const changing = useChange(environment);
   const save = async () => {
-    await vault().api.PATCH('/orgs/{org_id}/environments/{id}', { params: { path: { ...here(), id: environment.id } }, body: { name } });
+    await changing((header) => vault().api.PATCH('/orgs/{org_id}/environments/{id}', { ...at(environment.id, header), body: { name } }));
     await forget('environments');
     tell(`Renamed to ${name}`);
     onClose();
@@ -81,7 +83,7 @@ function Doings({ doing, end }: { doing: Doing; end: () => void }) {
   const { environment } = doing;
   if (doing.kind === 'rename') return <Rename environment={environment} onClose={end} />;
   const remove = async () => {
-    await vault().api.DELETE('/orgs/{org_id}/environments/{id}', { params: { path: { ...here(), id: environment.id } } });
+    await change(environment, (header) => vault().api.DELETE('/orgs/{org_id}/environments/{id}', at(environment.id, header)));
     await forget('environments');
     tell(`${environment.name} deleted`);
   };

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
 import { environments } from '../../environments';
 import { may } from '../../may';
+import { change } from '../../seen';
 import { me, signOut } from '../../session';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -19,8 +20,8 @@ export type OrgPatch = components['schemas']['OrgPatch'];
 export const useOrg = () => useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
 
 /** Changes the organisation; sensitive changes ask for the passkey. */
-export async function changeOrg(body: OrgPatch, done: string): Promise<void> {
-  await confirmed(() => vault().api.PATCH('/orgs/{org_id}', { params: { path: here() }, body }));
+export async function changeOrg(org: Org, body: OrgPatch, done: string): Promise<void> {
+  await change(org, (header) => confirmed(() => vault().api.PATCH('/orgs/{org_id}', { params: { path: here(), header }, body })));
   await forget('org', 'audit');
   tell(done);
 }
@@ -39,6 +40,7 @@ function General({ org }: { org: Org }) {
   const isSame = name === org.name && environment === org.default_environment;
   const save = () =>
     changeOrg(
+      org,
       { ...(name !== org.name && { name }), ...(environment !== org.default_environment && { default_environment: environment }) },
       'Organisation saved',
     );
@@ -67,6 +69,7 @@ function Addresses({ org }: { org: Org }) {
   const lines = linesOf(text);
   const save = () =>
     changeOrg(
+      org,
       { allowed_addresses: lines },
       lines.length ? 'Members can sign in only from these addresses' : 'Members can sign in from any address',
     );
@@ -127,7 +130,9 @@ function DeleteOrg({ org, onClose }: { org: Org; onClose: () => void }) {
   const [typed, setTyped] = useState('');
   const problems = useProblems();
   const remove = async () => {
-    await confirmed(() => vault().api.DELETE('/orgs/{org_id}', { params: { path: here() }, body: { confirm: typed } }));
+    await change(org, (header) =>
+      confirmed(() => vault().api.DELETE('/orgs/{org_id}', { params: { path: here(), header }, body: { confirm: typed } })),
+    );
     tell(`${org.name} deleted`);
     await signOut().catch(() => location.assign('/console'));
   };
@@ -166,7 +171,7 @@ export function Organisation() {
     <div class="settings">
       <div class="stack">
         {!may('org:write') && <p class="note plain">Only owners and admins can change these settings.</p>}
-        <General key={`${org.updated_at} ${environments.value.length}`} org={org} />
+        {environments.value.length > 0 && <General key={org.updated_at} org={org} />}
         <Addresses key={org.updated_at} org={org} />
       </div>
       <div class="stack">

@@ -5,6 +5,7 @@ import { startRegistration } from '@simplewebauthn/browser';
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
+import { change, useChange } from '../../seen';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
@@ -74,12 +75,15 @@ function AddPasskey({ onClose }: { onClose: () => void }) {
 function Rename({ passkey, onClose }: { passkey: Passkey; onClose: () => void }) {
   const [name, setName] = useState(passkey.name);
   const problems = useProblems();
+  const changing = useChange(passkey);
   const save = async () => {
-    await confirmed(() =>
-      vault().api.PATCH('/orgs/{org_id}/members/{id}/passkeys/{passkey_id}', {
-        params: { path: { ...mine(), passkey_id: passkey.id } },
-        body: { name },
-      }),
+    await changing((header) =>
+      confirmed(() =>
+        vault().api.PATCH('/orgs/{org_id}/members/{id}/passkeys/{passkey_id}', {
+          params: { path: { ...mine(), passkey_id: passkey.id }, header },
+          body: { name },
+        }),
+      ),
     );
     await forget('passkeys');
     onClose();
@@ -101,8 +105,12 @@ function Doings({ doing, end }: { doing: Doing; end: () => void }) {
   const { passkey } = doing;
   if (doing.kind === 'rename') return <Rename passkey={passkey} onClose={end} />;
   const remove = async () => {
-    await confirmed(() =>
-      vault().api.DELETE('/orgs/{org_id}/members/{id}/passkeys/{passkey_id}', { params: { path: { ...mine(), passkey_id: passkey.id } } }),
+    await change(passkey, (header) =>
+      confirmed(() =>
+        vault().api.DELETE('/orgs/{org_id}/members/{id}/passkeys/{passkey_id}', {
+          params: { path: { ...mine(), passkey_id: passkey.id }, header },
+        }),
+      ),
     );
     await forget('passkeys', 'sessions');
     tell(`${passkey.name} removed`);

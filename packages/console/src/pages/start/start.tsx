@@ -100,7 +100,7 @@ const Commands = ({ environment }: { environment: string }) => (
     <p class="dim">Start your program. Each secret is in an environment variable of the same name.</p>
     <Command label="the command that runs a program" text={`svc run --env ${environment} -- node app.js`} />
     <p class="dim small">
-      No svc yet? In a clone of the repository, <code>npm ci</code> builds it, and <code>npx svc</code> runs it.
+      No svc yet? In a clone of the repository, <code>npm ci</code> builds it, and <code>npx --no-install svc</code> runs it.
     </p>
   </div>
 );

@@ -1,0 +1,154 @@
+// One incident: what was contained, what it did, which secrets still need a new value, and what was done. Invariant: everything comes from
+// the service, so the page survives a reload.
+import { useState } from 'preact/hooks';
+import { at, forget, vault } from '../../api';
+import { may } from '../../may';
+import { Who } from '../../people';
+import { change, summaryOf, useChange } from '../../seen';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Facts, Id, PageHead, Time } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+import { type IncidentReport, useIncident } from './data';
+import { IncidentStatus, titleOf } from './incident';
+import { Recent } from './panic';
+import { Deeds, Part, Revoked, Rotation } from './report';
+import './incident.css';
+
+type Status = IncidentReport['status'];
+
+const openAgain = async (incident: IncidentReport): Promise<void> => {
+  await change(summaryOf(incident), (header) =>
+    vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: { status: 'open' } }),
+  );
+  await forget('incidents');
+};
+
+function NoteDialog({ incident, status, onClose }: { incident: IncidentReport; status: Status; onClose: () => void }) {
+  const [note, setNote] = useState(incident.note ?? '');
+  const problems = useProblems();
+  const closes = status !== incident.status;
+  const changing = useChange(summaryOf(incident));
+  const save = async () => {
+    await changing((header) =>
+      vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: { status, note: note || null } }),
+    );
+    await forget('incidents');
+    tell(closes ? 'Incident closed' : 'Note saved');
+    onClose();
+  };
+  return (
+    <Dialog title={closes ? 'Close the incident' : 'Note'} onClose={onClose} dirty={note !== (incident.note ?? '')}>
+      <Form action={closes ? 'Close incident' : 'Save note'} onSubmit={save} onCancel={onClose} problems={problems}>
+        <TextField
+          label="Note"
+          optional
+          value={note}
+          onValue={setNote}
+          error={problems.of('note')}
+          maxLength={2048}
+          hint="Do not paste values"
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** What a step of the timeline says. */
+const STEPS: Record<string, string> = {
+  'credential.create': 'The credential was created',
+  'credential.contain': 'Contained',
+  'org.panic': 'All credentials revoked',
+  'incident.update': 'Incident changed',
+  'secret.rotate': 'New value of',
+};
+
+const Timeline = ({ steps }: { steps: IncidentReport['timeline'] }) => (
+  <Part
+    title="Timeline"
+    items={steps}
+    none="Nothing is known."
+    row={({ action, actor, time, status, secret_id, name }) => (
+      <>
+        <span class="grow truncate">
+          {STEPS[action] ?? action} {secret_id && <span class="mono">{name ?? secret_id}</span>}
+          {action === 'incident.update' && status && <span class="dim"> ({status})</span>}
+          {actor && (
+            <>
+              {' '}
+              by <Who id={actor.id ?? actor.kind} name={actor.name} />
+            </>
+          )}
+        </span>
+        <span class="dim">
+          <Time at={time} />
+        </span>
+      </>
+    )}
+  />
+);
+
+const factsOf = (incident: IncidentReport): Parameters<typeof Facts>[0]['items'] => [
+  ['Opened by', <Who id={incident.opened_by.id ?? incident.opened_by.kind} name={incident.opened_by.name} />],
+  incident.reason ? ['Reason', incident.reason] : null,
+  ['Note', incident.note ?? <span class="dim">None</span>],
+  incident.since ? ['Report since', <Time at={incident.since} />] : null,
+  incident.closed_at ? ['Closed', <Time at={incident.closed_at} />] : null,
+  incident.credential && ['Credential', <Id id={incident.credential.id} />],
+  ['ID', <Id id={incident.id} />],
+];
+
+export default function IncidentPage({ params: { id = '' } }: { params: Record<string, string> }) {
+  const { data: incident, error, isPending, refetch } = useIncident(id);
+  const [asking, setAsking] = useState<Status | null>(null);
+  if (error) return <Missing what="incident" list={['/incident', 'Incident response']} error={error} onRetry={refetch} />;
+  if (isPending || !incident) return <LoadingPage />;
+  const { status, report, rotation, recent, timeline } = incident;
+  return (
+    <>
+      <Crumbs places={[['/incident', 'Incident response']]} />
+      <PageHead
+        title={titleOf(incident)}
+        lead={
+          <>
+            <IncidentStatus status={status} /> <Time at={incident.created_at} />
+          </>
+        }
+      >
+        {may('tokens:write') && (
+          <>
+            <Button onPress={() => setAsking(status)}>Edit note</Button>
+            {status === 'open' ? (
+              <Button onPress={() => setAsking('closed')}>Close incident…</Button>
+            ) : (
+              <Button onPress={() => openAgain(incident)}>Open again</Button>
+            )}
+          </>
+        )}
+      </PageHead>
+      <div class="stack spaced">
+        <Facts items={factsOf(incident)} />
+        {rotation && <Rotation rotation={rotation} />}
+        {recent && (
+          <section class="card stack">
+            <h2>Review items from the seven days before</h2>
+            <Recent recent={recent} />
+          </section>
+        )}
+        <div class="parts">
+          {report && (
+            <>
+              <Revoked report={report} />
+              <Deeds report={report} />
+            </>
+          )}
+          <Timeline steps={timeline} />
+        </div>
+      </div>
+      {asking && <NoteDialog incident={incident} status={asking} onClose={() => setAsking(null)} />}
+    </>
+  );
+}

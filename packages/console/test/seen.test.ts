@@ -1,0 +1,96 @@
+// Changes beside other people: a dialog that shows an outdated state changes nothing, says what is different, and applies the member's own
+// change only after they have said so.
+import { describe, expect, it } from 'vitest';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+/** The same as `expectQuiet`, but for the refusals themselves, which Chromium logs. */
+const expectRefusals = ({ said, ...ann }: Person) => expectQuiet({ ...ann, said: said.filter((text) => !text.includes('412')) });
+
+describe.skipIf(!executablePath)('console: changes beside others', () => {
+  useBrowser();
+
+  it('an environment that a colleague took from an agent does not come back with a stale form', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const agent = await api('POST', '/agent-credentials', {
+      ...{ name: 'assistant', scopes: ['secrets:read'], environments: ['development', 'staging'] },
+    });
+    await go(`/credentials/${agent.id}`, 'assistant');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByLabel('Production').check();
+    await api('PATCH', `/agent-credentials/${agent.id}`, { environments: ['development'] });
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    const note = page.getByRole('alert').filter({ hasText: 'Someone else changed this in the meantime' });
+    await note.waitFor();
+    await note.getByText('Environments: development, staging → development').waitFor();
+    expect((await api('GET', `/agent-credentials/${agent.id}`)).environments).toEqual(['development']);
+    // Without a word of the member, it stays refused.
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await note.waitFor();
+    expect((await api('GET', `/agent-credentials/${agent.id}`)).environments).toEqual(['development']);
+    await page.getByRole('button', { name: 'Keep my change' }).click();
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('assistant saved').waitFor();
+    expect((await api('GET', `/agent-credentials/${agent.id}`)).environments.sort()).toEqual(['development', 'production', 'staging']);
+    expectRefusals(ann);
+  });
+
+  it('a policy form, which sends every field, does not undo what a colleague changed', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const policy = await api('POST', '/policies', { name: 'Upper case', kind: 'naming', config: { pattern: '^[A-Z]' } });
+    await go(`/policies/${policy.id}`, 'Upper case');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Capitals');
+    await api('PATCH', `/policies/${policy.id}`, { config: { pattern: '^[A-Z][A-Z_]*$' }, enabled: false });
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Enabled: yes → no').waitFor();
+    await page.getByText('Config: {"pattern":"^[A-Z]"} → {"pattern":"^[A-Z][A-Z_]*$"}').waitFor();
+    expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ name: 'Upper case', enabled: false, revision: 2 });
+    expectRefusals(ann);
+  });
+
+  it('a secret whose details a colleague changed, and one whose value', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const { id } = await api('POST', '/secrets', { name: 'DATABASE_URL', type: 'generic', value: 'one' });
+    await go(`/secrets/${id}`, 'DATABASE_URL');
+    await page.getByRole('button', { name: 'Edit details' }).click();
+    await page.getByLabel('Description').fill('mine');
+    await api('PATCH', `/secrets/${id}`, { description: 'theirs', tags: { team: 'core' } });
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Description: not set → theirs').waitFor();
+    await page.getByText('Tags: {} → {"team":"core"}').waitFor();
+    expect(await api('GET', `/secrets/${id}`)).toMatchObject({ description: 'theirs', version: 1 });
+    await page.getByRole('button', { name: 'Keep my change' }).click();
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('DATABASE_URL saved').waitFor();
+    // The colleague's tags stay: only the member's own field is sent.
+    expect(await api('GET', `/secrets/${id}`)).toMatchObject({ description: 'mine', tags: { team: 'core' } });
+    await page.getByRole('button', { name: 'New value' }).first().click();
+    await page.getByLabel('Value', { exact: true }).fill('mine');
+    await api('PATCH', `/secrets/${id}`, { value: 'two of theirs' });
+    await page.getByRole('button', { name: 'Store value' }).click();
+    await page.getByText('Version: 1 → 2').waitFor();
+    expect((await api('GET', `/secrets/${id}`)).value).toBe('two of theirs');
+    // The difference tells no value.
+    expect(await page.content()).not.toContain('two of theirs');
+    expectRefusals(ann);
+  });
+
+  it('settings can be saved twice: the second time names the state that the first made', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    await go('/settings', 'Settings');
+    for (const name of ['First', 'Second']) {
+      await page.getByLabel('Name', { exact: true }).fill(name);
+      const save = page.getByRole('button', { name: 'Save changes' });
+      await save.click();
+      await expect.poll(async () => (await api('GET', '')).name).toBe(name);
+      // A busy button is only aria-disabled: the form is new once it is disabled for want of a change.
+      await expect.poll(() => save.getAttribute('disabled')).not.toBeNull();
+    }
+    expectQuiet(ann);
+  });
+});
