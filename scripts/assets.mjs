@@ -1,4 +1,4 @@
-// Copies the files that pages load to where they are served from: ours, those of packages, and the console. wrangler runs this before it
+// Copies files to where they are served from: those that pages load (ours, those of packages, and the console) and the OpenAPI document. wrangler runs this before it
 // builds (`[build]` in wrangler.toml). Invariants: the directory contains exactly these files; a file that another process reads is never
 // half-written.
 import fs from 'node:fs';
@@ -26,15 +26,22 @@ const built = fs
   .map((entry) => path.relative(consoleDist, path.join(entry.parentPath, entry.name)));
 
 const sources = new Map([
+  ['openapi.json', path.join(root, 'packages', 'client', 'openapi.json')],
   ...fs.readdirSync(own).map((name) => /** @type {const} */ ([name, path.join(own, name)])),
   ...Object.entries(packages).map(([name, file]) => /** @type {const} */ ([name, path.join(root, 'node_modules', file)])),
   ...Object.entries(consoles).map(([name, file]) => /** @type {const} */ ([name, path.join(root, 'packages', 'console', 'src', file)])),
   ...built.map((name) => /** @type {const} */ ([path.join('console', name), path.join(consoleDist, name)])),
 ]);
 
+/** A file, in the form in which it is served. @param {string} source */
+const served = (source) => {
+  const bytes = fs.readFileSync(source);
+  return path.basename(source) === 'openapi.json' ? Buffer.from(JSON.stringify(JSON.parse(bytes.toString()))) : bytes;
+};
+
 for (const [name, source] of sources) {
   const [target, part] = [path.join(assetsDir, name), path.join(root, 'dist', `.${name.replaceAll(path.sep, '.')}.${process.pid}`)];
-  const bytes = fs.readFileSync(source);
+  const bytes = served(source);
   if (fs.existsSync(target) && fs.readFileSync(target).equals(bytes)) continue;
   fs.mkdirSync(path.dirname(target), { recursive: true });
   fs.writeFileSync(part, bytes);

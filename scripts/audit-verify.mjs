@@ -1,24 +1,26 @@
 // `npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE`: verifies an export of the audit log without the service: hash chain,
 // order, completeness and signed checkpoints. For auditors: one file, Node.js 20 or later, `canonicalize`, no network. Invariants: it
-// states only what the files prove; of several faults, it names the one with the lowest sequence; it reads the log line by line, regardless
-// of its size.
+// states only what the files prove, and calls a log intact only where checkpoints cover it; of several faults, it names the one with the
+// lowest sequence; it reads the log line by line, regardless of its size.
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import canonicalize from 'canonicalize';
 
-const USAGE = `Use: npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE [--first SEQUENCE] [--last SEQUENCE] [--json]
+const USAGE = `Use: npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE [--first SEQUENCE] [--last SEQUENCE] [--accept-uncovered] [--json]
   FILE.ndjson     GET /orgs/ORG/audit-log?format=ndjson, or an export of entries past retention; newest or oldest entry first
   --checkpoints   GET /orgs/ORG/audit-log/checkpoints (fetch them before the log), or checkpoints that you stored earlier
   --key           GET /orgs/ORG/audit-log/key, as JWK or PEM; preferably a copy that you stored earlier
   --first         the first sequence that the file must contain, if neither the log nor the checkpoints begin there
   --last          the last sequence that the file must contain, if there are checkpoints of newer entries
-Exit code: 0 intact, 1 not intact, 2 wrong use.`;
+  --accept-uncovered  exit with 0 although no checkpoint covers part of the log, such as its newest entries
+Exit code: 0 intact, 1 not intact, 2 wrong use, 3 no fault found, but checkpoints do not cover all of it.`;
 
 /** @typedef {{ sequence: number, hash: string, prev_hash: string, time: string, format?: number, missing?: Stretch[] }} Entry */
 /** @typedef {{ from: number, to: number, reason: string }} Stretch */
 /** @typedef {{ org: string, sequence: number, hash: string, time: string, signature: string }} Checkpoint */
+/** @typedef {{ from: number, to: number, kind: 'before' | 'unsigned' }} Uncovered */
 /** @typedef {{ kind: string, sequence: number, line: number | null, message: string }} Fault */
 
 /** Wrong usage, or an invalid file. */
@@ -300,7 +302,10 @@ function presentIn({ oldest, newest, gaps }, from, to) {
   return at <= end ? at : null;
 }
 
-/** Where the log begins. @param {Walk} walk @param {{ org: string | null, first: number | null }} expected @param {Stretch[]} lost */
+/**
+ * Where the log begins. Returns the sequences before it whose absence nothing accounts for, if there are any.
+ * @param {Walk} walk @param {{ org: string | null, first: number | null }} expected @param {Stretch[]} lost @returns {Uncovered[]}
+ */
 function judgeBegin(walk, { org, first }, lost) {
   const oldest = /** @type {Entry} */ (walk.oldest);
   let begin = oldest.sequence;
@@ -327,6 +332,8 @@ function judgeBegin(walk, { org, first }, lost) {
     );
   if (oldest.sequence === 1 && org !== null && oldest.prev_hash !== sha256(`svc/v1/audit/${org}`))
     walk.faults.note('altered', 1, null, 'Entry 1 is not the beginning of the log of this organisation.');
+  const isAccountedFor = begin === 1 || first !== null || begin - 1 === before?.sequence;
+  return isAccountedFor ? [] : [{ from: 1, to: begin - 1, kind: 'before' }];
 }
 
 /** Where the log ends. @param {Walk} walk @param {number | null} last */
@@ -362,13 +369,14 @@ async function check(args) {
   let line = 0;
   for await (const text of linesOf(file)) walk.take(text, ++line);
   if (walk.entries === 0 && !walk.faults.first && checkpoints.size === 0) throw new UsageError(`${name} contains no audit entries.`);
-  const missing = walk.entries ? judgeGaps(walk) : [];
-  if (walk.entries === 0) walk.faults.note('cut_off', 1, null, 'The log contains no entries, but there are checkpoints of some.');
-  else {
-    judgeBegin(walk, { org, first: expected.first }, missing);
-    judgeEnd(walk, expected.last);
+  if (walk.entries === 0) {
+    walk.faults.note('cut_off', 1, null, 'The log contains no entries, but there are checkpoints of some.');
+    return { values, result: resultOf(walk, org, [], []) };
   }
-  return { json: values.json, result: resultOf(walk, org, missing) };
+  const missing = judgeGaps(walk);
+  const uncovered = [...judgeBegin(walk, { org, first: expected.first }, missing), ...unsignedIn(walk)];
+  judgeEnd(walk, expected.last);
+  return { values, result: resultOf(walk, org, missing, uncovered) };
 }
 
 /** @param {string[]} args */
@@ -378,27 +386,34 @@ function parse(args) {
     return parseArgs({
       args,
       allowPositionals: true,
-      options: { checkpoints: text, key: text, first: text, last: text, json: { type: 'boolean', default: false } },
+      options: {
+        checkpoints: text,
+        key: text,
+        first: text,
+        last: text,
+        json: { type: 'boolean', default: false },
+        'accept-uncovered': { type: 'boolean', default: false },
+      },
     });
   } catch {
     throw new UsageError(USAGE);
   }
 }
 
-/** Entries of each unbroken run after its last checkpoint: no signature covers them. @param {Walk} walk */
+/** The entries of each unbroken run after its last checkpoint: no signature covers them. @param {Walk} walk @returns {Uncovered[]} */
 function unsignedIn({ oldest, newest, gaps, confirmed }) {
   const ends = [...gaps.map(({ from }) => from - 1), newest?.sequence ?? 0].sort((a, b) => a - b);
   const starts = [oldest?.sequence ?? 1, ...gaps.map(({ to }) => to + 1)].sort((a, b) => a - b);
   const signed = [...confirmed].sort((a, b) => a - b);
-  return ends.reduce((sum, end, i) => {
+  return ends.flatMap((to, i) => {
     const start = /** @type {number} */ (starts[i]);
-    const last = signed.findLast((sequence) => sequence <= end) ?? 0;
-    return sum + end - Math.max(last, start - 1);
-  }, 0);
+    const from = Math.max(start, (signed.findLast((sequence) => sequence <= to) ?? 0) + 1);
+    return from <= to ? [/** @type {const} */ ({ from, to, kind: 'unsigned' })] : [];
+  });
 }
 
-/** @param {Walk} walk @param {string | null} org @param {Stretch[]} missing */
-function resultOf(walk, org, missing) {
+/** @param {Walk} walk @param {string | null} org @param {Stretch[]} missing @param {Uncovered[]} uncovered */
+function resultOf(walk, org, missing, uncovered) {
   const { entries, confirmed, oldest, newest, checkpoints, faults } = walk;
   const sequences = [...checkpoints.keys()];
   const place = (/** @type {Entry | null} */ entry) => entry && { sequence: entry.sequence, time: entry.time };
@@ -409,7 +424,8 @@ function resultOf(walk, org, missing) {
     first: place(oldest),
     last: place(newest),
     checkpoints: confirmed.size,
-    unsigned: unsignedIn(walk),
+    unsigned: uncovered.reduce((sum, { from, to, kind }) => sum + (kind === 'unsigned' ? to - from + 1 : 0), 0),
+    uncovered,
     missing: missing
       .sort((a, b) => a.from - b.from)
       .map(({ from, to, reason }) => {
@@ -424,23 +440,33 @@ const reasons = { restore: 'a restore', gate_lost: 'the loss of a gate' };
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n} ${n === 1 ? one : many}`;
 
 /** @param {ReturnType<typeof resultOf>} result */
-function sentence({ ok, entries, first, last, checkpoints, unsigned, missing, broken }) {
+function sentence({ ok, entries, first, last, checkpoints, unsigned, uncovered, missing, broken }) {
   if (!ok) return `NOT INTACT: ${broken?.message}${broken?.line ? ` (line ${broken.line})` : ''}`;
   const place = (/** @type {typeof first} */ at) => `${at?.sequence} (${at?.time})`;
   const range = `${plural(entries, 'entry', 'entries')} from ${place(first)} to ${place(last)}`;
-  const signed = `confirmed by ${plural(checkpoints, 'checkpoint', 'checkpoints')}`;
-  const rest = unsigned ? `; no checkpoint covers ${unsigned} of them yet` : '';
+  const signed = `${plural(checkpoints, 'checkpoint', 'checkpoints')} ${checkpoints === 1 ? 'confirms' : 'confirm'}`;
+  const verdict = checkpoints ? `${signed} ${unsigned ? `${entries - unsigned} of ` : ''}${range}.` : `No checkpoint confirms ${range}.`;
   const lost = missing.map(({ from, to, reason, confirmed_through: through }) => {
     const why = reasons[/** @type {keyof typeof reasons} */ (reason)] ?? reason;
     return ` Lost with ${why}: ${from} to ${to}${through === null ? '' : `, signed through ${through}`}.`;
   });
-  return `${range} ${entries === 1 ? 'is' : 'are'} intact, ${signed}${rest}.${lost.join('')}`;
+  const open = uncovered.length ? 'NOT COVERED' : 'INTACT';
+  return `${open}: ${verdict}${lost.join('')}${uncovered.map(doubt).join('')}`;
 }
 
+/** What may be wrong without a checkpoint that would show it. @param {Uncovered} uncovered */
+const doubt = ({ from, to, kind }) =>
+  kind === 'before'
+    ? ` Nothing shows what came before entry ${to + 1}: entries may be missing there. Add the checkpoint of entry ${to}, or pass --first ${to + 1}.`
+    : ` No checkpoint covers ${from === to ? `entry ${from}` : `entries ${from} to ${to}`}: they may be forged, and later ones may be missing.`;
+
+/** @param {ReturnType<typeof resultOf>} result @param {boolean} [acceptsUncovered] */
+const exitCodeOf = ({ ok, uncovered }, acceptsUncovered) => (!ok ? 1 : uncovered.length && !acceptsUncovered ? 3 : 0);
+
 try {
-  const { json, result } = await check(process.argv.slice(2));
-  process.stdout.write(`${json ? JSON.stringify(result) : sentence(result)}\n`);
-  process.exitCode = result.ok ? 0 : 1;
+  const { values, result } = await check(process.argv.slice(2));
+  process.stdout.write(`${values.json ? JSON.stringify(result) : sentence(result)}\n`);
+  process.exitCode = exitCodeOf(result, values['accept-uncovered']);
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;
   process.stderr.write(`${error.message}\n`);

@@ -5,6 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
+import { asDeployed } from './as-deployed.mjs';
 import { root } from './wrangler.mjs';
 
 const BUNDLE = 'virtual:source';
@@ -14,20 +15,6 @@ const spied = spiedBy(tests);
 const packages = packagesOf(sources);
 const shared = new Set([...packagesOf(tests)].filter((name) => packages.has(name)));
 const isSource = (/** @type {string} */ id) => id.startsWith(source) && id.endsWith('.ts') && !spied.has(id);
-
-/** The bundler options of the deployed Worker. @type {import('esbuild').BuildOptions} */
-const asDeployed = {
-  bundle: true,
-  write: false,
-  format: 'esm',
-  target: 'es2024',
-  keepNames: true,
-  conditions: ['workerd', 'worker', 'browser'],
-  mainFields: ['browser', 'module', 'main'],
-  external: ['cloudflare:*', 'node:*'],
-  alias: { zod: path.join(source, 'http', 'zod.js') },
-  logLevel: 'error',
-};
 
 /** @returns {import('vite').Plugin} */
 export function bundledSource() {

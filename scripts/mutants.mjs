@@ -1,4 +1,4 @@
-// Whether the tests notice when a safety check is removed: applies each mutant of the mutant tables to a copy of the project, one at a
+// Whether the tests notice when a safety check is removed: applies each mutant of scripts/mutants to a copy of the project, one at a
 // time, and runs the tests that should notice. Invariant: a mutant counts as killed only if a test that passes without it failed or hung.
 // npm run test:mutants -- [--only TEXT] [--json]
 import { spawnSync } from 'node:child_process';
@@ -6,8 +6,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { mutants as mutantsOfService } from './mutant-table.mjs';
-import { mutants as mutantsOfCli } from './mutant-table-cli.mjs';
+import { mutants } from './mutants/index.mjs';
 import { applied, sourcesIn, testFile } from './safety-tags.mjs';
 import './scratch.mjs';
 import { runTests } from './vitest.mjs';
@@ -32,8 +31,8 @@ const IN_PACKAGES = /packages.[^/\\]+.node_modules$/;
 const PATIENCE = 300_000;
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });
-const chosen = [...mutantsOfService, ...mutantsOfCli].filter(({ name }) => name.includes(options.only ?? ''));
-if (chosen.length === 0) stop(`No mutant has a name containing ${JSON.stringify(options.only)}: see scripts/mutant-table*.mjs.`);
+const chosen = mutants.filter(({ name }) => name.includes(options.only ?? ''));
+if (chosen.length === 0) stop(`No mutant has a name containing ${JSON.stringify(options.only)}: see scripts/mutants.`);
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'svc-mutants-'));
 process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
@@ -48,7 +47,7 @@ say(`The tests for ${chosen.length} mutants must pass without a mutant.`);
 const whole = await run(tests, PATIENCE + tests.length * 30_000);
 if (whole.why) stop(`They fail: fix that first.\n${whole.failed ?? ''} ${whole.why}`);
 const unknown = tests.find((notice) => !whole.passed.some((name) => name.includes(split(notice)[1])));
-if (unknown) stop(`No test has a name containing "${unknown}": fix scripts/mutant-table*.mjs.`);
+if (unknown) stop(`No test has a name containing "${unknown}": fix scripts/mutants.`);
 say(`They pass.${seconds(whole.ms)}`);
 
 const sources = sourcesIn(dir);

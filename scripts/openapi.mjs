@@ -1,40 +1,39 @@
-// `npm run openapi`: updates what the packages know about the service. Writes packages/client/openapi.json, the document that the built
-// Worker serves, and packages/client/src/api.ts, the types generated from it. Invariant: nothing is written by hand; a test compares both
-// with a running service.
+// `npm run openapi`: updates what the packages and the Worker know about the API. Writes packages/client/openapi.json, the document that every
+// deployment serves, packages/client/src/api.ts, the types generated from it, and copies of the rules that packages share with the service.
+// Invariant: nothing is written by hand; tests compare all with the service.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import './scratch.mjs';
-import { client, PUBLIC_URL, spelled, typesOf } from './openapi-types.mjs';
-import { runWrangler } from './wrangler.mjs';
+import { asDeployed } from './as-deployed.mjs';
+import { client, copies, copyOf, PUBLIC_URL, spelled, typesOf } from './openapi-types.mjs';
+import { root } from './wrangler.mjs';
+
+/** A Worker that answers with the document. */
+const generator = `
+import { openapiDocument } from './docs/openapi';
+import { routes } from './domains';
+export default { fetch: () => Response.json(openapiDocument(routes, '${PUBLIC_URL}')) };`;
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'openapi-'));
-const built = await runWrangler(['deploy', '--dry-run', '--outdir', dir]);
-if (built.code === 0) {
-  const document = await served(path.join(dir, 'index.js'));
+const worker = path.join(dir, 'generator.js');
+await build({ ...asDeployed, stdin: { contents: generator, resolveDir: path.join(root, 'src') }, write: true, outfile: worker });
+const runtime = new Miniflare(
+  convertV4MiniflareOptions({
+    modules: [{ type: 'ESModule', path: worker }],
+    modulesRoot: dir,
+    compatibilityDate: '2026-10-20',
+    compatibilityFlags: ['nodejs_compat'],
+    handleStructuredLogs: () => {},
+  }),
+);
+try {
+  const document = await (await runtime.dispatchFetch(PUBLIC_URL)).json();
   fs.writeFileSync(path.join(client, 'openapi.json'), spelled(document));
   fs.writeFileSync(path.join(client, 'src', 'api.ts'), await typesOf(document));
-} else {
-  process.stderr.write(`The Worker could not be built; wrangler said:\n${built.said}`);
-  process.exitCode = 1;
-}
-
-/** The document, read from the Worker in the local runtime. @param {string} worker */
-async function served(worker) {
-  const runtime = new Miniflare(
-    convertV4MiniflareOptions({
-      modules: [{ type: 'ESModule', path: worker }],
-      modulesRoot: dir,
-      compatibilityDate: '2026-10-20',
-      compatibilityFlags: ['nodejs_compat'],
-      bindings: { PUBLIC_URL, MASTER_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`, BOOTSTRAP_TOKEN: 'x'.repeat(32) },
-      handleStructuredLogs: () => {},
-    }),
-  );
-  try {
-    return await (await runtime.dispatchFetch(`${PUBLIC_URL}/api/v1/openapi.json`)).json();
-  } finally {
-    await runtime.dispose();
-  }
+  for (const [from, to] of copies) fs.writeFileSync(path.join(root, to), copyOf(from));
+} finally {
+  await runtime.dispose();
 }

@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** @typedef {import('./mutant-table.mjs').Mutant} Mutant */
+/** @typedef {import('./mutants/index.mjs').Mutant} Mutant */
 /** @typedef {Map<string, string>} Sources Source texts by path. */
 
 const TAG_LINE = /^[ \t]*\/\/ safety: (.+)\n/gm;

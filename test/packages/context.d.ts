@@ -5,5 +5,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The origin of the service. */
     vaultUrl: string;
+    /** The directory of its state. */
+    vaultState: string;
   }
 }

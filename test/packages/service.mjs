@@ -3,7 +3,8 @@ import { startVault } from './vault.mjs';
 
 /** @param {import('vitest/node').TestProject} project */
 export default async function setup(project) {
-  const { url, stop } = await startVault();
+  const { url, state, stop } = await startVault();
   project.provide('vaultUrl', url);
+  project.provide('vaultState', state);
   return stop;
 }

@@ -76,22 +76,25 @@ const both = (name, expected, tampered, checkpoints = marks) => {
     });
 };
 
+const accept = ['--accept-uncovered'];
+const [begin, end] = ['1 (2026-01-01T00:00:01.000Z)', '20 (2026-01-01T00:00:20.000Z)'];
+
 describe('audit verifier: a log that is whole', () => {
   it('is intact in either direction, with entries of earlier releases, in one line', () => {
     for (const entries of [log, log.toReversed()]) {
-      const { status, said } = run(entries, marks);
-      assert.equal(status, 0, said);
-      assert.equal(
-        said,
-        '20 entries from 1 (2026-01-01T00:00:01.000Z) to 20 (2026-01-01T00:00:20.000Z) are intact, confirmed by 3 checkpoints; no checkpoint covers 2 of them yet.',
-      );
+      const { status, said } = run(entries, [...marks, signed(log[19])]);
+      assert.deepEqual([status, said], [0, `INTACT: 4 checkpoints confirm 20 entries from ${begin} to ${end}.`]);
     }
   });
 
   it('takes checkpoints as pages or events, and the key as JWK or PEM', () => {
-    const { org: org_id, ...data } = marks[0];
-    const events = JSON.stringify({ data: [{ sequence: 7, type: 'AUDIT_CHECKPOINT', org_id, data }] });
-    for (const checkpoints of [JSON.stringify({ data: marks, next_cursor: null }, null, 2), JSON.stringify(marks), events])
+    const all = [...marks, signed(log[19])];
+    const events = all.map(({ org: org_id, ...data }, n) => ({ sequence: n, type: 'AUDIT_CHECKPOINT', org_id, data }));
+    for (const checkpoints of [
+      JSON.stringify({ data: all, next_cursor: null }, null, 2),
+      JSON.stringify(all),
+      JSON.stringify({ data: events }),
+    ])
       for (const key of [JSON.stringify(jwk), publicKey.export({ type: 'spki', format: 'pem' })])
         assert.equal(run(log, checkpoints, { key }).status, 0);
   });
@@ -103,26 +106,71 @@ describe('audit verifier: a log that is whole', () => {
     for (const order of [entries, entries.toReversed()]) {
       const { status, said } = run(
         order,
-        [restored[4], restored[8], restored[17]].map((entry) => signed(entry)),
+        [restored[4], restored[8], restored[19]].map((entry) => signed(entry)),
       );
       assert.equal(status, 0, said);
-      assert.match(said, /^16 entries .* confirmed by 2 checkpoints; .* Lost with a restore: 6 to 9, signed through 9\.$/);
+      assert.match(said, /^INTACT: 2 checkpoints confirm 16 entries .* Lost with a restore: 6 to 9, signed through 9\.$/);
     }
   });
 
   it('begins after a cut with a checkpoint, and ends at the expected entry', () => {
     const rest = log.slice(5);
-    assert.equal(run(rest, marks).status, 0);
+    assert.equal(run(rest, marks, { args: accept }).status, 0);
     assert.equal(run(rest.slice(0, 5), marks).status, 1);
     const { status, said } = run([...rest.slice(0, 5), JSON.stringify({ checkpoint: marks[1] })], marks, { args: ['--last', '10'] });
     assert.deepEqual([status, said.includes('from 6 ')], [0, true], said);
-    // An export, with its own last line alone.
+    // An export: its last line, and that of the export before.
     const last = { checkpoint: marks[1] };
-    assert.equal(run([...rest.slice(0, 5), last], [last]).status, 0);
-    assert.equal(run([...rest.slice(0, 4), last], [last]).status, 1);
+    assert.equal(run([...rest.slice(0, 5), last], [{ checkpoint: marks[0] }, last]).status, 0);
+    assert.equal(run([...rest.slice(0, 4), last], [{ checkpoint: marks[0] }, last]).status, 1);
     assert.equal(run(log.slice(6), marks).status, 1);
-    assert.equal(run(log.slice(6), marks, { args: ['--first', '7'] }).status, 0);
+    assert.equal(run(log.slice(6, 18), marks, { args: ['--first', '7'] }).status, 0);
     assert.equal(run(log.slice(7), marks, { args: ['--first', '7'] }).status, 1);
+  });
+});
+
+describe('audit verifier: a log that checkpoints do not cover', () => {
+  const uncovered = (entries, checkpoints, args = []) => {
+    const { status, said } = run(entries, checkpoints, { args });
+    const { uncovered: found, ok } = JSON.parse(run(entries, checkpoints, { args: ['--json', ...args] }).said);
+    return { status, said, found, ok, accepted: run(entries, checkpoints, { args: [...accept, ...args] }).status };
+  };
+
+  it('exits with 3 for the newest entries, names them, and exits with 0 if asked to accept them', () => {
+    const { status, said, found, ok, accepted } = uncovered(log, marks);
+    assert.deepEqual([status, ok, accepted, found], [3, true, 0, [{ from: 19, to: 20, kind: 'unsigned' }]]);
+    assert.equal(
+      said,
+      `NOT COVERED: 3 checkpoints confirm 18 of 20 entries from ${begin} to ${end}. No checkpoint covers entries 19 to 20: they may be forged, and later ones may be missing.`,
+    );
+  });
+
+  it('exits with 3 for a log forged after the last checkpoint', () => {
+    const forged = logOf({ fields: { 19: { action: 'nothing.happened' } } });
+    assert.deepEqual([uncovered(forged, marks).status, uncovered(forged, []).status], [3, 3]);
+    assert.match(
+      uncovered(forged, []).said,
+      /^NOT COVERED: No checkpoint confirms 20 entries .* covers entries 1 to 20: they may be forged/,
+    );
+  });
+
+  it('exits with 3 for a log cut off at its beginning, unless a checkpoint or --first accounts for it', () => {
+    const rest = log.slice(6, 18);
+    const later = marks.slice(1);
+    const { status, said, found, accepted } = uncovered(rest, later);
+    assert.deepEqual([status, accepted, found], [3, 0, [{ from: 1, to: 6, kind: 'before' }]]);
+    assert.match(said, / Nothing shows what came before entry 7: .* Add the checkpoint of entry 6, or pass --first 7\.$/);
+    assert.equal(uncovered(rest, later, ['--first', '7']).status, 0);
+    assert.equal(uncovered(rest, [signed(log[5]), ...later]).status, 0);
+  });
+
+  it('exits with 3 for a log cut off after its last checkpoint and before its end', () => {
+    const { status, found } = uncovered(log.slice(0, 19), marks);
+    assert.deepEqual([status, found], [3, [{ from: 19, to: 19, kind: 'unsigned' }]]);
+  });
+
+  it('accepts no fault', () => {
+    assert.equal(run(log.toSpliced(3, 1), marks, { args: accept }).status, 1);
   });
 });
 

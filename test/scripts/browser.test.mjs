@@ -264,8 +264,10 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       const shot = async (/** @type {string} */ what) => {
         if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/device-${screen}-${what}.png` });
       };
+      await page.clock.install();
       await page.goto(codes.verification_uri_complete);
       await page.locator('#act:not([disabled])').waitFor();
+      await page.clock.pauseAt(Date.now() + 60_000);
       await shot('signed-out');
       assert.equal(page.url(), codes.verification_uri, 'the code has left the address bar');
       assert.equal(answers.filter((answer) => /device\/(lookup|confirm|deny)/.test(answer.url())).length, 0, 'nothing is asked before');
@@ -278,10 +280,30 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       assert.equal(await page.evaluate(() => document.activeElement?.id), 'one');
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, 'nothing is wider than the screen');
       assert.equal((await poll()).error.code, 'AUTHORIZATION_PENDING', 'a code that was opened is not confirmed');
+      assert.equal(await page.locator('#vault').textContent(), at);
+      const isAsleep = async () => (await page.locator('[aria-disabled="true"]').count()) === 2;
+      assert.ok(await isAsleep(), 'the buttons sleep after they are shown');
+      await page.clock.runFor(1000);
+      assert.ok(!(await isAsleep()));
       await page.keyboard.press('Tab');
       assert.equal(await page.evaluate(() => document.activeElement?.id), 'confirm');
       await page.keyboard.press('Enter');
+      assert.ok(await isAsleep(), 'a key right after the focus decides nothing');
+      await page.clock.runFor(1000);
+      await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+      await page.keyboard.press('Enter');
+      assert.ok(await isAsleep(), 'nor does one right after the page has the focus again');
+      assert.equal(answers.filter((answer) => /device\/confirm|auth\/confirm/.test(answer.url())).length, 0);
+      await page.clock.runFor(1000);
+      await page.keyboard.press('Enter');
       await page.locator('#over').waitFor();
+      const asked = answers.map((answer) => new URL(answer.url()).pathname).filter((path) => path.endsWith('/confirm'));
+      assert.deepEqual(
+        asked,
+        ['/api/v1/auth/confirm', '/api/v1/auth/device/confirm'],
+        'the passkey is asked for however recent the sign-in is',
+      );
+      await page.clock.resume();
       await shot('over');
       assert.match((await page.locator('#over').textContent()) ?? '', /The terminal is signed in/);
       const { token, refresh_token } = await poll();

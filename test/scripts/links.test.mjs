@@ -31,6 +31,21 @@ it('links: the index of the documentation names every page', () => {
   );
 });
 
+it('links: the page of libraries names every dependency', () => {
+  const page = read('docs/architecture/libraries.md');
+  const packages = ['package.json', ...fs.readdirSync(path.join(project, 'packages')).map((name) => `packages/${name}/package.json`)];
+  const names = packages.flatMap((file) => {
+    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read(file));
+    return Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
+  });
+  assert.ok(names.length > 50);
+  const isNamed = (/** @type {string} */ name) => page.includes(`\`${name}\``) || page.includes(`\`${name.replace(/\/.*/, '')}/*\``);
+  assert.deepEqual(
+    names.filter((name) => !name.startsWith('@secrets-vault/') && !isNamed(name)),
+    [],
+  );
+});
+
 it('links: anchors are spelled as GitHub spells them', () => {
   const anchors = anchorsOf('# A `code` title, with marks!\n## Twice\n## Twice\n```sh\n# no heading\n```\n## [Linked](x.md) one\n');
   assert.deepEqual([...anchors], ['a-code-title-with-marks', 'twice', 'twice-1', 'linked-one']);

@@ -4,12 +4,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
 import { transformSync } from 'esbuild';
-import { mutants as mutantsOfService } from '../../scripts/mutant-table.mjs';
-import { mutants as mutantsOfCli } from '../../scripts/mutant-table-cli.mjs';
+import { mutants } from '../../scripts/mutants/index.mjs';
 import { applied, sourcesIn, tagsIn, testFile } from '../../scripts/safety-tags.mjs';
 import { root } from '../../scripts/wrangler.mjs';
 
-const mutants = [...mutantsOfService, ...mutantsOfCli];
 const sources = sourcesIn(root);
 const of = (source) => new Map([['src/a.ts', source]]);
 const mutant = (change, tag = 'checked') => ({ name: 'nobody checks', tag, change, notice: 'a: b' });

@@ -117,7 +117,12 @@ describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
     me.write('.env', `DATABASE_URL="${VALUE}"\nSMTP_PASSWORD='s3cret # kept'\n`);
     me.write('app.js', 'process.stdout.write(`${process.env.DATABASE_URL}|${process.env.SMTP_PASSWORD}|${process.env.SVC_TOKEN}`)');
     await me.ok(['init', '--env', 'production']);
-    assert.deepEqual(Object.keys(JSON.parse(fs.readFileSync(path.join(me.work, '.svc.json'), 'utf8'))), ['url', 'org', 'environment']);
+    assert.deepEqual(Object.keys(JSON.parse(fs.readFileSync(path.join(me.work, '.svc.json'), 'utf8'))), [
+      'url',
+      'org',
+      'environment',
+      'secrets',
+    ]);
     assert.deepEqual((await me.json(['import', '.env', '--yes'])).created, ['DATABASE_URL', 'SMTP_PASSWORD']);
     fs.rmSync(path.join(me.work, '.env'));
     assert.equal(await me.ok(['run', '--', 'node', 'app.js']), `${VALUE}|s3cret # kept|undefined`);
@@ -189,7 +194,7 @@ describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
     assert.equal(read.stdout, '[redacted] four\n', read.stderr);
   });
 
-  it('agent: the official MCP client lists secrets and runs a command with one, and never sees a value', async () => {
+  it('agent: the official MCP client lists secrets and runs a command with one, whose output is masked', async () => {
     const { token } = await me.json([
       ...['agent', 'create', 'triage', '--scopes', 'secrets:read,secrets:list'],
       ...['--environments', 'production', '--secrets', 'DATABASE_URL', '--ttl', '1h'],
@@ -197,7 +202,7 @@ describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
     const env = { ...me.env, SVC_TOKEN: token, SVC_URL: url, SVC_ORG_ID: org };
     const transport = new StdioClientTransport({
       command: path.join(me.bin, 'svc'),
-      args: ['mcp', '--env', 'production'],
+      args: ['mcp', '--env', 'production', '--allow-run'],
       env,
       cwd: me.work,
     });

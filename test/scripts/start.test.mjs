@@ -1,5 +1,5 @@
-// A runtime that is killed under `npm start`: the service comes back within ten seconds with the same state, or npm start ends with exit
-// code 1 and says why. Meanwhile every answer has the API's shape, and afterwards no temporary file is left.
+// A runtime that is killed under `npm start`: the service comes back with the same state, however slow its start is, or npm start ends with
+// exit code 1 and says why. Meanwhile every answer has the API's shape, and afterwards no temporary file is left.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -36,7 +36,7 @@ const ask = (port, n) =>
     request.on('error', () => done(null)).end();
   });
 
-it('npm start: a runtime that is killed comes back with its state, and never responds in another format', slow(150_000), async () => {
+it('npm start: a runtime that is killed comes back with its state, and never responds in another format', slow(240_000), async () => {
   const dir = copyOfProject();
   const temporary = fs.mkdtempSync(path.join(os.tmpdir(), 't-'));
   const service = await startService(dir, { TMPDIR: temporary });
@@ -63,7 +63,7 @@ it('npm start: a runtime that is killed comes back with its state, and never res
     process.kill(killed[0], 'SIGKILL');
     const from = Date.now();
     while (below(service.pid(), part).every((pid) => pid === killed[0]) || (await ask(service.port, 1)) === null) {
-      assert.ok(Date.now() - from < 10_000, `back within 10 s: ${service.said().slice(-500)}`);
+      assert.ok(Date.now() - from < 80_000, `back: ${service.said().slice(-500)}`);
       await sleep(50);
     }
     assert.equal((await service.call('GET', `${at}/by-name/KEPT`, key)).json.value, 'here');
@@ -71,6 +71,19 @@ it('npm start: a runtime that is killed comes back with its state, and never res
   going = false;
   await Promise.all(callers);
   assert.deepEqual([...shapes], ['error']);
+
+  // A start that takes long, as on a busy machine, is no failed one: here the process gets no processor time for a while.
+  const [before] = below(service.pid(), 'serve.mjs');
+  process.kill(before, 'SIGKILL');
+  let starting;
+  for (; !starting; await sleep(20)) starting = below(service.pid(), 'serve.mjs').find((pid) => pid !== before);
+  process.kill(starting, 'SIGSTOP');
+  await sleep(9_000);
+  process.kill(starting, 'SIGCONT');
+  for (const from = Date.now(); (await ask(service.port, 1)) === null; await sleep(50))
+    assert.ok(Date.now() - from < 80_000, service.said().slice(-500));
+  assert.deepEqual(below(service.pid(), 'serve.mjs'), [starting]);
+  assert.doesNotMatch(service.said(), /was not ready/);
 
   // One that does not stay alive is given up.
   const from = Date.now();

@@ -1,6 +1,6 @@
-// The mutants of svc (packages/cli), as in mutant-table.mjs. Their tests are those of the package, with svc built from the mutant.
+// The mutants of svc (packages/cli). Their tests run svc built from the mutant. index.mjs says what a mutant is.
 
-/** @type {import('./mutant-table.mjs').Mutant[]} */
+/** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   // ---------------------------------------------------------------- credentials
   {
@@ -40,10 +40,53 @@ export const mutants = [
     notice: 'packages/cli/attacks: credential: a credential stored for one vault is not sent to another address',
   },
   {
+    name: 'svc: a scan that missed a file succeeds',
+    tag: 'cli-scan-complete',
+    change: 'never',
+    notice: 'packages/cli/scan: scan --staged: a file that cannot be scanned is named, and the exit code is not 0',
+  },
+  {
+    name: 'svc: a scan reads what stands in for a staged object',
+    tag: 'cli-scan-replaced',
+    change: 'remove',
+    notice: 'packages/cli/scan: scan --staged: an object that stands in for a staged one is not scanned in its place',
+  },
+  {
+    name: 'svc: a scan passes over a named path that is no file',
+    tag: 'cli-scan-named',
+    change: 'remove',
+    notice: 'packages/cli/scan: scan: a link that an argument names is scanned, and what is no file is missed',
+  },
+  {
+    name: 'svc: a scan reads wide characters as lines of one character',
+    tag: 'cli-scan-wide',
+    change: { from: ".replace(WIDE, (wide) => wide.replaceAll('\\0', ''))", to: '' },
+    notice: 'packages/cli/scan: scan --staged: a file UTF-32 is scanned',
+  },
+  {
+    name: 'svc: an error of the vault adds lines to the output',
+    tag: 'cli-vault-error-one-line',
+    change: { from: 'clean(error.message)', to: 'error.message' },
+    notice: 'packages/cli/attacks: escape sequences: errors of the vault are escaped',
+  },
+  {
+    name: 'svc: a text of the vault adds lines to what svc says',
+    tag: 'cli-success-line',
+    change: { from: 'clean(text)', to: 'text' },
+    notice: 'packages/cli/attacks: escape sequences: what a vault says adds no line to a sentence',
+  },
+  {
+    name: 'svc: a text of the vault adds lines to a result',
+    tag: 'cli-output-one-line',
+    change: { from: 'clean(text)', to: 'text' },
+    notice: 'packages/cli/attacks: escape sequences: what a vault says adds no line to a sentence',
+  },
+  {
     name: 'svc: login opens any address that the vault names',
     tag: 'cli-login-page',
     change: 'never',
-    notice: 'packages/cli/login: device login: svc polls while the code is pending, slows down when asked, and opens only http addresses',
+    notice:
+      'packages/cli/login: device login: svc polls while the code is pending, slows down when asked, and opens only pages of the vault',
   },
   {
     name: 'svc: the bootstrap token goes to a vault that the user did not name',
@@ -63,6 +106,7 @@ export const mutants = [
     change: 'never',
     notice: 'packages/cli/manage: device: registered with a public key, assigned, blocked and removed',
   },
+
   // ---------------------------------------------------------------- values and arguments
   {
     name: 'svc: a token is accepted as an argument',
@@ -100,12 +144,55 @@ export const mutants = [
     change: { from: '!canAsk(this.host)', to: 'false' },
     notice: 'packages/cli/commands: delete, restore: a deleted secret is restored; a script without --yes is refused',
   },
+  {
+    name: 'svc: a resource is changed whatever its state',
+    tag: 'cli-if-match',
+    change: 'remove',
+    notice: 'packages/cli/seen: a team that a colleague renamed is not deleted',
+  },
+
   // ---------------------------------------------------------------- svc run
   {
-    name: 'svc run: a secret may set PATH',
+    name: 'svc: a profile that a repository chooses decides where SVC_TOKEN goes',
+    tag: 'cli-profile-choice',
+    change: { from: "this.givenProfile || !this.project?.profile ? 'profile' : 'project'", to: "'profile' as Source" },
+    notice: 'packages/cli/attacks: credential: a profile that .svc.json chooses decides no address for SVC_TOKEN',
+  },
+  {
+    name: 'svc run: a listed secret sets a variable of the loader',
     tag: 'cli-reserved-name',
     change: 'never',
-    notice: 'packages/cli/run: reserved names: variables that change how programs run are left out, unless allowed by name',
+    notice: 'packages/cli/run: reserved names: loader and SVC_ variables are left out, unless allowed by name',
+  },
+  {
+    name: 'svc run: a secret that nobody expects steers the command',
+    tag: 'cli-steering-name',
+    change: 'never',
+    notice: 'packages/cli/project: steering names: a name that becomes such a variable is one, and a list names secrets, not variables',
+  },
+  {
+    name: 'svc run --listed: other secrets are passed',
+    tag: 'cli-only-listed',
+    change: 'never',
+    notice: 'packages/cli/project: run --listed: passes only secrets on the list',
+  },
+  {
+    name: 'svc export: two names become one between two files',
+    tag: 'cli-export-collision',
+    change: 'never',
+    notice: 'packages/cli/project: export: more secrets than one file of the vault holds are in one file, and none is lost',
+  },
+  {
+    name: 'svc init: lists what can steer programs',
+    tag: 'cli-init-steering',
+    change: { from: 'steeringOf(name, prefixes) && !before.includes(name)', to: 'false' },
+    notice: 'packages/cli/project: init: lists the names of the environment, but none that can steer programs until a person lists it',
+  },
+  {
+    name: 'svc init: takes the default environment',
+    tag: 'cli-init-environment',
+    change: 'never',
+    notice: 'packages/cli/project: init: the environment is chosen: at no terminal by --env alone, and never the default one',
   },
   {
     name: 'svc run: a fallback copy is used after any failure',
@@ -125,6 +212,7 @@ export const mutants = [
     change: 'never',
     notice: 'packages/cli/run: fallback: the copy is not used for another environment, prefix or credential, or past its maximum age',
   },
+
   // ---------------------------------------------------------------- svc mcp
   {
     name: 'svc mcp: an API key is sent before it is refused',
@@ -154,7 +242,13 @@ export const mutants = [
     name: 'svc mcp: a command runs while one of its secrets waits for approval',
     tag: 'mcp-approvals-together',
     change: 'never',
-    notice: 'packages/cli/mcp: approval: a held call does nothing and names the approval',
+    notice: 'packages/cli/mcp-approvals: approval: a held call does nothing and names the approval',
+  },
+  {
+    name: 'svc mcp: an approval is spent on another call',
+    tag: 'mcp-approval-of-call',
+    change: 'never',
+    notice: 'packages/cli/mcp-approvals: approval: one that was given for a command is not spent on another call',
   },
   {
     name: 'svc mcp: a value that is too short to be masked is used',
@@ -190,6 +284,60 @@ export const mutants = [
     notice: 'packages/cli/mcp-attacks: arguments: a reference in an argument',
   },
   {
+    name: 'svc mcp: run_command exists without --allow-run',
+    tag: 'mcp-allow-run',
+    change: 'always',
+    notice: 'packages/cli/mcp: tools: run_command exists only with --allow-run, and the server says what that gives away',
+  },
+  {
+    name: 'svc mcp: --allow-command is accepted without --allow-run',
+    tag: 'mcp-allow-command-needs-run',
+    change: 'never',
+    notice: 'packages/cli/mcp: tools: run_command exists only with --allow-run, and the server says what that gives away',
+  },
+  {
+    name: 'svc mcp: a program that is allowed by its path is looked for in the directory of the call',
+    tag: 'mcp-command-file',
+    change: { from: '{ file, name: at }', to: '{ file: name, name }' },
+    notice: 'packages/cli/mcp-attacks: --allow-command: a path is the file that it was at the start',
+  },
+  {
+    name: 'svc mcp: a relative directory in PATH decides which program runs',
+    tag: 'mcp-child-path',
+    change: { from: 'path.isAbsolute(directory)', to: 'true' },
+    notice: 'packages/cli/mcp-attacks: --allow-command: no other program runs',
+  },
+  {
+    name: 'svc mcp: a program gets the home of the user',
+    tag: 'mcp-child-home',
+    change: { from: 'HOME: home, ', to: '' },
+    notice: 'packages/cli/mcp-attacks: home: each command has an empty home of its own',
+  },
+  {
+    name: 'svc mcp: a secret without a binding goes to a host that takes bound secrets only',
+    tag: 'mcp-unbound',
+    change: 'never',
+    notice: 'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
+  },
+  {
+    name: 'svc mcp: a bound secret goes to any path',
+    tag: 'mcp-bind-path',
+    change: { from: "prefix === '' ||", to: 'true ||' },
+    notice: 'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
+  },
+  {
+    name: 'svc mcp: the path of a bound secret may climb in an encoded form',
+    tag: 'mcp-bind-path',
+    change: { from: 'isPlain(path) && ', to: '' },
+    notice: 'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
+  },
+  {
+    name: 'svc mcp: a bound secret goes into any header',
+    tag: 'mcp-bind-header',
+    change: { from: ' && (header === undefined || header === place.header)', to: '' },
+    notice: 'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
+  },
+  {
     name: 'svc mcp: any program runs',
     tag: 'mcp-allow-command',
     change: 'never',
@@ -210,7 +358,7 @@ export const mutants = [
   {
     name: 'svc mcp: a program gets the variables of svc',
     tag: 'mcp-child-env',
-    change: { from: '!/^SVC_/i.test(name)', to: 'true' },
+    change: { from: '!WITHHELD.test(name)', to: 'true' },
     notice: 'packages/cli/mcp-attacks: credential: a program gets no setting of svc, and the token of the server is masked in every output',
   },
   {

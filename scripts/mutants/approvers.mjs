@@ -1,0 +1,116 @@
+// The mutants of approvers: who may decide, and who may change that. index.mjs says what a mutant is.
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  {
+    name: 'an approval policy does not guard itself',
+    tag: 'policy-guards-itself',
+    change: { from: 'weakens(before, after)', to: 'false' },
+    notice: 'api/approvals/guards: that weaken it are held by the policy itself',
+  },
+  {
+    name: 'any credential may decide approvals',
+    tag: 'approver-made-by-approval',
+    change: {
+      from: '(decides(after.role) && !(before && decides(before.role))) || isApproving(policy, after.role, before?.role)',
+      to: 'false',
+    },
+    notice: 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
+  },
+  {
+    name: 'the approving team is not guarded',
+    tag: 'approving-team-guarded',
+    change: 'remove',
+    notice: 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
+  },
+  {
+    name: 'members who are tied decide for each other',
+    tag: 'tied-member-decides-nothing',
+    change: 'never',
+    notice: 'api/approvals/ties: bars the inviter from deciding for the invited member',
+  },
+  {
+    name: 'a tie never ends',
+    tag: 'tie-ends',
+    change: 'remove',
+    notice: 'api/approvals/ties: ends after seven days',
+  },
+  {
+    name: 'ties are computed once',
+    tag: 'ties-computed-again',
+    change: { from: 'known?.edits === edits && known.ties.since <= now && now < known.ties.until', to: 'known' },
+    notice: 'api/approvals/ties: is judged again when the approval is used',
+  },
+  {
+    name: 'a grant of one to the other does not matter',
+    tag: 'granter-decides-nothing',
+    change: { from: 'isGranted(core, approval, member.id)', to: 'false' },
+    notice: 'api/approvals/ties: of one to the other bars both',
+  },
+  {
+    name: 'removing a member ends their ties',
+    tag: 'removal-cuts-no-tie',
+    change: { from: 'ties.length === 0', to: 'true' },
+    notice: 'api/approvals/ties: still ties those whom they brought in',
+  },
+  {
+    name: 'leaving an approving team ends the tie',
+    tag: 'leaving-a-team-cuts-no-tie',
+    change: { from: 'isApprovingTeam(call.core, target(call))', to: 'false' },
+    notice: 'api/approvals/ties: counts in both directions, and leaving the team does not end it',
+  },
+  {
+    name: 'the ties of removed members grow without a bound',
+    tag: 'kept-ties-bounded',
+    change: { from: '>= MOST_KEPT', to: '>= Number.POSITIVE_INFINITY' },
+    notice: 'api/approvals/ties: are bounded',
+  },
+  {
+    name: 'any approver decides for a credential for which nobody is accountable',
+    tag: 'nobody-decides-the-unaccountable',
+    change: 'remove',
+    notice: 'api/approvals/ties: nobody decides for a key of an earlier release',
+  },
+  {
+    name: 'whom such a credential brings in is tied to nobody',
+    tag: 'unaccountable-ties-owners',
+    change: { from: 'accountable.length > 0', to: 'true' },
+    notice: 'api/approvals/ties: nobody decides for a key of an earlier release',
+  },
+  {
+    name: 'nobody is accountable for a recovery key',
+    tag: 'owners-accountable-for-recovery',
+    change: { from: 'ownersOf(core).map(({ id }) => id)', to: '[]' },
+    notice: 'api/approvals/ties: the owners are accountable for a recovery key',
+  },
+  {
+    name: 'a break-glass token passes every policy',
+    tag: 'break-glass-passes-only-if-allowed',
+    change: { from: 'allow_break_glass === true && ', to: '' },
+    notice: 'api/approvals/guards: bypasses approvals for secrets only if the policy allows it, and is marked',
+  },
+  {
+    name: 'a policy of accountable members lets agents pass',
+    tag: 'accountable-holds-agents',
+    change: { from: 'callers.some((caller) => isOfAgent(core, caller))', to: 'false' },
+    notice: 'api/approvals/accountable: holds agents and what they created, and lets everybody else pass',
+  },
+  {
+    name: 'anybody decides for a policy of accountable members',
+    tag: 'accountable-decide-alone',
+    change: { from: 'accountable.includes(member.id) ? null', to: 'true ? null' },
+    notice: 'api/approvals/accountable: the member accountable for the agent approves alone',
+  },
+  {
+    name: 'a policy that cannot be satisfied is created',
+    tag: 'impossible-policy-refused',
+    change: 'always',
+    notice: 'api/approvals/guards: a policy that can never have enough approvers is refused',
+  },
+  {
+    name: 'any caller changes a policy with too few approvers',
+    tag: 'only-owners-mend',
+    change: { from: 'caller.isOwner && ', to: '' },
+    notice: 'api/approvals/guards: fails closed with too few approvers, and says who can fix it',
+  },
+];

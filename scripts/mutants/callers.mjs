@@ -1,0 +1,167 @@
+// The mutants of callers: who asks, and their budgets. index.mjs says what a mutant is.
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  // ---------------------------------------------------------------- who asks
+  {
+    name: 'a credential can access another organisation',
+    tag: 'tenant-isolation',
+    change: { from: 'path_org !== org', to: 'false' },
+    notice: 'api/access/permissions: tenant isolation: answers 404 for another org, whether it exists or not',
+  },
+  {
+    name: 'a child does not die with its parent',
+    tag: 'ends-with-parent',
+    change: { from: 'parent !== null', to: 'false' },
+    notice: 'faults/changes: revocation: reads in flight are refused once their credential',
+  },
+  {
+    name: 'a child outlives a parent that has been cleared away',
+    tag: 'ends-with-missing-parent',
+    change: { from: 'row.revoked_at ?? 0', to: 'row.revoked_at' },
+    notice: 'faults/tampering: refuses a child whose parent is not in D1',
+  },
+  {
+    name: 'credentials created by a session token outlive it',
+    tag: 'created-ends-with-creator',
+    change: { from: 'caller.isDependent', to: 'false' },
+    notice: 'faults/lifecycle: revocation: credentials created by a session token are revoked with it',
+  },
+  {
+    name: 'credentials created by an agent keep permissions that the agent has lost',
+    tag: 'permissions-within-ancestors',
+    change: { from: 'overlap(narrower, permissionsOf(link))', to: 'narrower' },
+    notice: 'api/credentials/agents: narrows its descendants too',
+  },
+  {
+    name: 'an agent raises its own rate limit',
+    tag: 'own-rate-limit',
+    change: { from: ' ?? raisesOwn(call, row, call.input.rate_limit)', to: '' },
+    notice: 'api/credentials/agents: privilege escalation: an agent cannot give itself',
+  },
+  {
+    name: 'any caller who may update a credential raises its rate limit',
+    tag: 'rate-limit-raised-within-permissions',
+    change: { from: 'after.rate_limit > row.rate_limit', to: 'false as boolean' },
+    notice: 'api/credentials/agents: tokens:write can narrow an agent; no one can give more than they hold',
+  },
+  {
+    name: 'a credential with a parent widens one that outlives it',
+    tag: 'widening-within-lifetime',
+    change: { from: 'mayOutlive(call, row) ?? ', to: '' },
+    notice: 'api/credentials/agents: privilege escalation: an agent cannot give itself',
+  },
+  {
+    name: 'a credential is widened by any caller who may update it',
+    tag: 'widening-within-permissions',
+    change: 'always',
+    notice: 'api/credentials/agents: tokens:write can narrow an agent; no one can give more than they hold',
+  },
+  {
+    name: 'an action is open to every kind of caller',
+    tag: 'credential-kind',
+    change: 'remove',
+    notice: 'api/credentials/break-glass: allow nothing else: every other route refuses the token',
+  },
+  {
+    name: 'an owners-only action is open to any caller with its scopes',
+    tag: 'owner-required',
+    change: 'remove',
+    notice: "unit/auth/authorize: owner: an action for owners requires one, regardless of the caller's permissions",
+  },
+  {
+    name: 'two permission sets combine to permit what neither permits',
+    tag: 'scopes-and-limits-of-one-permission-set',
+    change: {
+      from: 'holds(permissionSet, scopes, place)',
+      to: 'permissionSets.some((one) => gives(one, scopes)) && holds({ ...permissionSet, scopes }, scopes, place)',
+    },
+    notice: 'unit/auth/authorize: nothing by combination of two permission sets',
+  },
+  {
+    name: 'the address of a caller is not looked at',
+    tag: 'allowed-addresses',
+    change: 'remove',
+    notice: 'api/access/addresses: is accepted only from its IPv4 and IPv6 ranges',
+  },
+  {
+    name: 'only the first link of a lineage is limited by address',
+    tag: 'allowed-addresses-of-lineage',
+    change: { from: 'lineage.flatMap', to: 'lineage.slice(0, 1).flatMap' },
+    notice: 'api/access/addresses: limits its descendants from the next request on, regardless of their own ranges',
+  },
+  {
+    name: 'concurrent requests issue more than five active break-glass tokens',
+    tag: 'break-glass-count-locked',
+    change: { from: ", 'break-glass'", to: '' },
+    notice: 'api/credentials/break-glass: limit: at most five are live',
+  },
+  {
+    name: 'a break-glass token destroys',
+    tag: 'break-glass-cannot-purge',
+    change: 'never',
+    notice: 'api/credentials/break-glass: do not allow to purge a secret, live, deleted or missing',
+  },
+  {
+    name: 'the use of a break-glass token raises no event',
+    tag: 'break-glass-use-notified',
+    change: 'remove',
+    notice: 'api/credentials/break-glass: events: one for the creation, one for the first use, then one a minute',
+  },
+  {
+    name: 'a credential does not end by time',
+    tag: 'expired-credential',
+    change: 'remove',
+    notice: 'faults/lifecycle: revocation: a credential is refused when its time is over',
+  },
+  {
+    name: 'a secret does not end by time',
+    tag: 'expired-secret',
+    change: 'never',
+    notice: 'faults/lifecycle: revocation: a credential is refused when its time is over',
+  },
+  {
+    name: 'a read is not checked again after D1',
+    tag: 'read-rechecked-after-fetch',
+    change: { from: ' ?? (fetched && call.recheck())', to: '' },
+    notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
+  },
+  {
+    name: 'a bulk read is not checked again after D1',
+    tag: 'bulk-read-rechecked-after-fetch',
+    change: 'never',
+    notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
+  },
+  {
+    name: 'a list of versions is not checked again after D1',
+    tag: 'versions-rechecked-after-fetch',
+    change: { from: 'call.recheck()', to: 'null' },
+    notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
+  },
+  {
+    name: 'the tokens of a deleted organisation are admitted',
+    tag: 'deleted-org',
+    change: 'never',
+    notice: 'faults/lifecycle: refuses its credentials and destroys its key immediately, and purges the rest later',
+  },
+  {
+    name: 'a credential that only D1 knows is believed without its MAC',
+    tag: 'fetched-credential-mac',
+    change: 'never',
+    notice: 'faults/tampering: is refused: planted without a genuine tag, for another org',
+  },
+
+  // ---------------------------------------------------------------- budgets
+  {
+    name: 'a gate that starts knows of no budget that is spent',
+    tag: 'rate-limit-restored',
+    change: 'remove',
+    notice: 'faults/lifecycle: is counted exactly, and survives eviction of the gate',
+  },
+  {
+    name: "a session token takes nothing from its parent's budget",
+    tag: 'rate-limit-of-lineage',
+    change: { from: 'lineage.map', to: 'lineage.slice(0, 1).map' },
+    notice: 'faults/lifecycle: session tokens share that of their parent; the lower one is shown',
+  },
+];

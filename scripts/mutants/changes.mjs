@@ -1,0 +1,244 @@
+// The mutants of changes: locks, marks, batches, the fence, settling and idempotency. index.mjs says what a mutant is.
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  // ---------------------------------------------------------------- one change at a time
+  {
+    name: 'row locks do not block',
+    tag: 'row-locks-wait',
+    change: 'remove',
+    notice: 'faults/changes: fifty writers on one secret make versions 2 to 51',
+  },
+  {
+    name: 'the creator of a credential is not locked during the creation',
+    tag: 'creator-locked',
+    change: { from: ', caller.credential, caller.id', to: '' },
+    notice: 'faults/changes: a mint and the revocation of its parent are serialised',
+  },
+  {
+    name: "the caller's validity is not checked again under the lock",
+    tag: 'caller-rechecked-under-lock',
+    change: { from: 'call.recheck()', to: 'null' },
+    notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
+  },
+  {
+    name: 'a secret is created in an environment that is being deleted',
+    tag: 'environment-not-being-deleted',
+    change: 'remove',
+    notice: 'faults/changes: an environment and a secret in it are never deleted and created together',
+  },
+  {
+    name: 'an environment is deleted into which a secret is being created',
+    tag: 'environment-not-being-filled',
+    change: { from: 'core.intents.concerns(row.id).filling', to: 'false' },
+    notice: 'faults/changes: an environment and a secret in it are never deleted and created together',
+  },
+  {
+    name: 'other things change while something is in doubt',
+    tag: 'no-change-in-doubt',
+    change: 'never',
+    notice: 'model/histories: a keyed create in doubt',
+  },
+  {
+    name: 'policies change while a change is checked against them',
+    tag: 'policies-stand-while-judged',
+    change: { from: '!need.governs', to: 'true' },
+    notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
+  },
+
+  // ---------------------------------------------------------------- marks
+  {
+    name: 'no mark is written before the batch',
+    tag: 'intent-before-batch',
+    change: 'remove',
+    notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
+  },
+  {
+    name: 'the mark is only in memory',
+    tag: 'intent-durable',
+    change: 'remove',
+    notice: 'faults/changes: and whose gate is evicted is settled by the next gate',
+  },
+  {
+    name: 'a secret in doubt is read',
+    tag: 'no-read-in-doubt',
+    change: 'never',
+    notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
+  },
+  {
+    name: 'a credential whose end is in doubt is admitted',
+    tag: 'no-admission-in-doubt',
+    change: { from: ' ?? inDoubt', to: '' },
+    notice: 'faults/changes: revocation: refuses the credential whose end is in doubt',
+  },
+
+  // ---------------------------------------------------------------- the batch and its marker
+  {
+    name: 'a batch lands under any epoch',
+    tag: 'batch-epoch-guard',
+    change: { from: '(select epoch from fences where org_id = ?) = ?', to: '(? <> ?)' },
+    notice: 'faults/changes: and arrives after it was settled as undone takes no effect',
+  },
+  {
+    name: 'a batch lands on any row',
+    tag: 'batch-row-guards',
+    change: { from: 'guard.sql', to: '`1 or ${guard.sql}`' },
+    notice: 'faults/tampering: is refused with an integrity violation',
+  },
+  {
+    name: 'another row under the planned revision passes for the planned one',
+    tag: 'batch-row-mac',
+    change: {
+      from: 'mac from ${table} where org_id = ? and id = ?) = ?`, params: [org, row.id, row.mac]',
+      to: 'revision from ${table} where org_id = ? and id = ?) = ?`, params: [org, row.id, row.revision]',
+    },
+    notice: 'faults/tampering: a row raised to the revision that comes next',
+  },
+  {
+    name: 'a row is changed from any revision',
+    tag: 'update-from-planned-revision',
+    change: { from: ', revision: from', to: '' },
+    notice: 'faults/tampering: is refused with an integrity violation',
+  },
+  {
+    name: 'many rows are changed though one of them is another',
+    tag: 'batch-rows-counted',
+    change: { from: '1) = ?', to: '1) <= ?' },
+    notice: 'api/members/members: integrity: ends none of many credentials if one was altered',
+  },
+  {
+    name: 'many rows are looked for by walking the organisation',
+    tag: 'bulk-update-by-index',
+    change: { from: 'cross join ${name} t on t.org_id = ? and t.id', to: 'join ${name} t on t.org_id = ? and +t.id' },
+    notice: 'api/limits/query-plans: query plan: D1 finds every row by an index',
+  },
+  {
+    name: 'a plan takes as many rows as there are',
+    tag: 'batch-size-limited',
+    change: { from: '.slice(0, past < 0 ? MOST_PUTS : past)', to: '' },
+    notice: 'api/members/members: ends very many credentials in one batch, and reports how many remain',
+  },
+  {
+    name: 'a marker may say that its guards do not hold',
+    file: 'migrations/0000_foundation.sql',
+    change: { from: 'CHECK("commits"."holds" = 1)', to: 'CHECK("commits"."holds" >= 0)' },
+    notice: 'faults/tampering: is refused with an integrity violation',
+  },
+  {
+    name: 'one commit may have two markers',
+    file: 'migrations/0000_foundation.sql',
+    change: { from: 'CREATE TABLE `commits` (\n\t`id` text PRIMARY KEY NOT NULL', to: 'CREATE TABLE `commits` (\n\t`id` text NOT NULL' },
+    notice: 'faults/sweep: to create a key',
+    survives: 'a batch that lands twice meets a row that has moved on, or a raised epoch',
+  },
+  {
+    name: 'a failure with an unknown outcome counts as not applied',
+    tag: 'refused-by-constraint-only',
+    change: { from: "why.includes('constraint failed') || isTooLarge(why)", to: 'true' },
+    notice: 'faults/changes: after it took effect is found and answered as done',
+  },
+
+  // ---------------------------------------------------------------- the fence
+  {
+    name: 'an absent marker is believed without raising the epoch',
+    tag: ['epoch-raised', 'epoch-raise-confirmed'],
+    change: 'remove',
+    notice: 'faults/changes: and arrives after it was settled as undone takes no effect',
+  },
+  {
+    name: 'an absent marker is believed though the epoch could not be raised',
+    tag: 'epoch-raise-confirmed',
+    change: { from: 'return null', to: '' },
+    notice: 'faults/changes: and may still arrive does not count as undone while the epoch',
+  },
+  {
+    name: 'an unavailable database is reported as altered',
+    tag: 'outage-is-no-violation',
+    change: 'remove',
+    notice: 'faults/changes: is not reported as an integrity violation',
+  },
+  {
+    name: 'a gate that lost its storage continues under the old epoch',
+    tag: 'recovery-raises-epoch',
+    change: { from: ' + 1', to: '' },
+    notice: 'faults/lifecycle: ignores batches of its earlier life that arrive later',
+  },
+  {
+    name: 'a gate continues under an epoch that it did not raise itself',
+    tag: 'epoch-raised-by-this-gate',
+    change: { from: " || core.meta.get('raising') !== String(current)", to: '' },
+    notice: 'faults/tampering: a fence raised by one',
+  },
+
+  // ---------------------------------------------------------------- settling
+  {
+    name: 'an unsettled change is settled as applied without regard to D1',
+    tag: 'intent-settled-by-marker',
+    change: { from: 'present.has(intent.id)', to: 'true' },
+    notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
+  },
+  {
+    name: 'an unsettled change is settled as not applied without regard to D1',
+    tag: 'intent-settled-by-marker',
+    change: { from: 'present.has(intent.id)', to: 'false' },
+    notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
+  },
+  {
+    name: 'a batch without a reply counts as applied without regard to D1',
+    tag: 'lost-reply-settled-by-marker',
+    change: 'always',
+    notice: 'faults/changes: before it takes effect is 503, did nothing, and can be repeated',
+  },
+  {
+    name: 'a batch without a reply counts as not applied without regard to D1',
+    tag: 'lost-reply-settled-by-marker',
+    change: 'never',
+    notice: 'faults/changes: after it took effect is found and answered as done',
+  },
+  {
+    name: 'markers are cleared away while a commit is in doubt',
+    tag: 'markers-kept-in-doubt',
+    change: { from: 'intents.unsettled().length === 0', to: '!intents.held' },
+    notice: 'faults/lifecycle: for more than a day, because D1 takes batches but answers no query',
+  },
+
+  // ---------------------------------------------------------------- once
+  {
+    name: 'the response of a change is not stored in the turn of its effect',
+    tag: 'response-stored-with-effect',
+    change: 'remove',
+    notice: 'faults/changes: idempotency: is found by its key when it is repeated',
+  },
+  {
+    name: 'another request with a used Idempotency-Key gets the stored response',
+    tag: 'idempotency-key-digest',
+    change: 'remove',
+    notice: 'faults/lifecycle: is replayed in full to the token that made the call',
+  },
+  {
+    name: 'a concurrent request with the same Idempotency-Key runs',
+    tag: 'idempotency-in-progress',
+    change: 'remove',
+    notice: 'faults/changes: idempotency: twenty requests with one key make one credential',
+  },
+  {
+    name: 'a request that the Worker repeats is not known by its id',
+    tag: 'retry-known-by-request-id',
+    change: { from: 'ask.request.id', to: 'Math.random()' },
+    notice: 'faults/changes: that the Worker repeats after a lost reply is known by its id',
+  },
+  {
+    name: 'a stored response is replayed to a caller who has lost the permission',
+    tag: 'replay-authorized',
+    change: 'always',
+    notice: 'faults/lifecycle: is replayed in full to the token that made the call',
+  },
+  {
+    name: 'a stored response is returned to any caller who knows its Idempotency-Key',
+    tag: 'idempotency-key-per-root',
+    change: { from: '${root}:', to: '' },
+    notice: 'faults/lifecycle: is replayed in full to the token that made the call',
+  },
+];

@@ -1,0 +1,47 @@
+// The mutants of compliance reports. index.mjs says what a mutant is.
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  {
+    name: 'a caller that is limited to names gets a compliance report',
+    tag: 'report-needs-whole-reach',
+    change: { from: "mustReachAll(caller, ['compliance:read'], 'create a compliance report')", to: 'null' },
+    notice: 'api/compliance/report: is refused to a caller who is limited to environments or names',
+  },
+  {
+    name: 'a compliance report is of any period',
+    tag: 'report-period-bounded',
+    change: 'never',
+    notice: 'api/compliance/report: is refused unless from is before to, and at most 400 days',
+  },
+  {
+    name: 'a finding keeps any amount of evidence',
+    tag: 'report-evidence-bounded',
+    change: 'always',
+    notice: 'unit/compliance/compliance: a finding keeps 100 pieces of evidence, and makes no others',
+  },
+  {
+    name: 'a compliance report compares any number of names with policies',
+    tag: 'report-steps-bounded',
+    change: 'never',
+    notice: 'unit/compliance/compliance: comparing names with policies takes bounded steps',
+  },
+  {
+    name: 'a compliance report counts entries twice if they move during the report',
+    tag: 'report-entry-counted-once',
+    change: { from: 'Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest)', to: 'part.oldest' },
+    notice: 'unit/compliance/compliance: entries that move to D1 between two pages of the gate are not read there again',
+  },
+  {
+    name: 'a cell of a compliance report is a formula',
+    tag: 'csv-formula-escaped',
+    change: 'never',
+    notice: 'unit/compliance/compliance: a cell that begins as',
+  },
+  {
+    name: 'compliance reports of an organisation are not limited',
+    tag: 'reports-limited',
+    change: 'never',
+    notice: 'api/compliance/report: are at most ten a minute for an organisation, across callers',
+  },
+];

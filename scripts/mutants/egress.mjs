@@ -1,0 +1,173 @@
+// The mutants of egress and webhooks. index.mjs says what a mutant is.
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  {
+    name: 'a target may be an address that is not public',
+    tag: 'egress-public-address',
+    change: 'never',
+    notice: 'unit/delivery/egress: egress: https://10.0.0.1/ is refused',
+  },
+  {
+    name: 'a target may hold a user name',
+    tag: 'egress-no-user-info',
+    change: 'never',
+    notice: 'unit/delivery/egress: egress: https://user@hooks.example.com/ is refused',
+  },
+  {
+    name: 'a target may have any port',
+    tag: 'egress-ports',
+    change: 'never',
+    notice: 'unit/delivery/egress: egress: https://hooks.example.com:6379/ is refused',
+  },
+  {
+    name: 'a target may be a name without a domain',
+    tag: 'egress-private-names',
+    change: { from: 'labels.length < 2', to: 'labels.length < 0' },
+    notice: 'unit/delivery/egress: egress: https://kubernetes/ is refused',
+  },
+  {
+    name: 'a target is not checked again before a request',
+    tag: 'egress-checked-before-request',
+    change: 'never',
+    notice: 'unit/delivery/egress: egress: https://127.0.0.1/ is refused',
+  },
+  {
+    name: 'the addresses that a name resolves to are not checked',
+    tag: 'egress-name-looked-up',
+    change: 'never',
+    notice: 'unit/delivery/egress: egress: a name that leads to 10.0.0.1 is refused',
+  },
+  {
+    name: 'one public address of a name is enough',
+    tag: 'egress-every-address-public',
+    change: { from: 'found.every(', to: 'found.some(' },
+    notice: 'unit/delivery/egress: egress: a name that leads to a public and a private address is refused',
+  },
+  {
+    name: 'redirects are followed',
+    tag: 'egress-redirects-not-followed',
+    change: { from: "'manual'", to: "'follow'" },
+    notice: 'unit/delivery/egress: egress: only the headers given and User-Agent are sent',
+  },
+  {
+    name: 'a webhook may have any URL',
+    tag: 'webhook-target-checked',
+    change: 'never',
+    notice: 'api/webhooks/webhooks: webhooks: egress: no hostile target is stored',
+  },
+  {
+    name: 'a credential that is limited uses webhooks',
+    tag: 'webhooks-by-unlimited-callers',
+    change: { from: "mustReachAll(caller, need.scopes, 'use webhooks')", to: 'null' },
+    notice: 'api/webhooks/webhooks: webhooks: a credential that is limited to environments or names cannot use them',
+  },
+  {
+    name: 'an organisation has any number of webhooks',
+    tag: 'lasting-rows-bounded',
+    change: 'never',
+    notice: 'api/webhooks/webhooks: webhooks: an organisation has at most 100',
+  },
+  {
+    name: 'rows that are being added do not count',
+    tag: 'lasting-rows-bounded',
+    change: { from: ' + core.intents.adding(kind).length', to: '' },
+    notice: 'api/limits/quotas: environment: of ten created at once as many succeed as there is room for',
+  },
+  {
+    name: 'a URL that is a credential is shown',
+    tag: 'credential-url-shown-as-host',
+    change: 'never',
+    notice: 'api/webhooks/webhooks: webhooks: https://hooks.slack.com/services/T0/B0/abc is shown as its host alone',
+  },
+  {
+    name: 'two concurrent rotations lose a signing secret',
+    tag: 'old-secret-is-the-current-one',
+    change: { from: 'made?.from !== secret_sealed', to: '!made' },
+    notice: 'api/webhooks/delivery: webhooks: of two concurrent rotations, each secret signs during its overlap',
+  },
+  {
+    name: 'an old signing secret signs for ever',
+    tag: 'old-secret-ends',
+    change: { from: '> now', to: '> 0' },
+    notice: 'api/webhooks/delivery: webhooks: both secrets sign while they overlap',
+  },
+  {
+    name: 'a redirect counts as delivered',
+    tag: 'success-is-2xx',
+    change: { from: ' && got.status < 300', to: '' },
+    notice: 'api/webhooks/delivery: webhooks: 301 is a failure',
+  },
+  {
+    name: 'an endpoint that fails is never disabled',
+    tag: 'webhook-disabled-after-failing',
+    change: { from: 'now - since >= FAILING_FOR', to: 'false' },
+    notice: 'api/webhooks/delivery: webhooks: an endpoint that fails for 5 days is disabled',
+  },
+  {
+    name: 'any number of deliveries waits at an endpoint',
+    tag: 'deliveries-pending-bounded',
+    change: 'never',
+    notice: 'api/webhooks/delivery: webhooks: deliveries beyond the backlog limit of an endpoint are dead letters immediately',
+  },
+  {
+    name: 'an endpoint has any number of deliveries in flight',
+    tag: 'deliveries-in-flight-bounded',
+    change: { from: '(isFailing ? 1 : MOST_IN_FLIGHT) - inFlight', to: 'MOST_IN_FLIGHT' },
+    notice: 'api/webhooks/delivery: webhooks: a slow or dead endpoint delays no other',
+  },
+  {
+    name: 'a delivery is taken twice',
+    tag: 'delivery-leased',
+    change: 'remove',
+    notice: 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
+  },
+  {
+    name: 'a late failure report counts',
+    tag: 'late-failure-ignored',
+    change: 'never',
+    notice: 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
+  },
+  {
+    name: 'events just before an endpoint changes are not delivered',
+    tag: 'events-before-endpoint-changes',
+    change: 'remove',
+    notice: 'api/webhooks/delivery: webhooks: an event from before a webhook',
+  },
+  {
+    name: 'deliveries are created repeatedly for the same events',
+    tag: 'delivery-cursor-with-deliveries',
+    change: 'never',
+    notice: 'api/webhooks/delivery: webhooks: an event arrives once',
+  },
+  {
+    name: 'pending deliveries of a disabled endpoint are sent',
+    tag: 'disabled-webhook-not-delivered',
+    change: { from: 'webhook.disabled !== null', to: 'false' },
+    notice: 'api/webhooks/delivery: webhooks: deliveries pending when a webhook is disabled are dead letters',
+  },
+  {
+    name: 'events leave the gate before they have deliveries',
+    tag: 'events-kept-until-delivered',
+    change: 'never',
+    notice: 'api/webhooks/delivery: webhooks: each event is delivered, regardless of concurrency',
+  },
+  {
+    name: 'an agent with a parent agent is given grants',
+    tag: 'grant-to-agent-at-the-top',
+    change: { from: ' && takesGrants(lineageOf(core, row))', to: '' },
+    notice: 'api/shares/grants: an agent below another is given none',
+  },
+  {
+    name: 'grants go beyond the agents above',
+    tag: 'grants-within-agents-above',
+    change: { from: " && above.every(({ kind }) => kind !== 'agent')", to: '' },
+    notice: 'api/shares/grants: an agent below another is given none',
+  },
+  {
+    name: 'a credential that was made without a confirmation does what needs one',
+    tag: 'confirmation-not-delegated',
+    change: 'always',
+    notice: 'api/signin/confirmation: is required of every credential that somebody can make without one',
+  },
+];

@@ -1,0 +1,252 @@
+// The mutants of incidents: revocations by providers, containment and scans. index.mjs says what a mutant is.
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  // ---------------------------------------------------------------- what providers push and revoke
+  {
+    name: 'a revoked secret is read',
+    tag: 'revoked-secret',
+    change: 'remove',
+    notice: 'api/credentials/provider: revokes every way of reading and every change but issue',
+  },
+  {
+    name: 'a revoked version can be read after the secret is issued again',
+    tag: 'revoked-version',
+    change: 'never',
+    notice: 'api/credentials/provider: issue activates the secret with the next version',
+  },
+  {
+    name: 'a revoked secret leaves stored one-time values',
+    tag: 'revocation-destroys-stored-values',
+    change: { from: ', destroyed: [row.id]', to: '' },
+    notice: 'api/credentials/provider: destroys one-time values in stored responses, and cached ciphertexts',
+  },
+  {
+    name: 'a restored backup brings back credentials that were revoked after it',
+    tag: 'adoption-keeps-revocations',
+    change: { from: 'stored.version <= through', to: 'false' },
+    notice: 'api/credentials/provider: survives adoption of a backup from before it',
+  },
+  {
+    name: 'a change by name applies to the secret that had the name before the lock was acquired',
+    tag: 'names-resolved-under-lock',
+    change: 'remove',
+    notice: 'api/credentials/provider: concurrency: issue and revoke wait for a change',
+  },
+  {
+    name: 'a value sealed for another secret is accepted',
+    tag: 'value-encrypted-for-this-secret',
+    change: { from: 'row.id !== input.id || ', to: '' },
+    notice: 'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
+  },
+  {
+    name: 'a secret is created under the id of one that was renamed or destroyed',
+    tag: 'secret-id-unused',
+    change: { from: ' || isUsedId(core, id)', to: '' },
+    notice: 'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
+  },
+  {
+    name: 'a provider token reaches every name',
+    tag: 'provider-token-limits',
+    change: 'remove',
+    notice: 'api/credentials/provider: is limited to environments and names; secrets out of reach look non-existent',
+  },
+
+  // ---------------------------------------------------------------- incident response
+  {
+    name: 'a panic spares the API key that asked to end all API keys',
+    tag: 'panic-ends-calling-key',
+    change: { from: "key && caller.kind === 'api_key'", to: 'false' },
+    notice: 'api/incidents/panic: with api_keys ends every API key',
+  },
+  {
+    name: 'the new key of a panic ends with the old ones',
+    tag: 'panic-key-of-new-generation',
+    change: { from: 'generation, ', to: '' },
+    notice: 'api/incidents/panic: with api_keys ends every API key',
+  },
+  {
+    name: 'callers are admitted while a panic is in doubt',
+    tag: 'no-admission-during-panic',
+    change: { from: 'core.intents.isOpen(id)', to: 'id !== ask.org && core.intents.isOpen(id)' },
+    notice: 'api/incidents/panic: in doubt: no caller is admitted, old or new, before it is settled',
+  },
+  {
+    name: 'a session that has left the gate forgets the panic',
+    tag: 'panic-ends-removed-sessions',
+    change: { from: "isPast(core.rows.get('org', ask.org), stored)", to: 'false' },
+    notice: 'api/incidents/panic: after a session token left the gate',
+  },
+  {
+    name: 'a credential that ends with one outside is not contained',
+    tag: 'containment-of-root',
+    change: { from: '{ id: root, parent_id: null }', to: '' },
+    notice: 'api/incidents/containment: revokes only a session token, and not the key that minted it',
+  },
+  {
+    name: 'credentials that a member created in a browser session outlive its containment',
+    tag: 'containment-of-browser-session',
+    change: { from: ' union ${made} ${bySession}', to: '' },
+    notice: 'api/incidents/containment: revokes a browser session and what it created, and not what another session created',
+  },
+  {
+    name: 'what a credential created outlives containments once its own row has left the gate',
+    tag: 'former-makers-remembered',
+    change: 'remove',
+    notice: 'api/incidents/preview: what they made is followed, after the rows of several makers in a row have left the gate',
+  },
+  {
+    name: 'an organisation keeps any number of incidents',
+    tag: 'incidents-bounded',
+    change: 'never',
+    notice: 'api/incidents/incidents: the oldest closed one leaves, and where all are open a containment goes on without a record',
+  },
+  {
+    name: 'a repeated containment narrows what its incident covers',
+    tag: 'incident-never-narrowed',
+    change: { from: 'before.since === null || since === null ? null : Math.min(before.since, since)', to: 'since' },
+    notice: 'api/incidents/incidents: is one for a credential, however often and at once it is contained, and never covers less',
+  },
+  {
+    name: 'the incident of a panic names people to callers who may not list members',
+    tag: 'incident-people-for-those-who-list-them',
+    change: { from: "call.caller.permissions.some(({ scopes }) => covers(scopes, 'members:read'))", to: 'true' },
+    notice: 'api/incidents/incidents: keeps what was recent, for those who may list members',
+  },
+  {
+    name: 'the graph says that a containment ends its own caller',
+    tag: 'preview-spares-caller',
+    change: 'never',
+    notice: 'api/incidents/preview: the graph shows every live descendant with its depth, and what a containment would end',
+  },
+  {
+    name: 'a dry run of a containment revokes',
+    tag: 'preview-changes-nothing',
+    change: 'never',
+    notice: 'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
+  },
+  {
+    name: 'a dry run of a containment counts as one',
+    tag: 'preview-audited-as-look',
+    change: { from: "call.input.dry_run ? { action: 'credential.graph' as const } : {}", to: '{}' },
+    notice: 'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
+  },
+  {
+    name: 'a dry run of a containment leaves out what is alive',
+    tag: 'preview-lists-living',
+    change: { from: '(dry_run && one.alive) || ', to: '' },
+    notice: 'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
+  },
+  {
+    name: 'a report follows any number of session tokens',
+    tag: 'descent-bounded',
+    change: 'never',
+    notice: 'unit/incidents/descent: descent: follows a bounded number of session tokens, and every other credential',
+  },
+  {
+    name: 'a containment ends its own caller',
+    tag: 'containment-spares-caller',
+    change: 'remove',
+    notice: 'api/incidents/containment: of an ancestor spares the caller, unless the caller is revoked together with it',
+  },
+  {
+    name: 'the account forgets that a secret was renamed',
+    tag: 'exposure-follows-renames',
+    change: 'remove',
+    notice: 'api/incidents/containment: lists exactly what the responses contained, regardless of later changes and where the log is',
+  },
+  {
+    name: 'the report skips segments of credentials found during the search',
+    tag: 'exposure-rereads-segments',
+    change: 'never',
+    notice: 'api/incidents/containment: repeats its answer after session tokens expired and left the gate',
+  },
+  {
+    name: 'a repeated containment gives new values once more',
+    tag: 'rotation-once',
+    change: 'remove',
+    notice: 'api/incidents/containment: rotates generated values by ordinary rotations',
+  },
+
+  // ---------------------------------------------------------------- scans
+  {
+    name: 'a scan finds values of secrets that the caller may not read',
+    tag: 'scan-within-reach',
+    change: 'never',
+    notice: 'api/scans/scans: a secret that the caller may not read is not reported',
+  },
+  {
+    name: 'a scan finds values of expired secrets',
+    tag: 'scan-active-only',
+    change: 'never',
+    notice: 'api/scans/scans: only current ones of 8 characters or more, of active secrets',
+  },
+  {
+    name: 'a scan confirms a value whose read needs approval',
+    tag: 'scan-is-no-way-around-approval',
+    change: 'never',
+    notice: 'api/scans/scans: a secret whose read needs approval is not found',
+  },
+  {
+    name: 'a scan compares any number of names with patterns',
+    tag: 'scan-steps-bounded',
+    change: 'never',
+    notice: 'api/scans/attacks: comparing names with patterns takes bounded steps',
+  },
+  {
+    name: 'a scan revokes tokens without tokens:write',
+    tag: 'scan-revokes-by-scope',
+    change: 'never',
+    notice: 'api/scans/scans: needs tokens:write, and does nothing without',
+  },
+  {
+    name: 'a scan says whether a token of another organisation is live',
+    tag: 'scan-tokens-of-own-org',
+    change: { from: 'token?.org === context.org', to: 'token' },
+    notice: 'api/scans/scans: nothing but that it is one',
+  },
+  {
+    name: 'a scan takes a forged token for one of this service',
+    tag: 'scan-only-genuine-tokens',
+    change: 'never',
+    notice: 'api/scans/scans: of the right form but without its tag it is none',
+  },
+  {
+    name: 'a scan reports a used refresh token as live',
+    tag: 'scan-used-refresh-token',
+    change: { from: "kind === 'refresh' && !row?.refresh?.live.includes(token.n)", to: 'false' },
+    notice: 'api/scans/scans: is live until it has been used',
+  },
+  {
+    name: 'the preview of a finding shows more than four characters',
+    tag: 'scan-preview-redacted',
+    change: { from: 'prefix.slice(0, SHOWN)', to: 'prefix' },
+    notice: 'api/scans/scans: own token: says whether it is live, and names the credential to callers who may read tokens',
+  },
+  {
+    name: 'the fingerprint of a finding confirms a guess',
+    tag: 'scan-fingerprint-keyed',
+    change: { from: 'keys.digest', to: "utf8('no key')" },
+    notice: 'api/scans/scans: tells nothing to another organisation',
+  },
+  {
+    name: 'a scan looks for short values',
+    tag: 'scan-no-short-values',
+    change: { from: 'value.length >= LEAST && (value.length >= 2 * LEAST || [...value].length >= LEAST)', to: 'true' },
+    notice: 'unit/scan/find: have 8 characters or more',
+  },
+  {
+    name: 'a leak raises an event with each scan',
+    tag: 'leak-told-once-a-day',
+    change: { from: 'where leaks.at <= ?', to: 'where leaks.at <= ? or true' },
+    notice: 'api/scans/scans: is raised once a day for each place',
+  },
+  {
+    name: 'a scan runs before its caller is authorised',
+    tag: 'scan-after-admission',
+    change: 'never',
+    notice: 'api/scans/attacks: causes no scan',
+  },
+];

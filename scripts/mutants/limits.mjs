@@ -1,0 +1,143 @@
+// The mutants of limits: what a request may cost. index.mjs says what a mutant is.
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  {
+    name: 'the permissions of a chain of agents are computed before its limits are checked',
+    tag: 'permissions-computed-once',
+    change: { from: 'callerOf(core, org, lineage)', to: '{ ...callerOf(core, org, lineage) }' },
+    notice: 'api/limits/flood: is computed once for many requests',
+  },
+  {
+    name: 'the result from D1 for an unknown token is not cached',
+    tag: 'unknown-token-remembered',
+    change: 'remove',
+    notice: 'api/limits/flood: costs at most one query of D1 a minute, and none after 60 requests',
+  },
+  {
+    name: 'a list compares any number of names',
+    tag: 'list-steps-bounded',
+    change: 'remove',
+    notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once',
+  },
+  {
+    name: 'a stream names changes to a caller that does not see all events',
+    tag: 'changes-for-who-sees-all',
+    change: { from: ' || view !== null', to: '' },
+    notice: 'api/events/stream: is not sent to callers who did not ask for it or do not see all events',
+  },
+  {
+    name: 'a list by folders compares any number of names',
+    tag: 'folder-steps-bounded',
+    change: 'remove',
+    notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once: by folders',
+  },
+  {
+    name: 'a list by folders shows a folder of which the caller may list nothing',
+    tag: 'folder-within-permissions',
+    change: { from: 'row && matches(row)', to: 'row' },
+    notice: 'api/secrets/list: tells a limited credential of no folder but those of names that it may list',
+  },
+  {
+    name: 'a bulk read compares any number of names',
+    tag: 'bulk-read-steps-bounded',
+    change: 'remove',
+    notice: 'api/limits/flood: a bulk read with many patterns is refused, and one with few is not',
+  },
+  {
+    name: 'a graph compares any number of names',
+    tag: 'graph-steps-bounded',
+    change: 'remove',
+    notice: 'api/limits/flood: a graph counts up to the limit, and says so',
+  },
+  {
+    name: 'a list of the audit log compares any number of names',
+    tag: 'audit-list-steps-bounded',
+    change: { from: ', mostLookedAt(view)', to: '' },
+    notice: 'api/limits/flood: a list of the audit log reads fewer entries at a time',
+  },
+  {
+    name: 'an account of bulk reads compares any number of names',
+    tag: 'exposure-steps-bounded',
+    change: { from: ' || steps.left <= 0', to: '' },
+    notice: 'api/limits/flood: takes bounded steps, and counts a secret as read after that',
+  },
+  {
+    name: 'the exposure report lists what a bulk read withheld',
+    tag: 'exposure-leaves-out-withheld',
+    change: { from: '!shape.withheld.has(secret) &&', to: '' },
+    notice: 'unit/incidents/exposure: lists no secret that each of the bulk reads withheld',
+  },
+  {
+    name: 'lists of withheld secrets fill the audit log',
+    tag: 'withheld-lists-bounded',
+    change: 'never',
+    notice: 'unit/gate/noted-lists: a caller who causes ever new lists of withheld secrets',
+  },
+  {
+    name: 'an exposure report keeps any number of ways of reading in bulk apart',
+    tag: 'exposure-kinds-bounded',
+    change: 'never',
+    notice: 'api/limits/flood: distinguishes 1,000 kinds of bulk reads, and ends',
+  },
+  {
+    name: 'D1 remembers any number of expired session tokens',
+    tag: 'expired-sessions-bounded',
+    change: 'remove',
+    notice: 'api/limits/stored-data: expired session tokens in D1 over the newest 20,000',
+  },
+  {
+    name: 'a value that was checked for one organisation is decrypted for another',
+    tag: 'checked-under-these-keys',
+    change: { from: ' && before.keys === keys', to: '' },
+    notice: 'unit/secrets/encryption: of another organisation is refused',
+  },
+  {
+    name: 'one root fills what others share',
+    tag: 'rows-of-root-bounded',
+    change: { from: 'isMore(added.count, count, most.count)', to: 'false' },
+    notice: 'api/limits/quotas: webhook: one root, agents included, creates no more than its part',
+  },
+  {
+    name: 'the bytes that one root created have no quota',
+    tag: 'rows-of-root-bounded',
+    change: { from: ' || isMore(added.bytes, bytes, most.bytes)', to: '' },
+    notice: 'api/limits/quotas: are bounded in bytes, whoever writes their versions',
+  },
+  {
+    name: 'one root takes all session tokens of an organisation',
+    tag: 'sessions-of-root-bounded',
+    change: { from: 'sessions.of(root) + own.length + minted <= sessionQuotas.root', to: 'true' },
+    notice: 'api/limits/quotas: session tokens are bounded for all its keys together',
+  },
+  {
+    name: 'credentials that ended with their parent fill the quota of live ones',
+    tag: 'ended-with-parent-has-finished',
+    change: 'never',
+    notice: 'api/limits/quotas: what ended with its parent is an ended one',
+  },
+  {
+    name: 'one root pushes out what others have in a table',
+    tag: 'table-of-root-bounded',
+    change: 'remove',
+    notice: 'unit/scan/leaks: places of more than a day ago are deleted, and the oldest of too many',
+  },
+  {
+    name: 'a table of an organisation has no end',
+    tag: 'table-of-org-bounded',
+    change: 'remove',
+    notice: 'api/limits/stored-data: makers that have left the gate are bounded',
+  },
+  {
+    name: 'one root pushes out the tombstones of others',
+    tag: 'tombstones-of-root-bounded',
+    change: 'remove',
+    notice: 'unit/gate/tombstones: tombstones: those of a root leave beyond its quota',
+  },
+  {
+    name: 'one root delays the requests of others by long work at a time',
+    tag: 'long-work-of-root-bounded',
+    change: 'never',
+    notice: 'unit/gate/turns: has few requests of one root at a time',
+  },
+];

@@ -1,0 +1,168 @@
+// The mutants of the adapters of syncs. index.mjs says what a mutant is.
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  // ---------------------------------------------------------------- syncs, by platform
+  {
+    name: 'a secret of an organisation loses the repositories that may see it',
+    tag: 'github-access-kept',
+    change: { from: "await pages(client, `${scope}/${path(target)}/repositories`, 'repositories', 'write')", to: '[]' },
+    notice: 'vendors/github-actions: gives new secrets of an organisation the visibility of the config; others keep theirs',
+  },
+  {
+    name: 'a protected variable becomes visible to every branch',
+    tag: 'gitlab-protected-stays',
+    change: { from: '(isProtected && { protected: true })', to: '{ protected: isProtected }' },
+    notice: 'vendors/gitlab-ci: sync: gitlab-ci protects new variables if configured, and never removes protection',
+  },
+  {
+    name: 'an equal value that is stored in plain text stays so',
+    tag: 'sync-other-form-written',
+    change: { from: '!remote.otherForm && ', to: '' },
+    notice: 'vendors/upsert: sync: a variable in another form is written, even if the value is equal',
+  },
+  {
+    name: 'a variable without an id leads to a call to all of them',
+    tag: 'sync-no-call-to-collection',
+    change: 'remove',
+    notice: 'vendors/upsert: sync: a listed variable without an id is not called for',
+  },
+  {
+    name: 'an error of a later call discards the results of earlier calls of a batch',
+    tag: 'sync-parts-stand',
+    change: 'never',
+    notice:
+      'vendors/parts: sync: names written before a batch was ended keep their results, and names of calls that were not made stay open',
+  },
+  {
+    name: 'an error code that may be a sent value is reported',
+    tag: 'sync-refusals-hold-no-values',
+    change: { from: ' && !JSON.stringify(sent).includes(code)', to: '' },
+    notice: 'vendors/parts: sync: a refusal within a success is reported by its code, unless that may be sent data',
+  },
+  {
+    name: 'Netlify is written to without the site',
+    tag: 'netlify-site-named',
+    change: { from: '?site_id=${encodeURIComponent(siteId)}', to: '' },
+    notice: 'vendors/netlify: netlify keeps the contract of all platforms, with one context',
+  },
+  {
+    name: 'a name at Netlify is deleted with the values of other contexts',
+    tag: 'netlify-last-value',
+    change: 'always',
+    notice: 'vendors/netlify: netlify prunes the values of our contexts',
+  },
+  {
+    name: 'a variable of Vercel that spans more targets is overwritten in all of them',
+    tag: 'vercel-other-targets-keep',
+    change: { from: 'row.isCustom || row.targets.some((target) => !targets.includes(target))', to: 'false && row.isCustom' },
+    notice: 'vendors/vercel: a variable that spans more targets keeps its value in the others',
+  },
+  {
+    name: 'a sensitive variable of Vercel can be read afterwards',
+    tag: 'vercel-sensitive-stays',
+    change: { from: "row.type === 'sensitive' ? 'sensitive' : type", to: 'type' },
+    notice: 'vendors/vercel: sync: vercel keeps sensitive variables sensitive, and never compares with a hidden value',
+  },
+  {
+    name: 'a value that Railway reads as a reference is sent',
+    tag: 'railway-references-refused',
+    change: 'never',
+    notice: 'vendors/railway: sync: railway compares values as they were set, and refuses values that would be read as a reference',
+  },
+  {
+    name: 'a deletion that Railway did not confirm counts as done',
+    tag: 'railway-deletion-confirmed',
+    change: { from: 'data?.[`d${i}`] === true', to: 'true' },
+    notice: 'vendors/railway: a deletion that the vendor does not confirm has failed',
+  },
+  {
+    name: 'a value that DigitalOcean reads as a reference is sent',
+    tag: 'digitalocean-references-refused',
+    change: 'never',
+    notice: 'vendors/digitalocean: sync: digitalocean refuses values that the vendor would change',
+  },
+
+  // ---------------------------------------------------------------- syncs, the frame of all platforms
+  {
+    name: 'a step that was begun is done again',
+    tag: 'sync-settled-by-reading',
+    change: 'never',
+    notice: 'vendors/apply: sync apply: a begun step is settled by reading, and is created or updated as planned',
+  },
+  {
+    name: 'a next page leads to any host',
+    tag: 'sync-pages-same-host',
+    change: 'always',
+    notice: 'vendors/client: a next page elsewhere ends the sync',
+  },
+  {
+    name: 'pages without end are read',
+    tag: 'sync-pages-bounded',
+    change: { from: '++state.pages > MOST_PAGES', to: '++state.pages > 9_000' },
+    notice: 'vendors/client: pages without end, and pages without measure, end the sync',
+  },
+  {
+    name: 'a listing whose pages repeat, or hold nothing, is followed',
+    tag: 'sync-pages-end',
+    change: 'never',
+    notice: 'vendors/client: pages without end, and pages without measure, end the sync',
+  },
+  {
+    name: 'pages without measure are read',
+    tag: 'sync-listing-bounded',
+    change: 'never',
+    notice: 'vendors/client: pages without end, and pages without measure, end the sync',
+  },
+  {
+    name: 'a write that makes a version is repeated without asking',
+    tag: 'sync-settled-before-repeated',
+    change: 'never',
+    notice: 'vendors/client: is asked for before it is repeated, and not repeated where it was done',
+  },
+  {
+    name: 'a target that ended the sync is called again',
+    tag: 'sync-ended-target-not-called',
+    change: 'never',
+    notice: 'vendors/client: sync client: a target that asks for more than 30 s ends the sync immediately, and is not called again',
+  },
+  {
+    name: 'a target has a sync wait as long as it likes',
+    tag: 'sync-wait-bounded',
+    change: 'never',
+    notice: 'vendors/client: waits since the last success add up to 30 s, also of concurrent calls',
+  },
+  {
+    name: 'an echo of a target is reported as its error code',
+    tag: 'sync-errors-hold-no-values',
+    change: { from: ' && !isSent(code)', to: '' },
+    notice:
+      'vendors/client: sync client: a code that contains sent data is not reported: a value, a token, a name, part of them, or one of an earlier call',
+  },
+  {
+    name: 'a prune deletes secrets that this service did not write',
+    tag: 'prune-only-own-names',
+    change: { from: ' && written.has(fold(target))', to: '' },
+    notice: 'vendors/plan: sync plan: only names recorded as written are deleted, even if others are reported as gone',
+  },
+  {
+    name: 'a secret that is no JSON object is overwritten',
+    tag: 'sync-foreign-secret-kept',
+    change: 'never',
+    notice: 'vendors/aws-secrets-manager: sync: aws-secrets-manager does not overwrite a secret that is not a JSON object',
+  },
+  {
+    name: 'the secret of a certificate is overwritten',
+    tag: 'sync-certificates-kept',
+    change: 'never',
+    notice: 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
+  },
+  {
+    name: 'the secret of a certificate is deleted',
+    tag: 'sync-certificates-not-deleted',
+    change: 'never',
+    notice: 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
+  },
+];

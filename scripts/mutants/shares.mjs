@@ -1,0 +1,199 @@
+// The mutants of share links. index.mjs says what a mutant is.
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  {
+    name: 'a caller who may not read a secret shares it',
+    tag: 'share-needs-read',
+    change: { from: 'mayAct(caller, READ, ask.request.ip) ??', to: '' },
+    notice: 'api/shares/links: sharing needs secrets:share and secrets:read',
+  },
+  {
+    name: 'a share gives more than its creator holds',
+    tag: 'share-within-permissions',
+    change: { from: 'within(call, permissionsToGrant(call, grantOf(input, row)))', to: 'permissionsToGrant(call, grantOf(input, row))' },
+    notice: 'api/shares/grants: gives no more than its creator holds, and is revoked with the session token that created it',
+  },
+  {
+    name: 'a link opens with the key of another one',
+    tag: 'link-key-compared',
+    change: { from: ' || !equal(link.key_hash, input.key_hash)', to: '' },
+    notice: 'api/shares/ends: the key of another link',
+  },
+  {
+    name: 'a forged key is taken to the gate',
+    tag: 'link-key-genuine',
+    change: { from: '!token?.isGenuine(context.deployment.tokenTag)', to: '!token' },
+    notice: 'api/shares/ends: a forged key asks no gate',
+  },
+  {
+    name: 'views of a link are counted beside each other',
+    tag: 'views-counted-under-lock',
+    change: 'remove',
+    notice: 'api/shares/links: 100 parallel views',
+  },
+  {
+    name: 'a link is viewed without end',
+    tag: 'views-counted',
+    change: { from: 'views >= link.max_views', to: 'false' },
+    notice: 'api/shares/links: as often as it may',
+  },
+  {
+    name: 'any passphrase is accepted',
+    tag: 'passphrase-compared',
+    change: 'never',
+    notice: 'api/shares/ends: a wrong one uses up no view, a missing one is not an attempt, and the correct one shows the value',
+  },
+  {
+    name: 'passphrases are tried without end',
+    tag: 'passphrase-attempts-counted',
+    change: { from: 'failures >= MOST_FAILURES', to: 'false' },
+    notice: 'api/shares/ends: passphrase wrong ten times',
+  },
+  {
+    name: 'an address over its limit has passphrases stretched',
+    tag: 'passphrase-stretched-below-limits',
+    change: 'never',
+    notice: 'api/shares/ends: is stretched only for a live link that has one',
+  },
+  {
+    name: 'a key is tried at any rate with ever new ids',
+    tag: 'views-limited-by-key',
+    change: { from: '`hash:${hash}`', to: 'link' },
+    notice: 'api/shares/ends: rate limit: one key allows at most about 200 lookups a minute, across ids',
+  },
+  {
+    name: 'a link outlives its organisation',
+    tag: 'link-ends-with-org',
+    change: 'never',
+    notice: 'api/shares/ends: of an organisation that was deleted',
+  },
+  {
+    name: 'a link does not expire',
+    tag: 'link-expires',
+    change: { from: ' || link.expires_at <= now', to: '' },
+    notice: 'api/shares/ends: expired',
+  },
+  {
+    name: 'a link outlives a panic',
+    tag: 'link-ends-with-panic',
+    change: 'never',
+    notice: 'api/shares/ends: panic',
+  },
+  {
+    name: 'a link outlives its creator',
+    tag: 'link-ends-with-maker',
+    change: 'never',
+    notice: 'api/shares/ends: API key revoked',
+  },
+  {
+    name: 'a link shows a version that was revoked',
+    tag: 'link-ends-with-secret',
+    change: 'never',
+    notice: 'api/shares/ends: secret revoked',
+  },
+  {
+    name: 'a link comes back with a secret that is restored',
+    tag: 'deletion-ends-links',
+    change: { from: 'linksOf(core, row.id)', to: "linksOf(core, '')" },
+    notice: 'api/shares/ends: secret deleted and restored',
+  },
+  {
+    name: 'a link comes back with a secret that is extended',
+    tag: 'link-within-lifetimes',
+    change: { from: 'secret.expires_at ?? Number.POSITIVE_INFINITY', to: 'Number.POSITIVE_INFINITY' },
+    notice: 'api/shares/ends: secret expired, and revived',
+  },
+  {
+    name: 'links of a contained browser session stay',
+    tag: 'containment-ends-links',
+    change: { from: 'created_by === id', to: "created_by === ''" },
+    notice: 'api/shares/ends: share link: links of a member are revoked with the member, and with a contained browser session',
+  },
+  {
+    name: 'the exposure report leaves out views of links',
+    tag: 'exposure-follows-links',
+    change: 'never',
+    notice: 'api/shares/grants: containment: the report names shares, and counts them and their views as reads',
+  },
+  {
+    name: 'any number of links',
+    tag: 'passing-rows-bounded',
+    change: 'never',
+    notice: 'api/shares/ends: an organisation has 1,000 links',
+  },
+  {
+    name: 'deliveries of an endpoint are kept without end',
+    tag: 'deliveries-kept-bounded',
+    change: 'remove',
+    notice: 'api/webhooks/delivery: webhooks: past the quotas of an endpoint and of the organisation',
+  },
+  {
+    name: 'audit log: requests under way do not count',
+    tag: 'entries-under-way-count',
+    change: { from: ' + (underWay.get(rows) ?? 0)', to: '' },
+    notice: 'api/limits/audit-log: audit log: of requests at once no more are admitted than it has room for',
+  },
+  {
+    name: 'responses that are being stored do not count',
+    tag: 'responses-being-stored-count',
+    change: 'never',
+    notice: 'api/limits/quotas: of changes at once no more are stored than there is room for',
+  },
+  {
+    name: 'a root has any number of unfinished syncs',
+    tag: 'open-rows-bounded',
+    change: 'never',
+    notice: 'api/limits/quotas: of unfinished ones a root has a bound too',
+  },
+  {
+    name: 'rows of forgotten credentials have roots of their own',
+    tag: 'stored-row-keeps-root',
+    change: { from: 'rootOf(kind, row.id) ?? ', to: '' },
+    notice: 'api/limits/quotas: a row keeps its root after the credential that made it is forgotten',
+  },
+  {
+    name: 'names at the targets of syncs are recorded without end',
+    tag: 'sync-names-bounded',
+    change: 'never',
+    notice: 'api/limits/quotas: of the oldest targets of a root are forgotten past its quota',
+  },
+  {
+    name: 'names at targets outlive their connection',
+    tag: 'sync-names-end-with-connection',
+    change: 'remove',
+    notice: 'api/limits/quotas: are forgotten with the connection that was the last to write there',
+  },
+  {
+    name: 'secrets that are being added do not count',
+    tag: 'secrets-being-added-count',
+    change: { from: " + intents.adding('secret').length", to: '' },
+    notice: 'api/limits/quotas: secrets: many created at once do not exceed the limit',
+  },
+  {
+    name: 'bytes that are being added do not count',
+    tag: 'secret-bytes-being-added-count',
+    change: { from: 'sum + growth(row)', to: 'sum' },
+    notice: 'api/limits/quotas: bytes: many rotations at once do not exceed the limit',
+  },
+  {
+    name: 'credentials that are being added do not count',
+    tag: 'credentials-being-added-count',
+    change: { from: ' + adding.length', to: '' },
+    notice: 'api/limits/quotas: credentials: many created at once, by several, do not exceed the limit',
+  },
+  {
+    name: 'a link passes a policy that holds reads',
+    tag: 'link-held-as-read',
+    change: { from: "['secret.share', 'secret.read']", to: "['secret.share']" },
+    notice: 'api/shares/grants: secret.read holds links and grants',
+  },
+  {
+    name: 'a grant passes a policy that holds shares',
+    tag: 'grant-held-as-share',
+    change: { from: "? ['secret.read', 'secret.share']", to: "? ['secret.read']" },
+    notice: 'api/shares/grants: secret.share holds links and grants',
+  },
+];
