@@ -9,7 +9,10 @@ import type { Env } from './env';
 import { ApiError, refuse } from './errors';
 import type { GateCalls } from './gate/calls';
 import { type Core, createCore } from './gate/core';
+import { intents } from './gate/intents';
+import { locks } from './gate/locks';
 import { fail } from './gate/outcome';
+import { openParts } from './gate/part';
 import { recover } from './gate/recover';
 import { answer } from './gate/request';
 import { readAsk, writeReply } from './gate/rollout';
@@ -55,7 +58,8 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     this.isNewer = isNewer(ctx.storage.sql);
     if (this.isNewer) return;
     this.core = createCore(resetting(ctx), env);
-    if (this.org && this.core.intents.unsettled().length) this.core.schedule.at('settle', Date.now());
+    openParts(this.core);
+    if (this.org && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
   }
 
   private get org(): string | null {
@@ -75,7 +79,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
 
   /** A gate without state is new or has lost it; in the latter case D1 has the organisation. */
   private async begin(ask: Ask): Promise<void> {
-    await this.core.locks.hold(['begin'], async () => {
+    await locks(this.core).hold(['begin'], async () => {
       if (this.org !== null) return;
       const isThere = ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.org, ask.keys.row, ask.request)));
       // A token of an organisation that D1 does not know belongs to one that D1 has lost: beginning a new one would hide it once it is

@@ -32,7 +32,7 @@ export const mutants = [
   {
     name: 'an environment is deleted into which a secret is being created',
     tag: 'environment-not-being-filled',
-    change: { from: 'core.intents.concerns(row.id).filling', to: 'false' },
+    change: { from: 'intents(core).concerns(row.id).filling', to: 'false' },
     notice: 'faults/changes: an environment and a secret in it are never deleted and created together',
   },
   {
@@ -200,7 +200,7 @@ export const mutants = [
   {
     name: 'markers are cleared away while a commit is in doubt',
     tag: 'markers-kept-in-doubt',
-    change: { from: 'intents.unsettled().length === 0', to: '!intents.held' },
+    change: { from: 'intents(core).unsettled().length === 0', to: '!intents(core).held' },
     notice: 'faults/lifecycle: for more than a day, because D1 takes batches but answers no query',
   },
 

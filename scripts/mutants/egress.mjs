@@ -71,7 +71,7 @@ export const mutants = [
   {
     name: 'rows that are being added do not count',
     tag: 'lasting-rows-bounded',
-    change: { from: ' + core.intents.adding(kind).length', to: '' },
+    change: { from: ' + intents(core).adding(kind).length', to: '' },
     notice: 'api/limits/quotas: environment: of ten created at once as many succeed as there is room for',
   },
   {

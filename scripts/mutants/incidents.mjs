@@ -70,7 +70,7 @@ export const mutants = [
   {
     name: 'callers are admitted while a panic is in doubt',
     tag: 'no-admission-during-panic',
-    change: { from: 'core.intents.isOpen(id)', to: 'id !== ask.org && core.intents.isOpen(id)' },
+    change: { from: 'intents(core).isOpen(id)', to: 'id !== ask.org && intents(core).isOpen(id)' },
     notice: 'api/incidents/panic: in doubt: no caller is admitted, old or new, before it is settled',
   },
   {

@@ -169,7 +169,7 @@ export const mutants = [
   {
     name: 'secrets that are being added do not count',
     tag: 'secrets-being-added-count',
-    change: { from: " + intents.adding('secret').length", to: '' },
+    change: { from: " + intents(core).adding('secret').length", to: '' },
     notice: 'api/limits/quotas: secrets: many created at once do not exceed the limit',
   },
   {

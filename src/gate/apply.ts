@@ -3,17 +3,26 @@
 
 import { isBrief, type RowKind, sweepAt } from '../db/rows';
 import type { ApprovalRow } from '../db/schema';
+import { approvalDetails } from './approval-details';
+import { ciphertexts } from './ciphertext-cache';
 import type { Core } from './core';
 import { followEndpoint, followWebhook } from './delivery-task';
-import type { Intent } from './intents';
+import { expiries } from './expiries';
+import { type Intent, intents } from './intents';
+import { listeners } from './listeners';
+import { permits } from './permits';
 import { leave } from './purge';
+import { readers } from './readers';
+import { storedResponses } from './stored-responses';
 import { followEnvironment, followSync } from './sync-task';
+import { syncs } from './syncs';
+import { approvalWaiters } from './waiters';
 
 /** Applies the commit of an intent, or records that it never took effect. Runs inside one transaction. */
 export function apply(core: Core, intent: Intent, isDone: boolean): void {
   if (isDone) takeEffect(core, intent);
   else core.auditLog.append(intent.draft, 503, core.now());
-  core.intents.drop(intent.id);
+  intents(core).drop(intent.id);
 }
 
 function takeEffect(core: Core, intent: Intent): void {
@@ -25,30 +34,30 @@ function takeEffect(core: Core, intent: Intent): void {
   for (const { kind, id } of intent.gone) remove(core, kind, id, now);
   for (const id of intent.destroyed) {
     // safety: purge-drops-ciphertexts
-    core.ciphertexts.drop(id);
+    ciphertexts(core).drop(id);
     // safety: purge-drops-stored-responses
-    core.storedResponses.forget(id);
+    storedResponses(core).forget(id);
   }
-  for (const { secret, version } of intent.trimmed) core.ciphertexts.drop(secret, version);
+  for (const { secret, version } of intent.trimmed) ciphertexts(core).drop(secret, version);
   // safety: response-stored-with-effect
-  if (intent.keep) core.storedResponses.save(intent.keep);
+  if (intent.keep) storedResponses(core).save(intent.keep);
   const entry = core.auditLog.append(intent.draft, intent.status, now);
   for (const id of intent.environments) {
     core.meta.set(revisionOf(id), String(entry.sequence));
     followEnvironment(core, id, now);
   }
-  if (intent.details) core.approvalDetails.save(intent.details);
+  if (intent.details) approvalDetails(core).save(intent.details);
   for (const event of intent.events ?? []) core.outbox.put(event, now);
-  if (mayEnd(intent)) core.listeners.wake();
+  if (mayEnd(intent)) listeners(core).wake();
   followApprovals(core, now);
-  core.permits.follow();
+  permits(core).follow();
 }
 
 /** Writes a row, and notifies whatever follows rows of its kind. */
 function write(core: Core, { kind, row }: Intent['puts'][number], { at, root }: Intent, now: number): void {
   if (kind === 'webhook') followWebhook(core, row.id, row, now);
   if (kind === 'integration') followEndpoint(core, now);
-  const told = core.expiries.note(kind, core.rows.get(kind, row.id), row, at);
+  const told = expiries(core).note(kind, core.rows.get(kind, row.id), row, at);
   if (told !== null) core.schedule.at('expiry', told);
   core.rows.put(kind, row as never, kind === 'secret' ? root : undefined);
   if (kind === 'approval') followApproval(core, row);
@@ -62,8 +71,8 @@ function write(core: Core, { kind, row }: Intent['puts'][number], { at, root }: 
 /** An approval that has ended leaves no details; one that was approved keeps them until it expires. */
 function followApproval(core: Core, { id, ended_at, expires_at }: ApprovalRow): void {
   // safety: approval-details-end-with-it
-  if (ended_at !== null) core.approvalDetails.forget(id);
-  else core.approvalDetails.extend(id, expires_at);
+  if (ended_at !== null) approvalDetails(core).forget(id);
+  else approvalDetails(core).extend(id, expires_at);
 }
 
 /**
@@ -73,7 +82,7 @@ function followApproval(core: Core, { id, ended_at, expires_at }: ApprovalRow): 
 function endAsked(core: Core, { kind, row }: Intent['puts'][number], action: string): void {
   if (kind !== 'credential' || !isBrief(row.kind) || row.revoked_at === null || action.startsWith('auth.')) return;
   // safety: revoked-session-ends-approvals
-  core.approvalDetails.voidOf(row.id);
+  approvalDetails(core).voidOf(row.id);
 }
 
 /** How long changes wait for others before the approvals that they make void are looked for. */
@@ -81,8 +90,8 @@ const GATHERED = 5000;
 
 /** Any change may make approvals void: whoever waits for one is told, and what deciders were shown is erased soon. */
 function followApprovals(core: Core, now: number): void {
-  core.approvalWaiters.check();
-  if (core.approvalDetails.isAny()) core.schedule.at('approvals', now + GATHERED);
+  approvalWaiters(core).check();
+  if (approvalDetails(core).isAny()) core.schedule.at('approvals', now + GATHERED);
 }
 
 /** Removes a row, and what the gate holds about it elsewhere. */
@@ -94,13 +103,13 @@ function remove(core: Core, kind: RowKind, id: string, now: number): void {
   if (kind === 'webhook') followWebhook(core, id, null, now);
   if (kind === 'integration') followEndpoint(core, now);
   core.rows.bury(kind, id, now);
-  if (kind === 'credential') core.storedResponses.forget(id);
-  if (kind === 'approval') core.approvalDetails.forget(id);
-  if (kind === 'sync') core.syncs.forget(id);
-  if (kind === 'integration') core.syncs.forgetIntegration(id);
-  if (kind === 'secret' || kind === 'environment') core.readers.forget(id);
+  if (kind === 'credential') storedResponses(core).forget(id);
+  if (kind === 'approval') approvalDetails(core).forget(id);
+  if (kind === 'sync') syncs(core).forget(id);
+  if (kind === 'integration') syncs(core).forgetIntegration(id);
+  if (kind === 'secret' || kind === 'environment') readers(core).forget(id);
   if (kind !== 'environment') return;
-  core.syncs.forgetEnvironment(id);
+  syncs(core).forgetEnvironment(id);
   core.meta.forget(revisionOf(id));
 }
 

@@ -2,6 +2,8 @@
 // approvals, so that it ends in the turn in which its approval does. Invariants: the bytes of a root and of an organisation are bounded; an
 // approval that became void stays void, whatever is forgotten about its requester.
 
+import { part } from './part';
+
 /** The details of a new approval. */
 export interface ApprovalDetails {
   id: string;
@@ -79,3 +81,5 @@ export function createApprovalDetails(sql: SqlStorage): ApprovalDetailsTable {
     clear: () => void sql.exec('delete from approval_details'),
   };
 }
+
+export const approvalDetails = part(({ storage }) => createApprovalDetails(storage.sql));

@@ -1,6 +1,7 @@
 // Whether an approval can still be decided and used. Invariant: it is void from the turn in which its requester ends, or one of its
 // policies or targets changes; nothing makes a void approval valid again.
 import type { ApprovalRow, ApprovalStatus } from '../db/schema';
+import { approvalDetails } from './approval-details';
 import { haveTargetsChanged } from './approval-targets';
 import type { Core } from './core';
 import { isAlive } from './lifetime';
@@ -23,7 +24,7 @@ export function statusNow(core: Core, row: ApprovalRow): Status {
 
 /** Whether an open approval is void. */
 export const isVoid = (core: Core, row: ApprovalRow): boolean =>
-  core.approvalDetails.isVoid(row.id) || hasRequesterEnded(core, row) || havePoliciesChanged(core, row) || haveTargetsChanged(core, row);
+  approvalDetails(core).isVoid(row.id) || hasRequesterEnded(core, row) || havePoliciesChanged(core, row) || haveTargetsChanged(core, row);
 
 /**
  * Whether the root that asked has ended: a member who was removed, or a credential that can no longer be used. A panic ends sessions and
@@ -54,15 +55,15 @@ const PER_RUN = 200;
  * session that has ended is forgotten before its approvals expire.
  */
 export function endApprovals(core: Core, now: number): number | null {
-  const next = core.storage.transactionSync(() => core.approvalDetails.sweep(now));
+  const next = core.storage.transactionSync(() => approvalDetails(core).sweep(now));
   const after = core.meta.get('approvals_after') ?? '';
-  const ids = core.approvalDetails.after(after, PER_RUN);
+  const ids = approvalDetails(core).after(after, PER_RUN);
   const ended = ids.filter((id) => {
     const row = core.rows.get('approval', id);
     return row === null || isVoid(core, row);
   });
   core.storage.transactionSync(() => {
-    for (const id of ended) core.approvalDetails.void(id);
+    for (const id of ended) approvalDetails(core).void(id);
     core.meta.set('approvals_after', ids.length === PER_RUN ? (ids.at(-1) as string) : '');
   });
   return ids.length === PER_RUN ? now : next;

@@ -1,8 +1,10 @@
 // The audit log: one entry a request, chained by hash. The newest entries lie here; closed segments move to D1 (`segments.ts`).
-// Invariants: an entry is appended once, when its outcome is known, and never changed; sequence and time only grow.
+// Invariants: an entry is appended once, when its outcome is known, and never changed; sequence and time only grow; whoever follows the log
+// hears of each entry in the turn that appends it.
 import { type Draft, type Entry, entryOf } from './audit-entry';
 import { conditionsOf, type Filter } from './audit-filter';
 import type { Meta } from './meta';
+import { createNotedLists } from './noted-lists';
 
 /** A page of entries. `next` is where to continue; null if there are no more here. */
 export interface EntryPage {
@@ -12,6 +14,8 @@ export interface EntryPage {
 
 export interface AuditLog {
   append(draft: Draft, status: number, now: number, count?: number): Entry;
+  /** Calls this for each entry, in the turn that appends it. */
+  follow(appended: (entry: Entry, now: number) => void): void;
   head(): { sequence: number; hash: string };
   /** Up to `limit` matching entries that `shows` accepts, newest first, older than `before`. A page is limited in bytes and in examined entries. */
   newest(filter: Filter, before: number, limit: number, shows?: (entry: Entry) => boolean, lookedAt?: number): EntryPage;
@@ -59,10 +63,13 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   let oldest = Math.max(first, Number(meta.get('oldest') ?? 0));
   if (last) ({ sequence, hash, at } = { ...(JSON.parse(last.body) as Entry), at: last.at });
 
+  const lists = createNotedLists();
+  const followers: ((entry: Entry, now: number) => void)[] = [];
+
   return {
     append(draft, status, now, count = 1) {
       at = Math.max(at, now);
-      const { text, entry } = entryOf(draft, status, count, { sequence: sequence + 1, at, hash });
+      const { text, entry } = entryOf(lists.noted(draft, now), status, count, { sequence: sequence + 1, at, hash });
       sql.exec(
         'insert into audit values (?, ?, ?, ?, ?, ?, ?, ?)',
         entry.sequence,
@@ -75,8 +82,10 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
         text,
       );
       ({ sequence, hash } = entry);
+      for (const appended of followers) appended(entry, now);
       return entry;
     },
+    follow: (appended) => void followers.push(appended),
     head: () => ({ sequence, hash }),
     newest(filter, before, limit, shows = () => true, lookedAt = LOOKED_AT) {
       const { where, params } = conditionsOf(filter);

@@ -1,6 +1,7 @@
 // Which credentials, except session tokens, are bound to which devices: to revoke them with a device. Answered from a covering index on the
 // gate's rows, so it never scans an organisation's credentials, most of which are not bound.
 import type { OrgRow } from '../db/schema';
+import { part } from './part';
 
 export interface Bound {
   /** Those that are live by their own row and generation: how many, by device and parent. */
@@ -40,3 +41,5 @@ export function createBound(sql: SqlStorage): Bound {
     },
   };
 }
+
+export const bound = part(({ storage }) => createBound(storage.sql));

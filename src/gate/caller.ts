@@ -8,6 +8,7 @@ import { roleScopes } from '../auth/scopes';
 import { type CredentialRow, type GrantRow, isMadeByOwner, isTerminal, type MemberRow, parentIdOf } from '../db/schema';
 import type { Core } from './core';
 import { isGrantAlive } from './lifetime';
+import { overlaps } from './lineage';
 
 /** Callers that depend on only one row. A row object is never modified: a changed row is a new object. */
 const alone = new WeakMap<CredentialRow, Caller>();
@@ -67,11 +68,11 @@ const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): Permis
 function narrowed(core: Core, caller: Caller, [row, ...above]: [CredentialRow, ...CredentialRow[]]): Caller {
   const common = (): PermissionSet => {
     const key = [row, ...above].map(({ id, revision }) => `${id}.${revision}`).join(' ');
-    const known = core.overlaps.get(key);
+    const known = overlaps(core).get(key);
     if (known) return known;
     // safety: permissions-within-ancestors
     const permissionSet = above.reduce((narrower, link) => overlap(narrower, permissionsOf(link)), permissionsOf(row));
-    core.overlaps.set(key, permissionSet);
+    overlaps(core).set(key, permissionSet);
     return permissionSet;
   };
   return Object.defineProperty(caller, 'permissions', { get: () => [common()], enumerable: true, configurable: true });

@@ -1,12 +1,12 @@
 // When checkpoints are signed: at the end of each segment, and for the head of the log every ten minutes. Invariant: a wanted signature is
 // requested until it is stored; an idle log requests none.
-import { CHECKPOINT_EVERY, type SegmentEnd } from './checkpoints';
+import { CHECKPOINT_EVERY, checkpoints, type SegmentEnd } from './checkpoints';
 import type { Core } from './core';
 
 /** A segment has moved: its end needs a signature. */
 export function closeSegment(core: Core, end: SegmentEnd, now: number): void {
-  core.checkpoints.closed(end);
-  core.checkpoints.want({ sequence: end.sequence, hash: end.hash, time: now });
+  checkpoints(core).closed(end);
+  checkpoints(core).want({ sequence: end.sequence, hash: end.hash, time: now });
   core.schedule.at('checkpoint', now);
 }
 
@@ -15,12 +15,12 @@ export async function requestCheckpoint(core: Core, org: string, now: number): P
   // A deleted organisation has no key.
   if (core.rows.get('org', org)?.deleted_at !== null) return null;
   const head = core.auditLog.head();
-  const due = (core.checkpoints.newest()?.time ?? 0) + CHECKPOINT_EVERY;
-  if (head.sequence > (core.checkpoints.newest()?.sequence ?? 0) && now >= due) core.checkpoints.want({ ...head, time: now });
-  if (core.checkpoints.waiting(1).length) {
+  const due = (checkpoints(core).newest()?.time ?? 0) + CHECKPOINT_EVERY;
+  if (head.sequence > (checkpoints(core).newest()?.sequence ?? 0) && now >= due) checkpoints(core).want({ ...head, time: now });
+  if (checkpoints(core).waiting(1).length) {
     await core.enqueue('checkpoint');
     // Messages can be lost: check again later.
     return now + CHECKPOINT_EVERY;
   }
-  return head.sequence > (core.checkpoints.newest()?.sequence ?? 0) ? due : null;
+  return head.sequence > (checkpoints(core).newest()?.sequence ?? 0) ? due : null;
 }

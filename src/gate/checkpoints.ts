@@ -2,6 +2,8 @@
 // of segments in D1. Invariants: a statement never changes, so a repeated job stores the same row; what is deleted from the log is decided
 // by what the gate itself moved, never by D1.
 
+import { part } from './part';
+
 /** A point of the chain, and when its statement was made. */
 export interface Statement {
   sequence: number;
@@ -86,3 +88,8 @@ export function createCheckpoints(sql: SqlStorage): Checkpoints {
     },
   };
 }
+
+export const checkpoints = part(({ storage, auditLog, schedule }) => {
+  auditLog.follow((_, now) => schedule.at('checkpoint', now + CHECKPOINT_EVERY));
+  return createCheckpoints(storage.sql);
+});

@@ -3,6 +3,7 @@
 
 import QuickLRU from 'quick-lru';
 import type { VersionRow } from '../db/schema';
+import { part } from './part';
 
 const MOST_BYTES = 256 * 1024 * 1024;
 /** A read updates a version's position at most this often, since a write per read would cost too much. */
@@ -65,3 +66,5 @@ export function createCiphertextCache(sql: SqlStorage, mostBytes = MOST_BYTES): 
     drop: (secret, version = Number.MAX_SAFE_INTEGER) => remove('secret = ? and version <= ?', secret, version),
   };
 }
+
+export const ciphertexts = part(({ storage }) => createCiphertextCache(storage.sql));

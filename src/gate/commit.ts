@@ -8,18 +8,21 @@ import { matchesETag, revisionTag } from '../etag';
 import { apply } from './apply';
 import type { Draft, DraftOf } from './audit-entry';
 import { batchOf } from './batch';
+import { ciphertexts } from './ciphertext-cache';
 import type { Core } from './core';
 import { isTooLarge } from './database';
 import { caughtUp, epochOf, settled } from './fence';
 import { noRoom, responseToStore } from './idempotency';
 import { reportViolation } from './integrity';
-import type { Intent } from './intents';
+import { type Intent, intents } from './intents';
+import { locks } from './locks';
 import { fail, type Outcome, ok } from './outcome';
 import type { Plan, Proposal } from './plan';
 import { namingViolation } from './policies';
 import { payerOf, quotaRootOf } from './quota-root';
 import { withinQuotas } from './quotas';
 import { raisedBy } from './raised';
+import { storedResponses } from './stored-responses';
 import { inTurns } from './turns';
 import { type Call, isRefusal, type OperationOutcome } from './types';
 
@@ -60,18 +63,18 @@ export async function commit(call: Call<unknown>, draft: DraftOf, change: Change
       ({ now, made }) => ('kind' in made ? made : carryOut(call, made, draft(made.about), now)),
     );
   };
-  return (await core.locks.hold(names, underLocks, policies)) ?? commit(call, draft, change);
+  return (await locks(core).hold(names, underLocks, policies)) ?? commit(call, draft, change);
 }
 
 /** The plan of a change, checked against everything that may refuse it; otherwise the outcome. */
 function planned(call: Call<unknown>, change: Change, fetched: unknown, now: number): Plan | OperationOutcome {
-  const { intents } = call.core;
+  const open = intents(call.core);
   // safety: caller-rechecked-under-lock
   const refusal = call.recheck();
   if (refusal) return fail(refusal);
   // Nothing changes while another change is in doubt: a repeat of that change under its Idempotency-Key could not be recognised yet.
   // safety: no-change-in-doubt, no-change-during-adoption
-  if (intents.held || intents.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
+  if (open.held || open.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
   const asked = change.plan(now, fetched);
   const proposed = revisionConflict(call, change, asked) ?? asked;
   if (!isPlan(proposed)) return notPlanned(proposed);
@@ -83,7 +86,7 @@ function planned(call: Call<unknown>, change: Change, fetched: unknown, now: num
   assertDeclared(call, governed);
   const { core, ask, caller } = call;
   // safety: responses-being-stored-count
-  if (ask.idempotency && !core.storedResponses.hasRoom(quotaRootOf(core, caller), intents.storing())) return fail(noRoom);
+  if (ask.idempotency && !storedResponses(core).hasRoom(quotaRootOf(core, caller), open.storing())) return fail(noRoom);
   const made = withinQuotas(call, governed, now);
   return isPlan(made) ? made : notPlanned(made);
 }
@@ -119,14 +122,14 @@ async function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: numb
     return { ...outcome, about: made.about, ...(made.events && { events: made.events }) };
   const intent = intentOf(call, made, outcome, draft, now);
   // safety: intent-before-batch
-  core.intents.put(intent);
-  core.intents.running.add(intent.id);
+  intents(core).put(intent);
+  intents(core).running.add(intent.id);
   try {
     const end = await write(core, ask.org, intent, made);
     if (end === 'done') {
       core.storage.transactionSync(() => {
         apply(core, intent, true);
-        for (const version of made.versions ?? []) core.ciphertexts.keep(version, now);
+        for (const version of made.versions ?? []) ciphertexts(core).keep(version, now);
       });
       return { ...outcome, audited: true };
     }
@@ -135,10 +138,10 @@ async function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: numb
       core.schedule.at('settle', core.now() + 1000);
       return { ...fail(refuse('UNAVAILABLE', { retry_after: 2 })), audited: true };
     }
-    core.intents.drop(intent.id);
+    intents(core).drop(intent.id);
     return fail(end === 'never' ? refuse('UNAVAILABLE', { retry_after: 1 }) : end);
   } finally {
-    core.intents.running.delete(intent.id);
+    intents(core).running.delete(intent.id);
   }
 }
 
@@ -180,7 +183,7 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
     if (end.why.includes('commits.id')) return 'done';
     // If the gate considers a name unused, only a commit in doubt or a row that this organisation never wrote can use it in D1.
     const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
-    if (taken && core.intents.unsettled().length) return refuse('SECRET_NAME_TAKEN');
+    if (taken && intents(core).unsettled().length) return refuse('SECRET_NAME_TAKEN');
     // The marker's guard failed. A commit in doubt may have raised the epoch in the meantime; then this one is retried.
     const raised = epochOf(core) !== epoch || (await caughtUp(core, org, epoch));
     // An unresponsive D1 is not an integrity violation.
@@ -200,10 +203,12 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
 
 /** Settles intents left open by earlier requests or an earlier instance of this gate. Returns whether none is open any more. */
 export async function settle(core: Core, org: string): Promise<boolean> {
-  const open = core.intents.unsettled();
+  const open = intents(core).unsettled();
   if (open.length === 0) return true;
-  return core.locks.hold(['settle'], async () => {
-    const ids = core.intents.unsettled().map(({ id }) => id);
+  return locks(core).hold(['settle'], async () => {
+    const ids = intents(core)
+      .unsettled()
+      .map(({ id }) => id);
     if (ids.length === 0) return true;
     const present = await settled(core, org, ids);
     if (present === null) {
@@ -212,8 +217,8 @@ export async function settle(core: Core, org: string): Promise<boolean> {
     }
     core.storage.transactionSync(() => {
       // safety: intent-settled-by-marker
-      for (const intent of core.intents.unsettled()) if (ids.includes(intent.id)) apply(core, intent, present.has(intent.id));
+      for (const intent of intents(core).unsettled()) if (ids.includes(intent.id)) apply(core, intent, present.has(intent.id));
     });
-    return core.intents.unsettled().length === 0;
+    return intents(core).unsettled().length === 0;
   });
 }

@@ -1,6 +1,7 @@
 // Where retention has cut the audit log: the chain is checked from there on. Invariant: a cut is at the end of a segment that this gate
 // moved itself, or took over once from a release that recorded none; D1 cannot move it.
 import { genesis, SYSTEM_ACTOR } from './audit-entry';
+import { checkpoints } from './checkpoints';
 import type { Core } from './core';
 import { missingEntries } from './missing-entries';
 
@@ -26,7 +27,7 @@ export async function takeUpSegments(core: Core, org: string, { tell }: { tell: 
     params: [org],
   });
   core.storage.transactionSync(() => {
-    for (const { sequence, hash, at } of segments) core.checkpoints.closed({ sequence, hash, at });
+    for (const { sequence, hash, at } of segments) checkpoints(core).closed({ sequence, hash, at });
     const [first] = segments;
     // safety: audit-cut-noted
     noteCut(core, first && first.first > 1 ? { sequence: first.first - 1, hash: first.prev } : { sequence: 0, hash: genesis(org) });

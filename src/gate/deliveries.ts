@@ -6,6 +6,7 @@ import { DAY } from '../db/rows';
 import { createDeliveryEndpoints, type DeliveryEndpoints, type Found } from './delivery-endpoints';
 import { type Attempt, createDeliveryJobs, type DeliveryJobs, type DeliveryStatus, noteAttempt, type Sent } from './delivery-jobs';
 import type { Meta } from './meta';
+import { part } from './part';
 
 export interface Delivery {
   id: string;
@@ -239,3 +240,5 @@ function createKept(all: All) {
     reset: () => counts.clear(),
   };
 }
+
+export const deliveries = part(({ storage, meta }) => createDeliveries(storage.sql, meta));

@@ -6,6 +6,7 @@
 import type { WebhookRow } from '../db/schema';
 import type { JobName } from '../delivery/messages';
 import type { Core } from './core';
+import { deliveries } from './deliveries';
 import { LEASE } from './delivery-endpoints';
 import { alwaysNotified } from './outbox';
 import { hasEndpoints } from './wake';
@@ -37,7 +38,7 @@ const endpointsOf = ({ rows }: Core): Endpoint[] => [
 export function followWebhook(core: Core, id: string, after: WebhookRow | null, now: number): void {
   const before = core.rows.get('webhook', id);
   followEndpoint(core, now);
-  if (before?.disabled !== after?.disabled || before?.url_sealed !== after?.url_sealed) core.deliveries.reset(id);
+  if (before?.disabled !== after?.disabled || before?.url_sealed !== after?.url_sealed) deliveries(core).reset(id);
 }
 
 /** Called just before an endpoint changes. */
@@ -49,8 +50,8 @@ export function followEndpoint(core: Core, now: number): void {
 }
 
 /** The sequence up to which events have their deliveries. */
-export const deliveredThrough = ({ rows, deliveries }: Pick<Core, 'rows' | 'deliveries'>): number =>
-  hasEndpoints(rows) ? (deliveries.cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
+export const deliveredThrough = (core: Core): number =>
+  hasEndpoints(core.rows) ? (deliveries(core).cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
 
 /** One run. */
 export async function deliver(core: Core, org: string, now: number): Promise<number | null> {
@@ -68,20 +69,21 @@ function catchUp(core: Core, now: number): void {
 }
 
 /** Creates the deliveries of the next events. Returns whether there are more. */
-function fanOut({ deliveries, outbox }: Core, endpoints: Endpoint[], now: number): boolean {
-  const cursor = deliveries.cursor();
+function fanOut(core: Core, endpoints: Endpoint[], now: number): boolean {
+  const queue = deliveries(core);
+  const cursor = queue.cursor();
   if (endpoints.length === 0 || cursor === null) {
-    deliveries.advance(outbox.head());
+    queue.advance(core.outbox.head());
     return false;
   }
-  const events = outbox.from(cursor, EVENTS);
+  const events = core.outbox.from(cursor, EVENTS);
   for (const event of events) {
     const reached = endpoints.filter((endpoint) => isFor(endpoint, event)).map(({ id, job }) => ({ id, combines: job === 'notify' }));
-    deliveries.add(reached, { id: event.id, type: event.type, at: event.at, data: event.data }, now);
+    queue.add(reached, { id: event.id, type: event.type, at: event.at, data: event.data }, now);
   }
   const last = events.at(-1);
   // safety: delivery-cursor-with-deliveries
-  if (last) deliveries.advance(last.sequence);
+  if (last) queue.advance(last.sequence);
   return events.length === EVENTS;
 }
 
@@ -93,35 +95,37 @@ function isFor({ disabled, events, created_at, job }: Endpoint, { type, at }: { 
 }
 
 /** Ends the deliveries of disabled webhooks, and deletes those of deleted ones. Returns whether there is more. */
-function clearUp({ deliveries }: Core, endpoints: Endpoint[], now: number): boolean {
+function clearUp(core: Core, endpoints: Endpoint[], now: number): boolean {
+  const queue = deliveries(core);
   const known = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
-  return deliveries
+  return queue
     .endpoints()
     .map((id) => {
       const webhook = known.get(id);
-      if (!webhook) return deliveries.forget(id, ENDED);
+      if (!webhook) return queue.forget(id, ENDED);
       // safety: disabled-webhook-not-delivered
-      return webhook.disabled !== null && deliveries.end(id, ENDED, now);
+      return webhook.disabled !== null && queue.end(id, ENDED, now);
     })
     .includes(true);
 }
 
 /** Requests a job for each endpoint that has something due and no job. Returns when to look again. */
-async function attend({ deliveries, enqueue }: Core, endpoints: Endpoint[], now: number): Promise<number | null> {
+async function attend(core: Core, endpoints: Endpoint[], now: number): Promise<number | null> {
+  const queue = deliveries(core);
   let next = Number.POSITIVE_INFINITY;
   const asked: Pick<Endpoint, 'id' | 'job'>[] = [];
   for (const { id, disabled, job } of endpoints) {
     if (disabled !== null) continue;
-    const since = deliveries.attendedSince(id);
+    const since = queue.attendedSince(id);
     // The running job requests the next run.
-    const at = since !== null && since + ATTENDED > now ? since + ATTENDED : deliveries.dueAt(id, now);
+    const at = since !== null && since + ATTENDED > now ? since + ATTENDED : queue.dueAt(id, now);
     if (at === null) continue;
     if (at <= now) asked.push({ id, job });
     else next = Math.min(next, at);
   }
   // Recorded before the job is requested: a fast job may end before the queue confirms its message. A message can be lost.
-  for (const { id } of asked) deliveries.attend(id, now);
-  await Promise.all(asked.map(({ id, job }) => enqueue(job, id)));
+  for (const { id } of asked) queue.attend(id, now);
+  await Promise.all(asked.map(({ id, job }) => core.enqueue(job, id)));
   if (asked.length) next = Math.min(next, now + ATTENDED);
   return Number.isFinite(next) ? next : null;
 }

@@ -2,6 +2,7 @@
 // indexes on the gate's rows, so it never scans an organisation's credentials. Invariant: a credential whose row leaves the gate still leads to
 // what it created, as long as that is here (`former-makers.ts`).
 import QuickLRU from 'quick-lru';
+import { part } from './part';
 
 /** A credential that another created. `live`: neither revoked nor expired by its own row. */
 export interface Made {
@@ -113,3 +114,5 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
     },
   };
 }
+
+export const descendants = part(({ storage, rows }) => createDescendants(storage.sql, rows.edits));

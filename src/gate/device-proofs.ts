@@ -1,5 +1,7 @@
 // Used proofs of possession (DPoP). Invariant: stored durably, so an eviction of the gate allows no replay.
 
+import { part } from './part';
+
 /**
  * How long after its time a proof is remembered, in milliseconds: twice its validity, because the clock of the gate's next host may be
  * behind.
@@ -30,3 +32,5 @@ export function createDeviceProofs(sql: SqlStorage): DeviceProofs {
     },
   };
 }
+
+export const deviceProofs = part(({ storage }) => createDeviceProofs(storage.sql));

@@ -1,7 +1,13 @@
 // The end of a deleted organisation: deletes what is left of it, in D1 first. Invariant: the gate keeps what it needs to refuse its tokens, which
 // is their hashes and the fact that the organisation was deleted.
 import { rowKinds, tableName } from '../db/rows';
+import { approvalDetails } from './approval-details';
+import { ciphertexts } from './ciphertext-cache';
 import type { Core } from './core';
+import { deliveries } from './deliveries';
+import { formerMakers } from './former-makers';
+import { rotations } from './rotations';
+import { syncs } from './syncs';
 
 /** Tables of D1, values first. The organisation's own row is deleted last. */
 const TABLES = new Set([
@@ -26,11 +32,11 @@ export async function endOrg(core: Core, org: string, now: number): Promise<numb
   const done = await core.database.write([{ sql: 'delete from orgs where id = ?', params: [org] }]);
   if (done.end !== 'done') return now + 5000;
   core.storage.transactionSync(() => core.rows.clear(CLEARED));
-  core.storage.transactionSync(() => core.ciphertexts.clear());
-  core.rotations.clear();
-  core.deliveries.clear();
-  core.syncs.clear();
-  core.approvalDetails.clear();
-  core.formerMakers.clear();
+  core.storage.transactionSync(() => ciphertexts(core).clear());
+  rotations(core).clear();
+  deliveries(core).clear();
+  syncs(core).clear();
+  approvalDetails(core).clear();
+  formerMakers(core).clear();
   return null;
 }

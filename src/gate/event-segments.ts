@@ -6,6 +6,7 @@ import { eventSegments } from '../db/schema';
 import { insertOf } from '../db/statements';
 import type { Core } from './core';
 import { deliveredThrough } from './delivery-task';
+import { locks } from './locks';
 import { EVENTS_A_SEGMENT, type StoredEvent } from './outbox';
 
 /** The most bytes of a range, and of its row. */
@@ -25,7 +26,7 @@ function range(events: StoredEvent[]): StoredEvent[] {
 
 /** Moves the oldest range. Returns when the next one can move, or null. */
 export const closeEvents = (core: Core, org: string, now: number): Promise<number | null> =>
-  core.locks.hold(['event_segments'], async () => {
+  locks(core).hold(['event_segments'], async () => {
     if (!core.outbox.canClose()) return null;
     for (let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT)); ; part = part.slice(0, Math.ceil(part.length / 2))) {
       const [first, last] = [part[0], part.at(-1)];

@@ -1,6 +1,8 @@
 // How often issuers' tokens were exchanged. Invariants: stored durably, so an eviction of the gate allows no replay; a request repeated
 // after a lost response counts once.
 
+import { part } from './part';
+
 /** How long after its expiry a token is remembered, in milliseconds: the clock of the gate's next host may be behind. */
 const KEPT = 600_000;
 const SWEPT_EVERY = 60_000;
@@ -34,3 +36,5 @@ export function createExchanged(sql: SqlStorage): Exchanged {
     },
   };
 }
+
+export const exchanged = part(({ storage }) => createExchanged(storage.sql));

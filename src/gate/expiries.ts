@@ -4,6 +4,7 @@
 import { DAY, isBrief, type RowKind } from '../db/rows';
 import type { CredentialRow, SecretRow } from '../db/schema';
 import type { Meta } from './meta';
+import { part } from './part';
 
 /** How long before an expiry an event is raised; 0 is the expiry itself, which raises no event for a credential. */
 const LEADS = { secret: [7 * DAY, DAY, 0], credential: [7 * DAY, DAY] } as const;
@@ -75,3 +76,5 @@ export function createExpiries(sql: SqlStorage, meta: Meta): Expiries {
     begin,
   };
 }
+
+export const expiries = part(({ storage, meta }) => createExpiries(storage.sql, meta));

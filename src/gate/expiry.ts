@@ -6,8 +6,10 @@ import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import { SYSTEM_ACTOR } from './audit-entry';
 import type { Core } from './core';
-import type { Expiry } from './expiries';
+import { type Expiry, expiries } from './expiries';
+import { intents } from './intents';
 import { isAlive } from './lifetime';
+import { locks } from './locks';
 import type { Raised } from './outbox';
 import { credentialData, secretData } from './raised';
 import { WINDOW } from './rate-limit';
@@ -28,21 +30,25 @@ interface Told {
 export async function tellExpiries(core: Core, org: string, now: number): Promise<number | null> {
   if (core.rows.get('org', org)?.deleted_at !== null) return null;
   if (core.auditLog.size() > CROWDED) return now + WINDOW;
-  const ids = core.expiries.due(now, PAGE).map(({ id }) => id);
+  const ids = expiries(core)
+    .due(now, PAGE)
+    .map(({ id }) => id);
   // A concurrent change may set another expiry.
   // safety: expiry-told-under-lock
-  return core.locks.hold([...new Set(ids)], async () => {
-    if (core.intents.unsettled().length) return now + 5000;
+  return locks(core).hold([...new Set(ids)], async () => {
+    if (intents(core).unsettled().length) return now + 5000;
     core.storage.transactionSync(() => {
       const request = newId('req', now);
-      for (const expiry of core.expiries.due(now, PAGE).filter(({ id }) => ids.includes(id))) {
+      for (const expiry of expiries(core)
+        .due(now, PAGE)
+        .filter(({ id }) => ids.includes(id))) {
         // safety: expiry-told-once
-        core.expiries.told(expiry);
+        expiries(core).told(expiry);
         const told = expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, org, expiry, now);
         if (told) tell(core, expiry.id, told, request, now);
       }
     });
-    return core.expiries.next();
+    return expiries(core).next();
   });
 }
 

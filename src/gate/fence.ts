@@ -2,6 +2,7 @@
 // D1 does not have after the epoch was raised will never take effect.
 
 import type { Core } from './core';
+import { locks } from './locks';
 
 /** The epoch of this gate's batches. */
 export const epochOf = (core: Core): number => Number(core.meta.get('epoch') ?? 1);
@@ -11,7 +12,7 @@ export const epochOf = (core: Core): number => Number(core.meta.get('epoch') ?? 
  * respond.
  */
 export async function settled(core: Core, org: string, ids: string[]): Promise<Set<string> | null> {
-  return core.locks.hold(['epoch'], async () => {
+  return locks(core).hold(['epoch'], async () => {
     const next = epochOf(core) + 1;
     core.meta.set('raising', String(next));
     // An organisation being created has no fence yet; with this one its batch can no longer take effect.

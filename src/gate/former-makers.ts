@@ -1,6 +1,7 @@
 // Who created a credential whose row has left the gate, as long as something that it created is here: a containment follows what was created
 // through it (`descendants.ts`). Invariant: nothing is kept that leads to no credential in the gate, and the number is bounded.
 import { oldestLeave } from './oldest-leave';
+import { part } from './part';
 import { type RootReader, rootOfCredential } from './quota-root';
 
 export interface FormerMakers {
@@ -49,3 +50,5 @@ export function createFormerMakers(sql: SqlStorage, rows: RootReader): FormerMak
     clear: () => void sql.exec('delete from former_makers'),
   };
 }
+
+export const formerMakers = part(({ storage, rows }) => createFormerMakers(storage.sql, rows));

@@ -6,6 +6,7 @@ import { type Change, type Effect, effectsOf, holds, readEffect } from '../auth/
 import type { ApprovalRow, SecretRow } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
 import { isOfAgent } from './accountable';
+import { approvalDetails } from './approval-details';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './approval-row';
 import { factsOf, sealFacts } from './approval-shown';
 import { hasRequesterEnded, isVoid } from './approval-state';
@@ -175,7 +176,7 @@ function useOf(call: Call<unknown>, id: string, asking: Asking, policies: Policy
   // safety: approval-void-once-changed
   if (!isAsThen(core, row, asking, policies)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
   // safety: approval-void-once-requester-ended
-  if (core.approvalDetails.isVoid(id) || hasRequesterEnded(core, row)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
+  if (approvalDetails(core).isVoid(id) || hasRequesterEnded(core, row)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
   const isRepeatable = validFor(row) > 0;
   // safety: repeated-by-same-credential
   if (isRepeatable && row.requester.credential !== caller.credential) return refuse('APPROVAL_MISMATCH', { message: mismatch.other });
@@ -217,7 +218,7 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
   const row = put.row as ApprovalRow;
   const sealed = sealFacts(answerKeyOf(call), ask.org, row.id, factsOf(core, asking.effects, asking.changes, asking.shows));
   const payer = quotaRootOf(core, caller);
-  if (!core.approvalDetails.hasRoom(payer, sealed.length))
+  if (!approvalDetails(core).hasRoom(payer, sealed.length))
     return refuse('LIMIT_REACHED', {
       message:
         'What approvers are shown of waiting requests has reached 16 MiB for this credential, or 256 MiB for the organisation. Cancel some.',

@@ -10,8 +10,7 @@ import { isConfirmed, isRefused } from './confirmation';
 import type { Core } from './core';
 import { reportViolation } from './integrity';
 import { endOf, isPast } from './lifetime';
-import { type Identity, lineageOf } from './lineage';
-import type { Allowance } from './rate-limit';
+import { type Allowance, type Identity, lineageOf, strangers } from './lineage';
 import type { Ask } from './types';
 
 /** The number of requests per minute with one unknown token. */
@@ -62,14 +61,14 @@ export function identify(core: Core, ask: Ask): Identity {
   const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
   const { keys } = ask;
   if (over || !keys) return { ...unknown, refusal: refuse('TOKEN_REVOKED') };
-  const before = core.strangers.get(hash);
+  const before = strangers(core).get(hash);
   if (before && before.until > core.now()) return before.identity;
   return {
     ...unknown,
     async lookUp() {
       const identity = await stranger(core, ask, unknown, hash, keys.row);
       // safety: unknown-token-remembered
-      core.strangers.set(hash, { identity, until: core.now() + REMEMBERED_FOR });
+      strangers(core).set(hash, { identity, until: core.now() + REMEMBERED_FOR });
       return identity;
     },
   };

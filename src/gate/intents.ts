@@ -7,6 +7,7 @@ import type { RowKind, RowTypes } from '../db/rows';
 import type { ApprovalDetails } from './approval-details';
 import type { Draft } from './audit-entry';
 import type { Raised } from './outbox';
+import { part } from './part';
 import type { StoredResponse } from './stored-responses';
 
 export interface Intent {
@@ -126,3 +127,5 @@ export function createIntents(sql: SqlStorage): Intents {
     held: false,
   };
 }
+
+export const intents = part(({ storage }) => createIntents(storage.sql));

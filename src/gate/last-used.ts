@@ -1,8 +1,9 @@
 // When, how often and from where a credential was last used. Invariants: recording a use costs no write; the count equals that of the audit
 // log. New uses are counted in memory and written when audit entries move away; a starting gate counts the entries still in its storage.
 import { idStart } from '../db/ids';
-import type { Actor } from './audit-entry';
-import type { Meta } from './meta';
+import type { Core } from './core';
+import { linksOf } from './lineage';
+import { part } from './part';
 
 export interface Use {
   at: number;
@@ -13,21 +14,10 @@ export interface Use {
 export interface LastUsed {
   /** Records a request of a credential from a place; its ancestors count as used at the same time. */
   note(credential: string, ancestors: readonly string[], at: number, place: string | null): void;
-  /** Counts an audit entry for this many requests of an actor. */
-  count(actor: Actor, requests: number, at: number): void;
   of(credential: string): Use | null;
   /** Writes the counts, up to an entry of the audit log. */
   flush(sequence: number): void;
   forget(credential: string): void;
-}
-
-interface Around {
-  /** The newest entry of the audit log. */
-  head(): number;
-  /** An actor and its ancestors. */
-  linksOf(actor: string, parent: string | null): string[];
-  /** Whether the credential exists: ended ones are not written any more. */
-  isKnown(credential: string): boolean;
 }
 
 /** The most credentials counted in memory before the counts are written anyway. */
@@ -36,7 +26,7 @@ const MOST = 5000;
 /** A member's entries name the browser session as parent, which is the credential in use. */
 const usedBy = (actor: string, parent: string | null) => (actor.startsWith(idStart('member')) ? parent : actor);
 
-export function createLastUsed(sql: SqlStorage, meta: Meta, { head, linksOf, isKnown }: Around): LastUsed {
+function createLastUsed({ storage: { sql }, meta, rows, auditLog }: Core): LastUsed {
   sql.exec(
     'create table if not exists uses (credential text primary key, at integer not null, count integer not null, place text) without rowid',
   );
@@ -51,14 +41,14 @@ export function createLastUsed(sql: SqlStorage, meta: Meta, { head, linksOf, isK
     Number(meta.get('uses') ?? 0),
   )) {
     add(usedBy(actor, parent) ?? actor, at, count);
-    for (const link of linksOf(actor, parent)) add(link, at, 0);
+    for (const link of linksOf(rows, actor, parent)) add(link, at, 0);
   }
 
   const written = (credential: string) =>
     sql.exec<Use & Record<string, SqlStorageValue>>('select at, count, place from uses where credential = ?', credential).toArray()[0];
   const flush = (sequence: number) => {
     for (const [credential, { at, count, place }] of pending)
-      if (isKnown(credential))
+      if (rows.get('credential', credential) !== null)
         sql.exec(
           'insert into uses values (?1, ?2, ?3, ?4) on conflict do update set at = max(at, ?2), count = count + ?3, place = coalesce(?4, place)',
           credential,
@@ -69,15 +59,15 @@ export function createLastUsed(sql: SqlStorage, meta: Meta, { head, linksOf, isK
     pending.clear();
     meta.set('uses', String(sequence));
   };
+  auditLog.follow(({ actor, count, time }) => {
+    const credential = actor.id && usedBy(actor.id, actor.parent_id);
+    if (credential) add(credential, Date.parse(time), count);
+  });
   return {
     note(credential, ancestors, at, place) {
-      if (pending.size > MOST) flush(head());
+      if (pending.size > MOST) flush(auditLog.head().sequence);
       add(credential, at, 0, place);
       for (const ancestor of ancestors) add(ancestor, at, 0);
-    },
-    count(actor, requests, at) {
-      const credential = actor.id && usedBy(actor.id, actor.parent_id);
-      if (credential) add(credential, at, requests);
     },
     of(credential) {
       const [kept, recent] = [written(credential), pending.get(credential)];
@@ -95,3 +85,5 @@ export function createLastUsed(sql: SqlStorage, meta: Meta, { head, linksOf, isK
     },
   };
 }
+
+export const lastUsed = part(createLastUsed);

@@ -2,6 +2,7 @@
 // reveals neither text nor path.
 import { DAY } from '../db/rows';
 import { oldestLeave } from './oldest-leave';
+import { part } from './part';
 
 export interface Leaks {
   /** Records places of a secret's value that a root found. Returns how many of them are new today. */
@@ -37,3 +38,5 @@ export function createLeaks(sql: SqlStorage): Leaks {
     sweep,
   };
 }
+
+export const leaks = part(({ storage }) => createLeaks(storage.sql));

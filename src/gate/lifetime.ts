@@ -3,6 +3,7 @@
 import { ended, type Lifetime } from '../auth/authorize';
 import { type CredentialRow, type DeviceRow, type GrantRow, type OrgRow, parentIdOf } from '../db/schema';
 import type { Refusal } from '../errors';
+import { bound } from './bound';
 import type { Core } from './core';
 import { lineageOf } from './lineage';
 
@@ -48,7 +49,9 @@ const COUNTED = 5000;
 
 /** The number of credentials, by device and parent, that are active by their own row but ended with their device; without session tokens. */
 export const endedWithDevices = (core: Core, org: OrgRow, now: number) =>
-  core.bound.live(now, org).filter(({ device }) => isBlocked(core, core.rows.get('device', device)));
+  bound(core)
+    .live(now, org)
+    .filter(({ device }) => isBlocked(core, core.rows.get('device', device)));
 
 /** The number of active credentials, without short-lived ones: by their own rows and those of the credentials that they end with. */
 export function countLive(core: Core, org: string, now: number): number {

@@ -1,12 +1,18 @@
 // The lineage of a credential, and cached facts about callers.
 
-import type QuickLRU from 'quick-lru';
+import QuickLRU from 'quick-lru';
 import type { Caller, PermissionSet } from '../auth/authorize';
 import { stillAccepts } from '../auth/trusts';
 import { type CredentialRow, parentIdOf } from '../db/schema';
 import type { Refusal } from '../errors';
-import type { Allowance } from './rate-limit';
+import { part } from './part';
 import type { Rows } from './rows';
+
+/** A credential whose rate limit a request counts against, and its requests a minute. */
+export interface Allowance {
+  id: string;
+  limit: number;
+}
 
 /** The identified caller of a request, and why it is refused, if it is. */
 export interface Identity {
@@ -20,10 +26,10 @@ export interface Identity {
 }
 
 /** D1's answers about tokens unknown to the gate. */
-export type Strangers = QuickLRU<string, { identity: Identity; until: number }>;
+export const strangers = part(() => new QuickLRU<string, { identity: Identity; until: number }>({ maxSize: 2500 }));
 
 /** The intersection of the permissions of a credential and the agents above it, by revision: comparing patterns is expensive. */
-export type Overlaps = QuickLRU<string, PermissionSet>;
+export const overlaps = part(() => new QuickLRU<string, PermissionSet>({ maxSize: 1000 }));
 
 /** A session token, limited by the current lifetime of its trust. */
 function boundedBy(trust: CredentialRow, session: CredentialRow): CredentialRow {
@@ -53,4 +59,11 @@ export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow)
     parent = parentIdOf(above);
   }
   return lineage;
+}
+
+/** The credentials whose requests an actor's count for: the actor, and everything that it ends with. */
+export function linksOf(rows: Pick<Rows, 'get'>, actor: string, parent: string | null): string[] {
+  const row = rows.get('credential', actor);
+  if (row) return lineageOf({ rows }, row).map(({ id }) => id);
+  return parent === null ? [actor] : [actor, parent];
 }

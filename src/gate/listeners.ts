@@ -2,6 +2,8 @@
 // in the turn that finds room, and keeps it between its rounds; all waiting streams are woken in the turn in which an event is written or a
 // row changes that may end a caller.
 
+import { part } from './part';
+
 export interface Listeners {
   /** Begins a round of a stream, which takes a place with its first one; false if all places, or those of its root, are taken. */
   enter(stream: string, root: string, now: number): boolean;
@@ -71,3 +73,9 @@ export function createListeners(): Listeners {
     },
   };
 }
+
+export const listeners = part(({ outbox }) => {
+  const all = createListeners();
+  outbox.follow(() => all.wake());
+  return all;
+});

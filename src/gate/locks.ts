@@ -2,6 +2,8 @@
 // two holders wait for each other; waiters are served in order of arrival. Locks disappear together with the gate's memory and their
 // holders.
 
+import { part } from './part';
+
 export interface Locks {
   /** Runs `work` once all names are free, and releases them afterwards in any case. */
   hold<T>(names: string[], work: () => Promise<T>, also?: Extra): Promise<T>;
@@ -54,3 +56,5 @@ export function createLocks(): Locks {
     },
   };
 }
+
+export const locks = part(() => createLocks());

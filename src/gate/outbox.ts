@@ -77,10 +77,8 @@ export interface StoredEvent {
 
 export interface Outbox {
   put(event: Raised, now: number): void;
-  /** Counts uses of a break-glass token: the first is an event immediately, later ones are one event per minute. */
-  emergency(credential: string, count: number, now: number): void;
-  /** Raises the events of past minutes. Returns when the next one is due, or null. */
-  flush(now: number): number | null;
+  /** Calls this for each event, in the turn that raises it. */
+  follow(raised: (now: number) => void): void;
   /** Up to `limit` events in the gate with a greater sequence, oldest first. */
   from(sequence: number, limit: number): StoredEvent[];
   /** Up to `limit` events in the gate, oldest first. */
@@ -99,8 +97,6 @@ export interface Outbox {
   forgetThrough(sequence: number): void;
   /** Deletes events older than 30 days, and the oldest beyond the limit. */
   sweep(now: number): void;
-  /** Deletes the use counts of a break-glass token that no longer exists. */
-  forget(credential: string): void;
 }
 
 /** How long events are kept. */
@@ -110,21 +106,20 @@ export const MOST_EVENTS = 100_000;
 /** Events in a range that moves, and how many stay in the gate, because deliveries are created from them. */
 export const EVENTS_A_SEGMENT = 1000;
 const STAY = 1000;
-const MINUTE = 60_000;
 
-/** `onPut` is called for each event, in its turn. */
-export function createOutbox(sql: SqlStorage, meta: Meta, onPut: (now: number) => void = () => {}): Outbox {
+export function createOutbox(sql: SqlStorage, meta: Meta): Outbox {
   sql.exec(
     'create table if not exists outbox (sequence integer primary key, id text not null, type text not null, at integer not null, data text not null)',
   );
   const moved = () => Number(meta.get('events:moved') ?? 0);
   const gone = () => Number(meta.get('events:gone') ?? 0);
   let head = sql.exec<{ n: number | null }>('select max(sequence) n from outbox').one().n ?? moved();
+  const followers: ((now: number) => void)[] = [];
   const put = ({ type, data }: Raised, now: number) => {
     // safety: events-numbered
     sql.exec('insert into outbox values (?, ?, ?, ?, ?)', head + 1, newId('evt', now), type, now, JSON.stringify(data));
     head++;
-    onPut(now);
+    for (const raised of followers) raised(now);
   };
   const from = (sequence: number, limit: number): StoredEvent[] =>
     sql
@@ -147,8 +142,8 @@ export function createOutbox(sql: SqlStorage, meta: Meta, onPut: (now: number) =
     move(sequence);
   };
   return {
-    ...createEmergencies(sql, put),
     put,
+    follow: (raised) => void followers.push(raised),
     from,
     oldest: (limit) => from(0, limit),
     head: () => head,
@@ -161,36 +156,5 @@ export function createOutbox(sql: SqlStorage, meta: Meta, onPut: (now: number) =
       const old = sql.exec<{ n: number | null }>('select max(sequence) n from outbox where at < ?', now - EVENTS_KEPT).one().n;
       forgetThrough(Math.max(old ?? 0, head - MOST_EVENTS));
     },
-  };
-}
-
-/** Uses of break-glass tokens. */
-function createEmergencies(sql: SqlStorage, put: Outbox['put']): Pick<Outbox, 'emergency' | 'flush' | 'forget'> {
-  sql.exec(
-    'create table if not exists emergencies (credential text not null, minute integer not null, count integer not null, primary key (credential, minute)) without rowid',
-  );
-  return {
-    emergency(credential, count, now) {
-      // Minute 0 records that there was a first use.
-      const isFirst = sql.exec('insert or ignore into emergencies values (?, 0, 1)', credential).rowsWritten > 0;
-      if (isFirst) return put({ type: 'BREAK_GLASS_USED', data: { credential_id: credential, count } }, now);
-      sql.exec(
-        'insert into emergencies values (?, ?, ?) on conflict do update set count = count + excluded.count',
-        credential,
-        Math.floor(now / MINUTE),
-        count,
-      );
-    },
-    flush(now) {
-      const minute = Math.floor(now / MINUTE);
-      for (const { credential, count } of sql
-        .exec<{ credential: string; count: number }>('select credential, count from emergencies where minute between 1 and ?', minute - 1)
-        .toArray())
-        put({ type: 'BREAK_GLASS_USED', data: { credential_id: credential, count } }, now);
-      sql.exec('delete from emergencies where minute between 1 and ?', minute - 1);
-      const next = sql.exec<{ n: number | null }>('select min(minute) n from emergencies where minute > 0').one().n;
-      return next === null ? null : (next + 1) * MINUTE;
-    },
-    forget: (credential) => void sql.exec('delete from emergencies where credential = ?', credential),
   };
 }

@@ -15,6 +15,7 @@ import { mayReachNamed, namedSubject } from './named';
 import { fail } from './outcome';
 import type { Plan } from './plan';
 import { payerOf, quotaRootOf } from './quota-root';
+import { storedResponses } from './stored-responses';
 import { inTurns } from './turns';
 import { type Ask, type Call, isRefusal, type Operation, type OperationOutcome, type Reply, refusalIn } from './types';
 
@@ -78,7 +79,7 @@ export async function perform(call: Call<unknown>, operation: Operation, draft: 
     if (stored) return stored;
     call.subject = subject;
     // safety: idempotency-in-progress
-    if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });
+    if (ask.idempotency) storedResponses(core).running.set(key, { request: ask.request.id, since: core.now() });
     const exceeds = finding ?? refusalIn(operation.authorize?.(call, core.now()));
     if (exceeds) return { outcome: fail(exceeds) };
     const outcome = await (operation.change
@@ -89,7 +90,7 @@ export async function perform(call: Call<unknown>, operation: Operation, draft: 
   } catch (error) {
     return { outcome: fail(refusalOfError(error, ask)) };
   } finally {
-    if (!isAwaited && core.storedResponses.running.get(key)?.request === ask.request.id) core.storedResponses.running.delete(key);
+    if (!isAwaited && storedResponses(core).running.get(key)?.request === ask.request.id) storedResponses(core).running.delete(key);
   }
 }
 
@@ -97,14 +98,16 @@ export async function perform(call: Call<unknown>, operation: Operation, draft: 
 function replay(call: Call<unknown>, operation: Operation): Performed | null {
   const { core, ask, caller } = call;
   if (!ask.idempotency && !(operation.change && ask.repeated)) return null;
-  const kept = findStored(core.storedResponses, ask, caller.root, core.now());
+  const kept = findStored(storedResponses(core), ask, caller.root, core.now());
   if (kept && 'code' in kept) return { outcome: fail(kept) };
   if (kept) {
     // safety: replay-authorized
     const exceeds = ask.input === null ? null : refusalIn(operation.authorize?.(call, core.now()));
     return exceeds ? { outcome: fail(exceeds) } : { outcome: kept.outcome, replay: { one_time: kept.one_time } };
   }
-  return ask.idempotency && operation.change && !core.storedResponses.hasRoom(quotaRootOf(core, caller)) ? { outcome: fail(noRoom) } : null;
+  return ask.idempotency && operation.change && !storedResponses(core).hasRoom(quotaRootOf(core, caller))
+    ? { outcome: fail(noRoom) }
+    : null;
 }
 
 async function change(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> {

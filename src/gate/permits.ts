@@ -2,6 +2,9 @@
 // once a commit has ended what a permit was given for, no change is answered before the permit has run out. So no call begins after the
 // reply to a cancellation, a revocation or a deletion, however slow the target is.
 
+import { part } from './part';
+import { syncs } from './syncs';
+
 /** How long a permit lasts for its holder, counted from when it was asked for: longer after one that had run out on its way. */
 const SHORTEST = 250;
 export const permitLasts = (tries: number): number => SHORTEST * 2 ** Math.min(tries, 3);
@@ -51,3 +54,5 @@ function remaining(ended: Map<string, number>): number {
   for (const [holder, until] of ended) if (until <= now) ended.delete(holder);
   return Math.min(100, Math.max(0, ...[...ended.values()].map((until) => until - now)));
 }
+
+export const permits = part((core) => createPermits(syncs(core).isAnyLeased()));

@@ -3,6 +3,7 @@
 import { type PublicKey, thumbprintOf } from '../auth/jwk';
 import { type Refusal, refuse } from '../errors';
 import type { Core } from './core';
+import { deviceProofs } from './device-proofs';
 import type { Ask } from './types';
 
 /** The maximum age of a proof, and how far a device's clock may be ahead, in milliseconds. */
@@ -15,27 +16,28 @@ const wrong = (why: string) => refuse('DEVICE_PROOF_INVALID', { message: `The DP
  * 401 if a request does not prove what its credential requires. `device`: the one that the credential is bound to. A further call of an
  * admitted request (`again`) was proven by the first.
  */
-export function unproven({ rows, proofs, now }: Core, { proof, isDpop, again, request }: Ask, device: string | null): Refusal | null {
+export function unproven(core: Core, { proof, isDpop, again, request }: Ask, device: string | null): Refusal | null {
   // RFC 9449 §7.1: with the DPoP scheme, the token must be bound to the key of the proof.
   // safety: dpop-scheme-of-bound-token
   if (device === null) return isDpop ? wrong('this credential is not bound to a device; send it with the scheme Bearer') : null;
   // safety: proof-required
   if (!proof) return refuse('DEVICE_PROOF_REQUIRED');
   if ('invalid' in proof) return wrong(proof.invalid);
-  const key = rows.get('device', device)?.public_key;
+  const key = core.rows.get('device', device)?.public_key;
   // safety: proof-by-registered-key
   if (!key || thumbprintOf(key as unknown as PublicKey) !== proof.thumbprint) return wrong('jwk is not the key of the device');
   if (again) return null;
-  const age = now() - proof.iat;
+  const now = core.now();
+  const age = now - proof.iat;
   // safety: proof-window
   if (age > MOST_AGE || age < -MOST_AHEAD)
-    return wrong(`iat must be at most 60 seconds before and 5 seconds after the server time, which is ${new Date(now()).toISOString()}`);
+    return wrong(`iat must be at most 60 seconds before and 5 seconds after the server time, which is ${new Date(now).toISOString()}`);
   // safety: proof-replay
-  return proofs.isUsed(device, proof.jti, request.id) ? wrong('its jti has been used before') : null;
+  return deviceProofs(core).isUsed(device, proof.jti, request.id) ? wrong('its jti has been used before') : null;
 }
 
 /** Records the proof of an admitted request as used. */
-export function spend({ proofs, now }: Core, { proof, again, request }: Ask, device: string | null): void {
+export function spend(core: Core, { proof, again, request }: Ask, device: string | null): void {
   if (device === null || again || !proof || 'invalid' in proof) return;
-  proofs.use(device, proof.jti, request.id, proof.iat, now());
+  deviceProofs(core).use(device, proof.jti, request.id, proof.iat, core.now());
 }

@@ -4,9 +4,20 @@
 
 import { isBrief, REMEMBERED, type RowKind } from '../db/rows';
 import type { OrgRow } from '../db/schema';
+import { ciphertexts } from './ciphertext-cache';
 import type { Core } from './core';
+import { descendants } from './descendants';
+import { emergencies } from './emergencies';
+import { formerMakers } from './former-makers';
+import { intents } from './intents';
+import { lastUsed } from './last-used';
+import { locks } from './locks';
 import { WINDOW } from './rate-limit';
+import { readers } from './readers';
 import type { Sweepable } from './rows';
+import { storedResponses } from './stored-responses';
+import { syncs } from './syncs';
+import { told } from './told';
 
 /** The most rows that one run purges. */
 export const BATCH = 200;
@@ -15,12 +26,12 @@ export const BATCH = 200;
 export async function purgeRows(core: Core, org: string, now: number): Promise<number | null> {
   const ids = core.rows.sweepable(now, BATCH).rows.map(({ id }) => id);
   // Locked, because one of them may be changing.
-  return core.locks.hold(ids, () => purgeLocked(core, org, now, new Set(ids)));
+  return locks(core).hold(ids, () => purgeLocked(core, org, now, new Set(ids)));
 }
 
 async function purgeLocked(core: Core, org: string, now: number, locked: ReadonlySet<string>): Promise<number | null> {
   // A row of a commit in doubt stays until the commit is settled.
-  if (core.intents.unsettled().length) return now + 5000;
+  if (intents(core).unsettled().length) return now + 5000;
   const rows = core.rows.sweepable(now, BATCH).rows.filter(({ id }) => locked.has(id));
   const isSession = ({ kind, id }: Sweepable) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
   const brief = rows.filter((row) => row.buried || isSession(row));
@@ -38,12 +49,12 @@ async function purgeLocked(core: Core, org: string, now: number, locked: Readonl
 
 /** Deletes what the gate holds about credentials outside their rows, which are about to leave. `at`: until when those that ended with them stay. */
 export function leave(core: Core, ids: string[], at: number): void {
-  core.formerMakers.leave(ids, core.now());
-  core.descendants.orphan(ids, at);
+  formerMakers(core).leave(ids, core.now());
+  descendants(core).orphan(ids, at);
   for (const id of ids) {
-    core.lastUsed.forget(id);
-    core.outbox.forget(id);
-    core.told.forget(id);
+    lastUsed(core).forget(id);
+    emergencies(core).forget(id);
+    told(core).forget(id);
   }
 }
 
@@ -69,10 +80,10 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
     leave(core, idsOf('credential'), core.now());
     for (const { kind, id } of rows) {
       core.rows.bury(kind, id, core.now());
-      core.ciphertexts.drop(id);
-      if (kind === 'secret') core.readers.forget(id);
-      if (kind === 'sync') core.syncs.forget(id);
-      core.storedResponses.forget(id);
+      ciphertexts(core).drop(id);
+      if (kind === 'secret') readers(core).forget(id);
+      if (kind === 'sync') syncs(core).forget(id);
+      storedResponses(core).forget(id);
     }
   });
   return true;
@@ -91,7 +102,7 @@ export async function purgePast(core: Core, org: string, now: number): Promise<n
   const ids = core.rows.past(orgRow, BATCH);
   const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
   // Locked, because one of them may be revoked concurrently.
-  const done = await core.locks.hold(ids, () => purge(core, org, rows));
+  const done = await locks(core).hold(ids, () => purge(core, org, rows));
   if (!done) return now + 5000;
   if (ids.length === BATCH) return now;
   core.meta.set('cleared', String(orgRow.generation));

@@ -4,6 +4,7 @@
 import type { RowKind } from '../db/rows';
 import type { CredentialRow } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
+import { intents } from './intents';
 import { MOST_ENVIRONMENTS } from './named';
 import type { Plan, Put } from './plan';
 import { removal } from './puts';
@@ -110,7 +111,7 @@ export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan
   for (const kind of added) {
     const quota = lastingOf(kind);
     // safety: lasting-rows-bounded
-    if (quota && core.rows.count(kind) + core.intents.adding(kind).length + newIn(made, kind) > quota.most)
+    if (quota && core.rows.count(kind) + intents(core).adding(kind).length + newIn(made, kind) > quota.most)
       return refuse('LIMIT_REACHED', { message: quota.message });
     if (quota?.root && isPastRoot(call, kind, made, { count: quota.root })) return refuse('LIMIT_REACHED', { message: quota.message });
   }
@@ -153,7 +154,7 @@ function wholeOfRoot(call: Call<unknown>, made: Plan): Refusal | null {
   const minted = made.puts?.filter(({ kind, from, row }) => kind === 'credential' && from === 0 && isSession(row)).length ?? 0;
   if (minted === 0) return null;
   const root = quotaRootOf(core, caller);
-  const adding = core.intents.adding('credential').filter(isSession);
+  const adding = intents(core).adding('credential').filter(isSession);
   const own = adding.filter(({ dies_with }) => rootOfCredential(core, dies_with ?? '') === root);
   const { sessions } = core.rows;
   // safety: sessions-of-root-bounded
@@ -186,7 +187,7 @@ function roomFor(call: Call<unknown>, kind: RowKind, made: Plan, quota: Passing,
     if (isNew && stored.open(kind, root, now) + sum(own).count > (bounds.open ?? Number.POSITIVE_INFINITY)) return null;
     const over = [stored.usage(kind, root), sum(own)].reduce(plus, { count: -bounds.count, bytes: -bounds.bytes });
     const finished = stored.finished(kind, root, now, MOST_LEAVING);
-    const busy = core.intents.touched();
+    const busy = intents(core).touched();
     for (const one of finished) {
       if (over.count <= 0 && over.bytes <= 0) break;
       if (busy.has(one.id) || changes.some(({ id }) => id === one.id)) continue;
@@ -203,10 +204,10 @@ function roomFor(call: Call<unknown>, kind: RowKind, made: Plan, quota: Passing,
 
 /** What the rows of a plan add, and those that other commits are writing. */
 function changesOf({ core, caller }: Call<unknown>, kind: RowKind, { puts = [] }: Plan): Stored[] {
-  const { rows, intents } = core;
+  const { rows } = core;
   const payer = quotaRootOf(core, caller);
   const own = puts.filter((put) => put.kind === kind).map(({ row }) => ({ row, root: payer }));
-  return [...own, ...intents.writing(kind)].flatMap(({ row, root }) => {
+  return [...own, ...intents(core).writing(kind)].flatMap(({ row, root }) => {
     // Only the row of a secret does not say who created it.
     const after = rows.stored.of(kind, row as never, kind === 'secret' ? root : undefined);
     if (!after) return [];

@@ -2,16 +2,13 @@
 // request is one audit entry, a starting gate rebuilds it from there, and counting needs no writes. Requests over the limit are counted per
 // credential and minute, and become one audit entry when the minute is over.
 import type { Draft } from './audit-entry';
-import type { AuditLog } from './audit-log';
+import type { Core } from './core';
+import { type Allowance, linksOf } from './lineage';
+import { part } from './part';
 
 export const WINDOW = 60_000;
 /** The assumed difference between two clocks. */
 export const SLACK = 5000;
-
-export interface Allowance {
-  id: string;
-  limit: number;
-}
 
 /** The remaining rate limit: `limit` per minute, `remaining` now, more in `reset` seconds. */
 export interface RateLimitState {
@@ -29,12 +26,7 @@ export interface RateLimit {
   flush(now: number): number | null;
 }
 
-/** `linksOf` returns the credentials whose rate limits a request of an actor counts against. */
-export function createRateLimit(
-  sql: SqlStorage,
-  auditLog: AuditLog,
-  linksOf: (actor: string, parent: string | null) => string[],
-): RateLimit {
+function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit {
   sql.exec(
     'create table if not exists refused (credential text not null, minute integer not null, count integer not null, status integer not null, draft text not null, primary key (credential, minute)) without rowid',
   );
@@ -42,7 +34,7 @@ export function createRateLimit(
 
   const now = Date.now();
   // safety: rate-limit-restored
-  for (const { actor, parent, at } of auditLog.since(now - WINDOW)) for (const id of linksOf(actor, parent)) timesOf(id).unshift(at);
+  for (const { actor, parent, at } of auditLog.since(now - WINDOW)) for (const id of linksOf(rows, actor, parent)) timesOf(id).unshift(at);
 
   function timesOf(id: string): number[] {
     const times = log.get(id) ?? [];
@@ -110,3 +102,5 @@ export function createRateLimit(
 }
 
 const secondsUntil = (time: number, now: number) => Math.max(1, Math.ceil((time - now) / 1000));
+
+export const rateLimit = part(createRateLimit);

@@ -2,7 +2,8 @@
 // Invariants: recording a read costs no write: new reads are counted in memory and written when audit entries move away, and a starting
 // gate counts the entries still in its storage; the rows of a secret are bounded and deleted with it.
 import { type Actor, BULK_READS, type Entry } from './audit-entry';
-import type { Meta } from './meta';
+import type { Core } from './core';
+import { part } from './part';
 
 /** What one reader read of a secret, or of an environment in bulk. */
 export interface Reading {
@@ -20,20 +21,12 @@ export interface Reading {
 
 export interface Readers {
   /** Records an entry if it is a successful read. */
-  note(entry: Entry): void;
   /** The readers of a secret, or of an environment in bulk. */
   of(target: string): Map<string, Reading>;
   /** Writes the counts, up to an entry of the audit log. */
   flush(sequence: number): void;
   /** A secret or an environment is gone. */
   forget(target: string): void;
-}
-
-interface Around {
-  /** The newest entry of the audit log. */
-  head(): number;
-  /** Whether the secret or environment exists. */
-  isKnown(target: string): boolean;
 }
 
 /** The most readers counted in memory before the counts are written anyway. */
@@ -77,7 +70,19 @@ const readingOf = ({ action, actor, time, count, version, prefix, names, pattern
 
 type Kept = Omit<Reading, 'actor' | 'isLimited'> & { reader: string; actor: string; limited: number };
 
-export function createReaders(sql: SqlStorage, meta: Meta, { head, isKnown }: Around): Readers {
+/** Notes since when reads are recorded: always in the gate of a new organisation, from now on if a release before 0.5.0 did not record them. */
+function begin({ meta }: Core): void {
+  if (meta.get('reads_since') === null) meta.set('reads_since', meta.get('org') === null ? '0' : String(Date.now()));
+}
+
+function createReaders(core: Core): Readers {
+  const {
+    storage: { sql },
+    meta,
+    rows,
+    auditLog,
+  } = core;
+  begin(core);
   sql.exec(`create table if not exists readers (target text not null, reader text not null, actor text not null, at integer not null, count integer not null,
     version integer, prefix text, limited integer not null, primary key (target, reader)) without rowid`);
   const pending = new Map<string, Map<string, Reading>>();
@@ -105,7 +110,7 @@ export function createReaders(sql: SqlStorage, meta: Meta, { head, isKnown }: Ar
       ]);
   const flush = (sequence: number) => {
     for (const [target, readers] of pending) {
-      if (!isKnown(target)) continue;
+      if (!rows.get('secret', target) && !rows.get('environment', target)) continue;
       for (const [reader, reading] of readers) {
         const { actor, at, count, version, prefix, isLimited } = merged(kept(target, reader)[0]?.[1], reading);
         const values = [target, reader, JSON.stringify(actor), at, count, version, prefix, isLimited ? 1 : 0];
@@ -122,12 +127,12 @@ export function createReaders(sql: SqlStorage, meta: Meta, { head, isKnown }: Ar
     many = 0;
     meta.set('readers', String(sequence));
   };
+  auditLog.follow((entry) => {
+    if (!isRead(entry)) return;
+    add(entry.resource as string, readingOf(entry));
+    if (many >= MOST_PENDING) flush(entry.sequence);
+  });
   return {
-    note(entry) {
-      if (!isRead(entry)) return;
-      add(entry.resource as string, readingOf(entry));
-      if (many >= MOST_PENDING) flush(head());
-    },
     of(target) {
       const readers = new Map(kept(target));
       for (const [reader, reading] of pending.get(target) ?? []) readers.set(reader, merged(readers.get(reader), reading));
@@ -157,3 +162,5 @@ function takeUp(sql: SqlStorage, after: number, add: (target: string, reading: R
     add(entry.resource as string, reading.prefix === null ? reading : { ...reading, prefix: commonPrefix(low, high) });
   }
 }
+
+export const readers = part(createReaders);

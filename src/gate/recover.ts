@@ -10,6 +10,7 @@ import { MOST_ENTRIES, RESERVE } from './audit-log';
 import type { Core } from './core';
 import { takeUpSegments } from './cut';
 import { takeUpEvents } from './event-segments';
+import { expiries } from './expiries';
 import { reportViolation } from './integrity';
 import { gapsBetween, missingEntries, noteMissing } from './missing-entries';
 import { MOST_EVENTS } from './outbox';
@@ -57,7 +58,7 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
   core.storage.transactionSync(() => core.rows.stored.recount());
   await takeUpLog(core, org);
   await takeUpEvents(core, org, MOST_EVENTS);
-  core.expiries.begin(core.now());
+  expiries(core).begin(core.now());
   core.meta.set('epoch', String(epoch));
   core.schedule.at('syncs', core.now());
   core.meta.set('reads_since', String(core.now()));

@@ -8,18 +8,24 @@ import { parentIdOf } from '../db/schema';
 import { type Refusal, refuse, statusOf } from '../errors';
 import { type Draft, type DraftOf, noSubject } from './audit-entry';
 import { MOST_ENTRIES, RESERVE } from './audit-log';
+import { ciphertexts } from './ciphertext-cache';
 import { settle } from './commit';
 import type { Core } from './core';
 import { findStored, responseToStore, storedFor } from './idempotency';
 import { identify } from './identity';
 import { reportViolation } from './integrity';
+import { intents } from './intents';
+import { lastUsed } from './last-used';
 import type { Identity } from './lineage';
+import { locks } from './locks';
 import { fail, type Outcome, ok } from './outcome';
 import { callOf, type Performed, perform, type Request, refusalOfError } from './perform';
+import { permits } from './permits';
 import { spend, unproven } from './possession';
 import { quotaRootOf } from './quota-root';
-import { type RateLimitState, SLACK, WINDOW } from './rate-limit';
+import { type RateLimitState, rateLimit, SLACK, WINDOW } from './rate-limit';
 import { SEGMENT } from './segments';
+import { storedResponses } from './stored-responses';
 import type { Ask, Call, Operation, Reply } from './types';
 
 /** The answer of a step; omitted fields are null. */
@@ -43,7 +49,7 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
   const answered = await answerOf(request).finally(() => underWay.set(core.rows, (underWay.get(core.rows) ?? 1) - 1));
   // A job must not wait for itself.
   // safety: no-reply-before-permits-end
-  if (operation.change && ask.bearer !== 'system') await core.permits.settled();
+  if (operation.change && ask.bearer !== 'system') await permits(core).settled();
   return { rate_limit: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
 }
 
@@ -61,14 +67,14 @@ function roomOf({ auditLog, rows }: Core): Pick<Request, 'isFull' | 'isReserveFu
 
 /** Answers that do not depend on the caller: while a change is in doubt, for a report of an integrity violation, or when no audit entry can be written. */
 async function unable({ core, ask, operation, need, isFull, isReserveFull }: Request): Promise<Answer | null> {
-  if (core.intents.unsettled().length) {
+  if (intents(core).unsettled().length) {
     const settling = settle(core, ask.org);
     if (!isApart(core, ask, operation)) await settling;
   }
   if (ask.violation) {
     reportViolation(core, ask.org, ask.violation, metBy(ask));
     // A ciphertext that cannot be decrypted is fetched again next time: D1 may have been repaired by then.
-    core.ciphertexts.drop(ask.violation.resource);
+    ciphertexts(core).drop(ask.violation.resource);
     return { outcome: ok(null, { status: 204 }) };
   }
   if (isFull && (!need.urgent || isReserveFull)) return { outcome: full };
@@ -100,10 +106,10 @@ async function identified(request: Request): Promise<Answer> {
 
 /** The result of this same request if it was already performed, whatever has ended since then. It is counted only once. */
 function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): Answer | null {
-  const done = ask.repeated ? findStored(core.storedResponses, ask, caller.root, core.now()) : null;
+  const done = ask.repeated ? findStored(storedResponses(core), ask, caller.root, core.now()) : null;
   // safety: repeated-request-answered-as-done
   if (!done || !('same' in done) || !done.same) return null;
-  const rate_limit = allowances.length ? core.rateLimit.take(allowances, core.now(), 'no').state : null;
+  const rate_limit = allowances.length ? rateLimit(core).take(allowances, core.now(), 'no').state : null;
   return { outcome: done.outcome, rate_limit, credential: caller.id || null };
 }
 
@@ -111,14 +117,14 @@ function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): An
 function limit(core: Core, ask: Ask, who: Identity): { rate_limit: RateLimitState | null; refusal: Refusal | null } {
   const [used, ...ancestors] = who.allowances;
   if (!used || ask.again) return { rate_limit: null, refusal: null };
-  const taken = core.rateLimit.take(who.allowances, core.now());
+  const taken = rateLimit(core).take(who.allowances, core.now());
   if (taken.ok) {
     const ids = ancestors.map(({ id }) => id);
-    core.lastUsed.note(used.id, ids, core.now(), ask.request.place);
+    lastUsed(core).note(used.id, ids, core.now(), ask.request.place);
     return { rate_limit: taken.state, refusal: null };
   }
   const refusal = notAdmitted(core, ask, who) ?? refuse('RATE_LIMITED', { retry_after: taken.retry_after });
-  core.rateLimit.refuse(used.id, draftOf(ask, who.caller, noSubject), statusOf(refusal), core.now());
+  rateLimit(core).refuse(used.id, draftOf(ask, who.caller, noSubject), statusOf(refusal), core.now());
   core.schedule.at('minutes', core.now() + WINDOW);
   return { rate_limit: taken.state, refusal };
 }
@@ -138,7 +144,7 @@ async function admitted(request: Request, who: Identity): Promise<Answer> {
   const call = callOf(request, who.caller);
   const draft: DraftOf = (about) => draftOf(ask, who.caller, { ...call.subject, ...about });
   // safety: no-admission-during-panic
-  const inDoubt = who.links.some((id) => core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
+  const inDoubt = who.links.some((id) => intents(core).isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
   // safety: no-admission-in-doubt
   const refusal = notAdmitted(core, ask, who) ?? inDoubt;
   if (!refusal) spend(core, ask, who.caller.device);
@@ -161,8 +167,8 @@ function record({ core, ask, operation, isFull }: Request, caller: Caller, draft
     for (const event of events) core.outbox.put(event, core.now());
     const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
     const payer = quotaRootOf(core, caller);
-    if (!replay && ask.idempotency && ask.keys && isStored && core.storedResponses.hasRoom(payer))
-      core.storedResponses.save(responseToStore(ask, { root: caller.root, payer }, bare, null, core.now()));
+    if (!replay && ask.idempotency && ask.keys && isStored && storedResponses(core).hasRoom(payer))
+      storedResponses(core).save(responseToStore(ask, { root: caller.root, payer }, bare, null, core.now()));
   }
   if (ask.idempotency || operation.change) core.schedule.at('replays', core.now() + storedFor(ask));
   if (core.auditLog.size() >= SEGMENT) core.schedule.at('segments', core.now() + WINDOW + SLACK);
@@ -170,23 +176,24 @@ function record({ core, ask, operation, isFull }: Request, caller: Caller, draft
 }
 
 /** Whether changes in doubt do not affect this request: a read of a secret that is not in doubt need not wait for D1. */
-function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {
+function isApart(core: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {
+  const { isOpen } = intents(core);
   if (
     change ||
     named.secret === undefined ||
-    intents.isOpen(named.secret) ||
-    intents.isOpen(org) ||
+    isOpen(named.secret) ||
+    isOpen(org) ||
     typeof bearer === 'string' ||
     'member' in bearer ||
     'link' in bearer ||
     'trust' in bearer
   )
     return false;
-  let link = rows.find('credential', bearer.kind, bearer.hash);
-  while (link && !intents.isOpen(link.id)) {
+  let link = core.rows.find('credential', bearer.kind, bearer.hash);
+  while (link && !isOpen(link.id)) {
     const parent = parentIdOf(link);
     if (parent === null) return true;
-    link = rows.get('credential', parent);
+    link = core.rows.get('credential', parent);
   }
   return false;
 }
@@ -209,7 +216,7 @@ const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, i
 
 /** Whether the org exists, and no change that deletes it is in progress: then it has a key. */
 const isWhole = (core: Core, org: string) =>
-  core.locks.hold([org], async () => core.rows.get('org', org)?.deleted_at === null && !core.intents.isOpen(org));
+  locks(core).hold([org], async () => core.rows.get('org', org)?.deleted_at === null && !intents(core).isOpen(org));
 
 const isAboutKeys = (outcome: Outcome) => outcome.kind === 'refused' && outcome.refusal.code.startsWith('IDEMPOTENCY');
 

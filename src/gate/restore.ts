@@ -7,9 +7,15 @@ import { macOf, places, readable, rowKinds, tableName } from '../db/rows';
 import { type SecretRow, secrets, type VersionRow } from '../db/schema';
 import { type Statement, upsertOf } from '../db/statements';
 import { ApiError, refuse } from '../errors';
+import { checkpoints } from './checkpoints';
+import { ciphertexts } from './ciphertext-cache';
 import type { Core } from './core';
 import { cutOf } from './cut';
+import { expiries } from './expiries';
+import { intents } from './intents';
 import { gapsBetween, missingEntries, noteMissing } from './missing-entries';
+import { readers } from './readers';
+import { storedResponses } from './stored-responses';
 
 /** The result, in numbers of secrets. */
 export interface Restored {
@@ -36,17 +42,17 @@ const GOVERNING = rowKinds.filter((kind) => kind !== 'secret');
  * request is then repeated.
  */
 export async function restore(core: Core, org: string, key: Uint8Array, request: string, by: string): Promise<Restored> {
-  core.intents.held = true;
+  intents(core).held = true;
   try {
-    while (core.intents.running.size) await new Promise((done) => setTimeout(done, 5));
+    while (intents(core).running.size) await new Promise((done) => setTimeout(done, 5));
     const epoch = await begin(core, org);
     const write = writer(core, org, request, epoch);
     await write(await governing(core, org));
     const adopted = await takeSecrets(core, org, key, by, write);
-    core.expiries.begin(core.now());
+    expiries(core).begin(core.now());
     return { ...adopted, audit_entries_lost: await loseEntries(core, org) };
   } finally {
-    core.intents.held = false;
+    intents(core).held = false;
   }
 }
 
@@ -61,9 +67,9 @@ async function begin(core: Core, org: string): Promise<number> {
   if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
   core.storage.transactionSync(() => {
     core.meta.set('epoch', String(epoch));
-    for (const intent of core.intents.unsettled()) {
+    for (const intent of intents(core).unsettled()) {
       core.auditLog.append(intent.draft, 503, core.now());
-      core.intents.drop(intent.id);
+      intents(core).drop(intent.id);
     }
   });
   return epoch;
@@ -155,7 +161,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
     core.storage.transactionSync(() => {
       for (const row of [...puts, ...same]) {
         core.rows.put('secret', row);
-        core.ciphertexts.drop(row.id);
+        ciphertexts(core).drop(row.id);
       }
     });
     if (page.length < PAGE) break;
@@ -167,9 +173,9 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
     core.storage.transactionSync(() => {
       for (const { id } of gone) {
         core.rows.bury('secret', id, core.now());
-        core.ciphertexts.drop(id);
-        core.readers.forget(id);
-        core.storedResponses.forget(id);
+        ciphertexts(core).drop(id);
+        readers(core).forget(id);
+        storedResponses(core).forget(id);
       }
     });
     found.lost += gone.length;
@@ -256,7 +262,7 @@ async function loseEntries(core: Core, org: string): Promise<number> {
       core,
       [...known, ...lost].sort((a, b) => a.from - b.from),
     );
-    core.checkpoints.keep(signed.map(({ sequence }) => sequence));
+    checkpoints(core).keep(signed.map(({ sequence }) => sequence));
   });
   return lost.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 }

@@ -3,14 +3,23 @@
 // regardless of times in D1; if a retention is set, only exported entries are deleted.
 
 import { DAY, REMEMBERED } from '../db/rows';
+import { bound } from './bound';
+import { checkpoints } from './checkpoints';
 import type { Core } from './core';
 import { cutOf, noteCut, takeUpSegments } from './cut';
+import { deliveries } from './deliveries';
 import { forgetOldEvents } from './event-segments';
+import { expiries } from './expiries';
+import { formerMakers } from './former-makers';
+import { intents } from './intents';
+import { leaks } from './leaks';
 import { endedWithDevices } from './lifetime';
+import { locks } from './locks';
 import { EVENTS_KEPT } from './outbox';
 import { BATCH, isPastOver, purge } from './purge';
 import { WINDOW } from './rate-limit';
 import { hasRules } from './rotation';
+import { syncs } from './syncs';
 
 /** The most rows of a table that one run deletes. */
 const PER_RUN = 1000;
@@ -29,12 +38,12 @@ const CROWDED = HOUR / 4;
 /** Deletes overdue data every hour, and continues immediately while there is more. */
 export async function retain(core: Core, org: string, now: number): Promise<number> {
   core.outbox.sweep(now);
-  const isMoreSent = core.deliveries.sweep(now);
+  const isMoreSent = deliveries(core).sweep(now);
   const goneEvents = await forgetOldEvents(core, org, now - EVENTS_KEPT);
-  if (core.expiries.next() !== null) core.schedule.at('expiry', now);
-  core.leaks.sweep(now);
-  core.syncs.sweep(now);
-  core.formerMakers.sweep();
+  if (expiries(core).next() !== null) core.schedule.at('expiry', now);
+  leaks(core).sweep(now);
+  syncs(core).sweep(now);
+  formerMakers(core).sweep();
   await takeUpSegments(core, org, { tell: true });
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
   // From then on it reschedules itself.
@@ -43,7 +52,7 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
   const overdueRows = pastIncidents(core, org, now);
   const isMore = core.rows.forgetOldest(PER_RUN) || overdueRows.length >= BATCH;
   if (
-    !(await core.locks.hold(
+    !(await locks(core).hold(
       overdueRows.map(({ id }) => id),
       () => purge(core, org, overdueRows),
     ))
@@ -68,7 +77,7 @@ function rememberEnded(core: Core, org: string, now: number): void {
   const row = core.rows.get('org', org);
   const devices = row ? endedWithDevices(core, row, now).map(({ device }) => device) : [];
   if (devices.length === 0) return;
-  core.bound.orphan(devices, now + REMEMBERED);
+  bound(core).orphan(devices, now + REMEMBERED);
   core.schedule.at('rows', now + REMEMBERED);
 }
 
@@ -95,9 +104,9 @@ function cutLog(core: Core, org: string, now: number, cut: number): boolean {
   const isSet = core.rows.get('org', org)?.audit_retention_days != null;
   // safety: segments-kept-until-exported
   const most = isSet ? exportedThrough(core) : Number.MAX_SAFE_INTEGER;
-  const end = core.checkpoints.endBefore(now - retentionDays(core, org) * DAY, most);
+  const end = checkpoints(core).endBefore(now - retentionDays(core, org) * DAY, most);
   core.storage.transactionSync(() => {
-    core.checkpoints.forget(cut);
+    checkpoints(core).forget(cut);
     core.auditLog.dropHeld(cut);
     if (end && end.sequence > cut) noteCut(core, end);
   });
@@ -109,13 +118,13 @@ const oldestKept = (now: number) =>
   `(select expires_at from credentials where org_id = ?1 and kind = 'session' and expires_at < ${now} order by expires_at desc limit 1 offset ${MOST_SESSIONS - 1})`;
 
 /** Overdue rows in D1, by table. The numbers in the SQL are not user input. */
-const overdue = ({ intents, rows }: Core, now: number, cut: number, goneEvents: number) => {
+const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
   const session = now - SESSIONS_REMEMBERED;
   const early = now - CROWDED;
   // A row in the gate, or one that a commit in doubt may bring back, can be changed there and must then exist in D1.
   // safety: markers-kept-in-doubt
-  const isSettled = intents.unsettled().length === 0;
-  const next = isSettled ? (rows.sweepable(now, 0).next ?? now) : 0;
+  const isSettled = intents(core).unsettled().length === 0;
+  const next = isSettled ? (core.rows.sweepable(now, 0).next ?? now) : 0;
   const sessions = {
     table: 'credentials',
     where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})`,

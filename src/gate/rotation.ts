@@ -14,6 +14,7 @@ import { slugOf } from './named';
 import { policiesOf } from './policies';
 import { secretData } from './raised';
 import { WINDOW } from './rate-limit';
+import { rotations } from './rotations';
 import { beginTurn, TurnSpent } from './turns';
 
 const HOUR = 3_600_000;
@@ -97,7 +98,7 @@ export const hasRules = (core: Core): boolean => policiesOf(core, 'rotation').le
 /** One page of the run; the next follows immediately. */
 export async function findDue(core: Core, _org: string, now: number): Promise<number | null> {
   if (!hasRules(core)) {
-    core.rotations.clear();
+    rotations(core).clear();
     core.meta.forget(PLACE);
     return null;
   }
@@ -111,10 +112,10 @@ export async function findDue(core: Core, _org: string, now: number): Promise<nu
     if (seen < page.length) last = page[seen - 1]?.id ?? after;
     // safety: rotation-place-kept
     core.meta.set(PLACE, last ?? '');
-    if (last === null) core.rotations.sweep();
+    if (last === null) rotations(core).sweep();
   });
   if (last !== null) return now;
-  if (core.rotations.waiting(1).length) await core.enqueue('rotate');
+  if (rotations(core).waiting(1).length) await core.enqueue('rotate');
   return now + HOUR;
 }
 
@@ -136,18 +137,18 @@ function examine(core: Core, page: readonly SecretRow[], now: number): number {
 function consider(core: Core, row: SecretRow, request: string, now: number): void {
   const { since, isAutomatic } = dueOf(core, row, now);
   if (since === null) return;
-  const known = core.rotations.of(row.id);
+  const known = rotations(core).of(row.id);
   // safety: due-once-a-period
   const isNew = known === null || known.period < since;
   const problem = isAutomatic ? irreplaceable(row) : null;
   if (isNew && isAutomatic && problem === null) {
-    core.rotations.set(row.id, { period: since, waiting: true, at: known?.waiting ? known.at : now, told: false });
+    rotations(core).set(row.id, { period: since, waiting: true, at: known?.waiting ? known.at : now, told: false });
     return;
   }
   const isLate = known?.waiting === true && !known.told && now - known.at >= PATIENCE;
   if (!isNew && !isLate) return;
   const failed = problem ?? (isLate ? 'No new value has been generated yet; it is retried every hour.' : null);
-  core.rotations.set(row.id, { period: since, waiting: isLate, at: known?.at ?? now, told: true });
+  rotations(core).set(row.id, { period: since, waiting: isLate, at: known?.at ?? now, told: true });
   raiseDue(core, row, since, failed, now);
   core.auditLog.append(
     {

@@ -1,6 +1,8 @@
 // Which secrets were found due for rotation, and for which period: reported once, or waiting for a new value. Invariant: a secret is
 // reported, or starts to wait, once per period, because the row is written in the same turn; it is deleted with the secret.
 
+import { part } from './part';
+
 export interface Rotation {
   /** When the period began. */
   period: number;
@@ -55,3 +57,5 @@ export function createRotations(sql: SqlStorage): Rotations {
     clear: () => void sql.exec('delete from rotations'),
   };
 }
+
+export const rotations = part(({ storage }) => createRotations(storage.sql));

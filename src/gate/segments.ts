@@ -8,7 +8,10 @@ import { insertOf } from '../db/statements';
 import type { Entry } from './audit-entry';
 import { closeSegment } from './checkpoint-task';
 import type { Core } from './core';
+import { lastUsed } from './last-used';
+import { locks } from './locks';
 import { SLACK, WINDOW } from './rate-limit';
+import { readers } from './readers';
 
 /** The most entries of a segment, and their most bytes: a check of the chain decompresses them in a Worker's memory. */
 export const SEGMENT = 1000;
@@ -66,8 +69,8 @@ async function move(core: Core, org: string, entries: Entry[], now: number): Pro
     const isHeld = moved.end === 'refused';
     if (isHeld && core.auditLog.held().length >= MOST_HELD) return null;
     core.storage.transactionSync(() => {
-      core.lastUsed.flush(core.auditLog.head().sequence);
-      core.readers.flush(core.auditLog.head().sequence);
+      lastUsed(core).flush(core.auditLog.head().sequence);
+      readers(core).flush(core.auditLog.head().sequence);
       if (isHeld) core.auditLog.hold(last.sequence);
       else closeSegment(core, { sequence: last.sequence, hash: last.hash, at: Date.parse(last.time) }, now);
       core.auditLog.moved(last.sequence, now);
@@ -83,7 +86,7 @@ async function move(core: Core, org: string, entries: Entry[], now: number): Pro
  * it.
  */
 export const closeSegments = (core: Core, org: string, now: number): Promise<number | null> =>
-  core.locks.hold(['segments'], () => closeOldest(core, org, now));
+  locks(core).hold(['segments'], () => closeOldest(core, org, now));
 
 async function closeOldest(core: Core, org: string, now: number): Promise<number | null> {
   const { entries } = core.auditLog.from(core.auditLog.oldest(), SEGMENT, MOST_UNPACKED);
@@ -97,7 +100,7 @@ async function closeOldest(core: Core, org: string, now: number): Promise<number
 
 /** Moves all current entries, for a backup. Returns how many were moved, and the last sequence; null if D1 does not respond. */
 export async function archive(core: Core, org: string, now: number): Promise<{ archived: number; head: number } | null> {
-  return core.locks.hold(['segments'], async () => {
+  return locks(core).hold(['segments'], async () => {
     const head = core.auditLog.head().sequence;
     const first = core.auditLog.oldest();
     for (let at = first; at <= head; ) {

@@ -14,6 +14,8 @@ export interface StoredResponse {
   root: string;
 }
 
+import { part } from './part';
+
 export interface StoredResponses {
   find(key: string, now: number): Omit<StoredResponse, 'key' | 'keep_until' | 'root'> | null;
   save(keep: StoredResponse): void;
@@ -111,3 +113,5 @@ function createTally(sql: SqlStorage) {
     },
   };
 }
+
+export const storedResponses = part(({ storage }) => createStoredResponses(storage.sql));

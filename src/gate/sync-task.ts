@@ -2,7 +2,7 @@
 // for an unfinished sync until it has ended; a change is recorded in its own turn, so no automatic sync is missed.
 import type { SyncRow } from '../db/schema';
 import type { Core } from './core';
-import { targetIn } from './syncs';
+import { syncs, targetIn } from './syncs';
 
 /** How long changes of secrets wait for others, to be synced together. */
 export const GATHERED = 3000;
@@ -12,9 +12,9 @@ const PATIENCE = 60_000;
 /** Called when a sync is started, cancelled or ended, just before its row is written. */
 export function followSync(core: Core, row: SyncRow, now: number): void {
   if (row.revision === 1 && row.credential === null && row.integration_id !== null)
-    core.syncs.undue(row.integration_id, row.environment_id, row.created_at);
-  if (row.cancelled_at !== null && row.finished_at === null) core.syncs.fail(row.id, cancelled, 'not begun');
-  if (row.finished_at !== null) core.syncs.release(row.id);
+    syncs(core).undue(row.integration_id, row.environment_id, row.created_at);
+  if (row.cancelled_at !== null && row.finished_at === null) syncs(core).fail(row.id, cancelled, 'not begun');
+  if (row.finished_at !== null) syncs(core).release(row.id);
   core.schedule.at('syncs', now);
 }
 
@@ -25,7 +25,7 @@ export const cancelled = { code: 'NOT_ATTEMPTED', message: 'The sync was cancell
 export function followEnvironment(core: Core, environment: string, now: number): void {
   for (const { id, auto, environments } of core.rows.within('integration', 'sync')) {
     if (!auto || (environments && !environments.includes(environment))) continue;
-    core.syncs.due(id, environment, now + GATHERED);
+    syncs(core).due(id, environment, now + GATHERED);
     core.schedule.at('syncs', now + GATHERED);
   }
 }
@@ -34,7 +34,7 @@ export function followEnvironment(core: Core, environment: string, now: number):
 export async function runSyncs(core: Core, org: string, now: number): Promise<number | null> {
   if (core.rows.get('org', org)?.deleted_at !== null) return null;
   let next = Number.POSITIVE_INFINITY;
-  const due = core.syncs.nextDue();
+  const due = syncs(core).nextDue();
   if (due !== null && due <= now) {
     await core.enqueue('sync');
     next = now + PATIENCE;
@@ -44,9 +44,9 @@ export async function runSyncs(core: Core, org: string, now: number): Promise<nu
     // Syncs to one target wait for the first.
     if (targets.has(targetIn(place))) continue;
     targets.add(targetIn(place));
-    const at = core.syncs.askAt(id);
+    const at = syncs(core).askAt(id);
     if (at <= now) {
-      core.syncs.asked(id, now + PATIENCE);
+      syncs(core).asked(id, now + PATIENCE);
       await core.enqueue('sync', id);
     }
     next = Math.min(next, Math.max(at, now + PATIENCE));

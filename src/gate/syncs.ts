@@ -3,6 +3,7 @@
 // knows that it may have been done; only one consumer works on a sync at a time.
 import type { Owned, Result, Step } from '../adapters/sync/plan';
 import { DAY } from '../db/rows';
+import { part } from './part';
 
 /** A step of a plan, and whether it was handed out before. */
 export interface OpenStep extends Step {
@@ -344,3 +345,5 @@ function dues(sql: SqlStorage, all: Query): Pick<Syncs, 'due' | 'dueBy' | 'nextD
       void sql.exec('delete from sync_due where integration = ? and environment = ? and at <= ?', integration, environment, until),
   };
 }
+
+export const syncs = part(({ storage }) => createSyncs(storage.sql));

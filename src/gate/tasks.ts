@@ -7,15 +7,17 @@ import { requestCheckpoint } from './checkpoint-task';
 import { settle } from './commit';
 import type { Core } from './core';
 import { deliver } from './delivery-task';
+import { emergencies } from './emergencies';
 import { endOrg } from './end-org';
 import { closeEvents } from './event-segments';
 import { tellExpiries } from './expiry';
 import { purgePast, purgeRows } from './purge';
-import { WINDOW } from './rate-limit';
+import { rateLimit, WINDOW } from './rate-limit';
 import { retain } from './retention';
 import { findDue } from './rotation';
 import type { Task } from './schedule';
 import { closeSegments } from './segments';
+import { storedResponses } from './stored-responses';
 import { runSyncs } from './sync-task';
 
 /** The most stored responses that one run deletes; it runs again immediately while there are more. */
@@ -26,13 +28,13 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
   settle: async (core, org, now) => ((await settle(core, org)) ? null : now + 5000),
   minutes: (core, _org, now) =>
     core.storage.transactionSync(() => {
-      const times = [core.rateLimit.flush(now), core.outbox.flush(now)].filter((time) => time !== null);
+      const times = [rateLimit(core).flush(now), emergencies(core).flush(now)].filter((time) => time !== null);
       return times.length ? Math.min(...times) : null;
     }),
   segments: closeSegments,
   checkpoint: requestCheckpoint,
   replays: (core, _org, now) => {
-    const next = core.storedResponses.sweep(now, PER_RUN);
+    const next = storedResponses(core).sweep(now, PER_RUN);
     return next === null ? null : next <= now ? now : Math.max(next, now + WINDOW);
   },
   rows: purgeRows,

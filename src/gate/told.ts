@@ -1,6 +1,7 @@
 // Which secrets were told to be due for rotation, for which contained credential: each is told once. Invariant: what a root made is told at
 // most as often as its quota says; what was forgotten can be told again.
 import { oldestLeave } from './oldest-leave';
+import { part } from './part';
 
 export interface Told {
   /** Which of these secrets were not told yet for a credential. */
@@ -43,3 +44,5 @@ function takeOver(sql: SqlStorage): void {
     from meta where key >= 'due:' and key < 'due;'`);
   sql.exec("delete from meta where key >= 'due:' and key < 'due;'");
 }
+
+export const told = part(({ storage }) => createTold(storage.sql));

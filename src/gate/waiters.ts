@@ -1,5 +1,7 @@
 // Requests waiting for a decision on an approval. Only in memory: after a restart the gate has none, and clients ask again.
 
+import { part } from './part';
+
 export interface Waiters {
   /** Resolves when the approval is no longer waiting, or after this many milliseconds; immediately if too many wait, of all or of this root. */
   wait(root: string, isWaiting: () => boolean, ms: number): Promise<void>;
@@ -41,3 +43,5 @@ export function createWaiters(): Waiters {
     },
   };
 }
+
+export const approvalWaiters = part(() => createWaiters());

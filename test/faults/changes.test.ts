@@ -1,5 +1,7 @@
 // Nothing is lost and nothing is done twice, whatever D1 and the gate's life do in between.
 import { describe, expect, it } from 'vitest';
+import { ciphertexts } from '../../src/gate/ciphertext-cache';
+import { lastUsed } from '../../src/gate/last-used';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { faults, holdNext, reset, until } from '../support/faults';
@@ -168,13 +170,13 @@ describe('fault: a request in flight', () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const key = await newKey(o);
-    await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
+    await inCore(o, (core) => ciphertexts(core).clear());
     const { held, release } = holdNext();
     const first = what.endsWith('lock') ? o.patch(`/secrets/${id}`, { value: 'one' }) : null;
     if (first) await held();
     const answer = ask(key.o, id);
     await held();
-    await until(() => inCore(o, ({ lastUsed }) => lastUsed.of(key.id) !== null));
+    await until(() => inCore(o, (core) => lastUsed(core).of(key.id) !== null));
     expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
     release();
     expect((await answer).json.error?.code).toBe('TOKEN_REVOKED');
@@ -184,7 +186,7 @@ describe('fault: a request in flight', () => {
   it('purge: a request that reads a ciphertext while the secret is purged neither returns nor caches it', async () => {
     const o = await newOrg();
     const [gone, stays] = [await newSecret(o), await newSecret(o)];
-    await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
+    await inCore(o, (core) => ciphertexts(core).clear());
     const { held, release } = holdNext();
     const all = o.get('/environments/production/values');
     await held();

@@ -1,6 +1,7 @@
 // A database put back from a backup, under a gate that has lived on: refused until it is adopted, and then neither more nor less than
 // what the backup holds is readable, and nothing that has ended since is alive again.
 import { describe, expect, it } from 'vitest';
+import { ciphertexts } from '../../src/gate/ciphertext-cache';
 import { runTasks } from '../../src/gate/tasks';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
@@ -50,7 +51,7 @@ const read = async (o: Caller, id: string) => {
   const { status, json } = await o.get(`/secrets/${id}`);
   return status === 200 ? json.value : status;
 };
-const coldCiphertexts = (o: Caller) => inGate(o, ({ core }) => core.ciphertexts.clear());
+const coldCiphertexts = (o: Caller) => inGate(o, ({ core }) => ciphertexts(core).clear());
 
 /** An org with a backup, and everything that may have happened since. */
 async function drill() {

@@ -9,6 +9,7 @@ import { gunzip, gzip } from '../../src/crypto/gzip';
 import { newId } from '../../src/db/ids';
 import type { SecretRow, ShareRow, VersionRow } from '../../src/db/schema';
 import { type Entry, hashOf } from '../../src/gate/audit-entry';
+import { ciphertexts } from '../../src/gate/ciphertext-cache';
 import { runTasks } from '../../src/gate/tasks';
 import { newKey, newSession } from '../support/credentials';
 import { newDevice, newKeyPair, provenBy } from '../support/device';
@@ -37,7 +38,7 @@ const run = (sql: string, ...params: unknown[]) =>
 const put = (table: string, row: Row) =>
   run(`insert or replace into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`, ...Object.values(row));
 
-const drop = (o: Caller) => inGate(o, (gate) => gate.core.ciphertexts.clear());
+const drop = (o: Caller) => inGate(o, (gate) => ciphertexts(gate.core).clear());
 
 /** In which state the service meets the attempt. */
 const states: Record<string, (o: Caller) => unknown> = {
@@ -494,11 +495,11 @@ describe('tampering: a secret or version that was altered in the storage of its 
     const w = await world();
     await inGate(w.o, ({ core }) => {
       const row = core.rows.get('secret', w.a.id) as SecretRow;
-      const version = core.ciphertexts.get(w.a.id, row.version, 0) as VersionRow;
+      const version = ciphertexts(core).get(w.a.id, row.version, 0) as VersionRow;
       if (which === 'row') core.rows.put('secret', { ...row, name: 'ELSE' });
       else {
-        core.ciphertexts.drop(w.a.id);
-        core.ciphertexts.keep({ ...version, created_by: 'key_else' }, 0);
+        ciphertexts(core).drop(w.a.id);
+        ciphertexts(core).keep({ ...version, created_by: 'key_else' }, 0);
       }
     });
     expect((await w.o.get(`/secrets/${w.a.id}`)).json.error.code).toBe('INTERNAL');
@@ -510,11 +511,11 @@ describe('tampering: a secret or version that was altered in the storage of its 
     expect((await w.other.get(`/secrets/${w.theirs.id}`)).status).toBe(200);
     const theirs = await inGate(w.other, ({ core }) => ({
       row: core.rows.get('secret', w.theirs.id) as SecretRow,
-      version: core.ciphertexts.get(w.theirs.id, 1, 0) as VersionRow,
+      version: ciphertexts(core).get(w.theirs.id, 1, 0) as VersionRow,
     }));
     await inGate(w.o, ({ core }) => {
       core.rows.put('secret', theirs.row);
-      core.ciphertexts.keep(theirs.version, 0);
+      ciphertexts(core).keep(theirs.version, 0);
     });
     expect((await w.o.get(`/secrets/${w.theirs.id}`)).json.error.code).toBe('INTERNAL');
     expect(events()).toEqual(['value_does_not_open']);

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers';
 import { runJob } from '../../src/delivery/jobs';
 import type { Env } from '../../src/env';
 import type { Draft, Entry } from '../../src/gate/audit-entry';
+import { checkpoints } from '../../src/gate/checkpoints';
 import { faults } from './faults';
 import { inCore } from './gate';
 import { type Caller, db } from './world';
@@ -26,7 +27,7 @@ export const signWaiting = (o: Caller) => runJob(env as unknown as Env, { kind: 
 
 /** Has the head of the log signed. */
 export async function checkpoint(o: Caller): Promise<void> {
-  await inCore(o, (core) => core.checkpoints.want({ ...core.auditLog.head(), time: core.now() }));
+  await inCore(o, (core) => checkpoints(core).want({ ...core.auditLog.head(), time: core.now() }));
   await signWaiting(o);
 }
 

@@ -4,6 +4,7 @@ import { vi } from 'vitest';
 import { newId } from '../../src/db/ids';
 import { runJob } from '../../src/delivery/jobs';
 import type { Env } from '../../src/env';
+import { deliveries } from '../../src/gate/deliveries';
 import { runTasks } from '../../src/gate/tasks';
 import { faulty } from './faults';
 import { inCore } from './gate';
@@ -79,11 +80,15 @@ export const deliveriesOf = async (o: Caller, id: string, query = '') =>
 
 /** An endpoint whose last attempt was answered with 410. */
 export const plantGone = (o: Caller, id: string) =>
-  inCore(o, ({ deliveries, now, storage }) =>
-    storage.transactionSync(() => {
-      deliveries.add([{ id, combines: false }], { id: newId('evt', now()), type: 'WEBHOOK_TEST', at: now(), data: {} }, now());
+  inCore(o, (core) =>
+    core.storage.transactionSync(() => {
+      deliveries(core).add(
+        [{ id, combines: false }],
+        { id: newId('evt', core.now()), type: 'WEBHOOK_TEST', at: core.now(), data: {} },
+        core.now(),
+      );
       const gone = { status: 410, error: 'http_status', response: '', ms: 1, retry_after: null };
-      for (const taken of deliveries.take(id, now())) deliveries.report(taken.id, taken.lease, gone, now());
+      for (const taken of deliveries(core).take(id, core.now())) deliveries(core).report(taken.id, taken.lease, gone, core.now());
     }),
   );
 

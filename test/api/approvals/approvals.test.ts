@@ -1,6 +1,7 @@
 // Approvals: a held request does nothing, and is done once, as it was asked, when others have approved it.
 import { describe, expect, it } from 'vitest';
 import { rootOfCredential } from '../../../src/gate/quota-root';
+import { approvalWaiters } from '../../../src/gate/waiters';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
@@ -254,10 +255,10 @@ describe('approval: waiting', () => {
       const { root } = core.rows.get('approval', id) as { root: string };
       const top = rootOfCredential(core, root);
       let isWaiting = true;
-      for (let n = 0; n < 100; n++) core.approvalWaiters.wait(top, () => isWaiting, 60_000);
+      for (let n = 0; n < 100; n++) approvalWaiters(core).wait(top, () => isWaiting, 60_000);
       ends.push(() => {
         isWaiting = false;
-        core.approvalWaiters.check();
+        approvalWaiters(core).check();
       });
     });
     expect((await asked.get(`/approvals/${id}?wait=25`)).json.status).toBe('pending');

@@ -1,5 +1,6 @@
 // Approvals of what ends: once a requester has ended, its approvals are void, are shown as such, and leave nothing behind.
 import { describe, expect, it } from 'vitest';
+import { approvalDetails } from '../../../src/gate/approval-details';
 import { endApprovals } from '../../../src/gate/approval-state';
 import { approvalIn, approve, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { another, type Browser, signIn } from '../../support/browser';
@@ -95,7 +96,7 @@ it('approval: what deciders were shown is erased once it ends, becomes void or e
   const { o, ann, bob, asked, held } = await newHeld();
   const keys = await Promise.all([1, 2, 3, 4].map(() => newKey(bob.o)));
   const ids = await Promise.all(keys.map(({ o: by }) => held(by)));
-  const kept = () => inCore(o, ({ approvalDetails }) => ids.map((id) => approvalDetails.of(id) !== null));
+  const kept = () => inCore(o, (core) => ids.map((id) => approvalDetails(core).of(id) !== null));
   expect(await kept()).toEqual([true, true, true, true]);
   await (keys[0] as { o: Caller }).o.post(`/approvals/${ids[0]}/cancel`);
   await ann.o.post(`/approvals/${ids[1]}/reject`);

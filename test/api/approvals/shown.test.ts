@@ -1,6 +1,7 @@
 // What deciders are shown of a held request: enough to judge it, never a value, and to nobody else who can list approvals.
 import { expect, it } from 'vitest';
 import { hostOf } from '../../../src/adapters/sync/hosts';
+import { approvalDetails } from '../../../src/gate/approval-details';
 import { rootOfCredential } from '../../../src/gate/quota-root';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
@@ -107,9 +108,9 @@ it('approval: what deciders are shown is encrypted at rest, is no row of D1, and
   for (const text of stored) expect(text).not.toContain('words of the request');
   expect((await asked.get(`/approvals/${id}`)).json.shown).toContainEqual({ name: 'description after', value: 'words of the request' });
   const fill = (root: string, bytes: number) =>
-    inCore(o, ({ approvalDetails, storage }) =>
-      storage.transactionSync(() =>
-        approvalDetails.save({ id: `apr_${root}`, root, credential: '', sealed: 'x'.repeat(bytes), until: 9e15 }),
+    inCore(o, (core) =>
+      core.storage.transactionSync(() =>
+        approvalDetails(core).save({ id: `apr_${root}`, root, credential: '', sealed: 'x'.repeat(bytes), until: 9e15 }),
       ),
     );
   const root = await inCore(o, (core) => rootOfCredential(core, core.rows.get('approval', id)?.root as string));
@@ -139,9 +140,9 @@ it('approval: requests that ask at the same time keep the bounds', async () => {
   await newApprovalPolicy(o, ['secret.update']);
   const ask = (value: string) => asked.patch(`/secrets/${secret.id}`, { value });
   const { id } = approvalIn(await ask('first'));
-  const size = await inCore(o, ({ approvalDetails, storage }) => {
-    const { length } = approvalDetails.of(id) as string;
-    storage.sql.exec('update approval_details set bytes = ?', 16 * 1024 ** 2 - length - 10);
+  const size = await inCore(o, (core) => {
+    const { length } = approvalDetails(core).of(id) as string;
+    core.storage.sql.exec('update approval_details set bytes = ?', 16 * 1024 ** 2 - length - 10);
     return length;
   });
   expect(size).toBeGreaterThan(100);

@@ -2,6 +2,7 @@
 import canonicalize from 'canonicalize';
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/crypto/digest';
+import { checkpoints } from '../../../src/gate/checkpoints';
 import { runTasks } from '../../../src/gate/tasks';
 import { append, checkpoint, rowsOf, signWaiting, verify } from '../../support/audit';
 import { newKey } from '../../support/credentials';
@@ -112,7 +113,7 @@ describe('audit checkpoints', () => {
 
   it('a job delivered twice, or twice concurrently, leaves one checkpoint per sequence and no audit entry', async () => {
     const o = await newOrg();
-    await inCore(o, (core) => core.checkpoints.want({ ...core.auditLog.head(), time: core.now() }));
+    await inCore(o, (core) => checkpoints(core).want({ ...core.auditLog.head(), time: core.now() }));
     const head = await inCore(o, ({ auditLog }) => auditLog.head().sequence);
     await Promise.all([signWaiting(o), signWaiting(o), signWaiting(o)]);
     const rows = await rowsOf('audit_checkpoints', o);
@@ -124,8 +125,8 @@ describe('audit checkpoints', () => {
 
   it('the gate stores its own statement, and a signature of none that waits is dropped', async () => {
     const o = await newOrg();
-    await inCore(o, (core) => core.checkpoints.want({ ...core.auditLog.head(), time: core.now() }));
-    const [statement] = await inCore(o, ({ checkpoints }) => checkpoints.waiting(1));
+    await inCore(o, (core) => checkpoints(core).want({ ...core.auditLog.head(), time: core.now() }));
+    const [statement] = await inCore(o, (core) => checkpoints(core).waiting(1));
     const { sequence, hash } = statement as { sequence: number; hash: string };
     const forged = { sequence, hash: 'f'.repeat(64), time: 1, key_id: 'k', signature: 's' };
     const ask = await askOf(o, 'audit.checkpoint', 'system', {
@@ -146,13 +147,13 @@ describe('audit checkpoints', () => {
   it('a job that is cut off between signing and storing, or while D1 is away, is done again with the same statement', async () => {
     const o = await newOrg();
     await append(o, 3);
-    await inCore(o, (core) => core.checkpoints.want({ ...core.auditLog.head(), time: core.now() }));
-    const wanted = await inCore(o, ({ checkpoints }) => checkpoints.waiting(10));
+    await inCore(o, (core) => checkpoints(core).want({ ...core.auditLog.head(), time: core.now() }));
+    const wanted = await inCore(o, (core) => checkpoints(core).waiting(10));
     for (const fate of ['before', 'after'] as const) {
       Object.assign(faults, { d1: 0, fail: (kind: string) => (kind === 'batch' ? fate : null) });
       await expect(signWaiting(o)).rejects.toThrow();
       faults.fail = null;
-      expect(await inCore(o, ({ checkpoints }) => checkpoints.waiting(10))).toEqual(wanted);
+      expect(await inCore(o, (core) => checkpoints(core).waiting(10))).toEqual(wanted);
       await append(o, 1);
     }
     await signWaiting(o);

@@ -1,6 +1,6 @@
 // Who read a secret last: each reader once, kept without a write a request, and shown to those who may see the audit entries.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MOST_READERS } from '../../../src/gate/readers';
+import { readers as keptReaders, MOST_READERS } from '../../../src/gate/readers';
 import { append } from '../../support/audit';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -118,10 +118,10 @@ describe('secret readers', () => {
     later();
     await append(o, 1, () => ({ action: 'secret.read', resource: id, version: 1, actor: actor(7) }));
     await moveOn(o);
-    const kept = await inCore(o, ({ readers }) => readers.of(id));
+    const kept = await inCore(o, (core) => keptReaders(core).of(id));
     expect([kept.size, kept.get('key_7')?.count]).toEqual([MOST_READERS, 2]);
     expect((await o.del(`/secrets/${id}?permanent=true`)).status).toBe(204);
-    expect(await inCore(o, ({ readers }) => readers.of(id).size)).toBe(0);
+    expect(await inCore(o, (core) => keptReaders(core).of(id).size)).toBe(0);
     expect(codeOf(await o.get(`/secrets/${id}/readers`))).toEqual([404, 'NOT_FOUND']);
   });
 

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
 import type { ApprovalRow, DeviceRow, WebhookRow } from '../../../src/db/schema';
+import { ciphertexts } from '../../../src/gate/ciphertext-cache';
 import { insertion } from '../../../src/gate/puts';
 import { change } from '../../support/browser';
 import { finding, found, newReport } from '../../support/compliance';
@@ -420,7 +421,7 @@ describe('compliance report: the audit log', () => {
     const { id } = await newSecret(o);
     expect((await of(o, 'integrity-alarms')).status).toBe('pass');
     await db.prepare('update secret_versions set value_sealed = ? where secret_id = ?').bind('AAAA', id).run();
-    await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
+    await inCore(o, (core) => ciphertexts(core).clear());
     expect((await o.get(`/secrets/${id}`)).status).toBeGreaterThanOrEqual(500);
     expect((await of(o, 'integrity-alarms')).status).toBe('fail');
   });

@@ -1,6 +1,7 @@
 // Agents: credentials limited to what each needs. What one may read, how often, for how long, what it may hand on, and what ends with it.
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
+import { lastUsed } from '../../../src/gate/last-used';
 import { runTasks } from '../../../src/gate/tasks';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -554,7 +555,7 @@ describe('last use: a credential', () => {
     const o = await newOrg();
     const session = await newSession(o, { ttlSeconds: 60 });
     await session.o.get('/secrets');
-    await inCore(o, (core) => core.storage.transactionSync(() => core.lastUsed.flush(core.auditLog.head().sequence)));
+    await inCore(o, (core) => core.storage.transactionSync(() => lastUsed(core).flush(core.auditLog.head().sequence)));
     const kept = () =>
       inCore(o, ({ storage }) =>
         storage.sql

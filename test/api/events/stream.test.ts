@@ -1,6 +1,7 @@
 // Event streams: new events arrive, a stream resumes from an id, and it ends in the same turn as its caller.
 import { exports } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { listeners } from '../../../src/gate/listeners';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
@@ -48,7 +49,7 @@ async function open(o: Caller, query = '', headers: Record<string, string> = {})
       return { ...fields, data: JSON.parse(fields.data) } as Received;
     }
   };
-  const listening = () => until(() => inCore(o, ({ listeners }) => listeners.count() > 0));
+  const listening = () => until(() => inCore(o, (core) => listeners(core).count() > 0));
   return { response, next, listening, close: () => reader.cancel() };
 }
 
@@ -206,7 +207,7 @@ describe('event stream', () => {
     socket.addEventListener('message', ({ data }) => void messages.push(JSON.parse(data as string)));
     socket.accept();
     socket.send('not read');
-    await until(() => inCore(o, ({ listeners }) => listeners.count() > 0));
+    await until(() => inCore(o, (core) => listeners(core).count() > 0));
     await newSecret(o);
     await until(() => messages.length === 2);
     expect(messages).toMatchObject([
@@ -290,16 +291,16 @@ describe('event stream', () => {
     faults.clock = Date.now();
     const many = await openMany(Array.from({ length: 100 }, () => o));
     expect(many.opened).toBe(100);
-    await until(() => inCore(o, ({ listeners }) => listeners.count() === 100));
+    await until(() => inCore(o, (core) => listeners(core).count() === 100));
     // Every stream goes through a round.
     await newSecret(o);
     for (const { next } of many.streams) expect((await next())?.event).toBe('SECRET_CREATED');
     expect(codeOf(await o.get('/events/stream'))).toEqual([409, 'LIMIT_REACHED']);
-    await until(() => inCore(o, ({ listeners }) => listeners.count() === 100));
+    await until(() => inCore(o, (core) => listeners(core).count() === 100));
     await many.close();
     // Their last round ends.
     await newSecret(o);
-    await until(() => inCore(o, ({ listeners }) => listeners.count() === 0));
+    await until(() => inCore(o, (core) => listeners(core).count() === 0));
     faults.clock += MINUTE;
     const again = await open(o);
     expect(again.response.status).toBe(200);

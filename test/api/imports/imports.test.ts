@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Caller as Asking, nobody } from '../../../src/auth/authorize';
 import { importOperations } from '../../../src/domains/imports/gate/operations';
+import { intents } from '../../../src/gate/intents';
+import { lastUsed } from '../../../src/gate/last-used';
 import { problemOf } from '../../model/invariants';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider } from '../../support/credentials';
@@ -409,7 +411,7 @@ describe('import: repeats, races and faults', () => {
     const first = o.call('PUT', '/secrets/by-name/A', { value: 'one' });
     await held();
     const answer = importing(key.o, { A: 'new', B: 'b' }, { onConflict: 'overwrite' });
-    await until(() => inCore(o, ({ lastUsed }) => lastUsed.of(key.id) !== null));
+    await until(() => inCore(o, (core) => lastUsed(core).of(key.id) !== null));
     expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
     release();
     expect(codeOf(await answer)).toEqual([401, 'TOKEN_REVOKED']);
@@ -441,7 +443,7 @@ describe('import: repeats, races and faults', () => {
       };
       expect(n).toBe(1200);
       expect(await problemOf(o)).toBe(null);
-      expect(await inCore(o, ({ intents }) => intents.unsettled())).toEqual([]);
+      expect(await inCore(o, (core) => intents(core).unsettled())).toEqual([]);
     },
   );
 

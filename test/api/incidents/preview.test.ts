@@ -1,6 +1,7 @@
 // What a containment would end is what it ends: graph, dry run and containment agree, whatever created what, and whoever asks.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { formerMakers } from '../../../src/gate/former-makers';
 import { isAlive } from '../../../src/gate/lifetime';
 import { newSignedIn } from '../../support/browser';
 import { contain, idsOf, newAgent, newKey, newProvider, newSession, statusOrCode } from '../../support/credentials';
@@ -138,7 +139,7 @@ describe('contain: makers that are long gone', () => {
     faults.clock = Date.now() + 183 * DAY;
     await runTasksLater(o, 183 * DAY);
     // One pass for each of the makers in a row.
-    await inGate(o, ({ core }) => [1, 2].map(() => core.formerMakers.sweep()));
+    await inGate(o, ({ core }) => [1, 2].map(() => formerMakers(core).sweep()));
     expect(await kept()).toBe(0);
   });
 

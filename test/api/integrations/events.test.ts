@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NotifyPlatform } from '../../../src/adapters/platforms';
 import { runJob } from '../../../src/delivery/jobs';
 import type { Env } from '../../../src/env';
+import { deliveries } from '../../../src/gate/deliveries';
 import { BETWEEN_MESSAGES, GATHERED_FOR, LEASE } from '../../../src/gate/delivery-endpoints';
 import { MOST_TOGETHER } from '../../../src/gate/delivery-jobs';
 import { ATTENDED } from '../../../src/gate/delivery-task';
@@ -270,7 +271,7 @@ describe('notify: retries', () => {
     await askedFor(o);
     later(GATHERED_FOR);
     expect(await askedFor(o)).toEqual([id]);
-    const taken = await inCore(o, (core) => core.storage.transactionSync(() => core.deliveries.takeTogether(id, null, core.now())));
+    const taken = await inCore(o, (core) => core.storage.transactionSync(() => deliveries(core).takeTogether(id, null, core.now())));
     expect(taken).toHaveLength(1);
     await attendTo(o, id);
     expect(seen).toEqual([]);
@@ -361,7 +362,7 @@ describe('notify: events that owners must receive', () => {
     await newBreakGlass(o);
     later(250);
     await askedFor(o);
-    expect(await inCore(o, (core) => core.deliveries.dueAt(id, core.now() + MINUTE))).toBeNull();
+    expect(await inCore(o, (core) => deliveries(core).dueAt(id, core.now() + MINUTE))).toBeNull();
   });
 });
 

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { formatNames } from '../../../src/adapters/generate';
 import { readToken } from '../../../src/auth/token';
+import { ciphertexts } from '../../../src/gate/ciphertext-cache';
+import { readers } from '../../../src/gate/readers';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
@@ -84,8 +86,8 @@ describe('generate: a file', () => {
     expect([Object.keys(content).length, content.A1199 === value, faults.d1]).toEqual([200, true, 0]);
     expect(faults.gate).toBeLessThanOrEqual(4);
     // The ciphertexts are fetched where the gate does not hold them.
-    await inCore(o, ({ ciphertexts, rows }) => {
-      for (const { id } of rows.after('secret', '', 500)) ciphertexts.drop(id);
+    await inCore(o, (core) => {
+      for (const { id } of core.rows.after('secret', '', 500)) ciphertexts(core).drop(id);
     });
     expect(Object.keys(await held(o))).toHaveLength(200);
     for (let from = 200; from < 260; from += 20)
@@ -207,7 +209,7 @@ describe('generate: permission', () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     const key = await newKey(o);
-    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(id));
+    await inCore(o, (core) => ciphertexts(core).drop(id));
     const { held: waits, release } = holdNext();
     const answer = make(key.o);
     await waits();
@@ -228,7 +230,7 @@ describe('generate: permission', () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     const key = await newKey(o);
-    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(id));
+    await inCore(o, (core) => ciphertexts(core).drop(id));
     const { held: waits, release } = holdNext();
     const answer = asked(key.o, {});
     await waits();
@@ -263,7 +265,7 @@ describe('generate: permission', () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     await newSecret(o, { name: 'B', value: 'b' });
-    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(id));
+    await inCore(o, (core) => ciphertexts(core).drop(id));
     const { held: waits, release } = holdNext();
     const answer = make(o);
     await waits();
@@ -407,9 +409,13 @@ describe('audit: a generated file', () => {
     await make(o, { names: ['A'] });
     await make(o, { format: 'compose-secrets' });
     const counted = () =>
-      inCore(o, ({ readers, rows }) => {
-        const [environment] = rows.after('environment', '', 10).filter(({ slug }) => slug === 'production');
-        return [...readers.of(environment?.id as string).values()].map(({ count, prefix }) => [count, prefix]);
+      inCore(o, (core) => {
+        const [environment] = core.rows.after('environment', '', 10).filter(({ slug }) => slug === 'production');
+        return [
+          ...readers(core)
+            .of(environment?.id as string)
+            .values(),
+        ].map(({ count, prefix }) => [count, prefix]);
       });
     expect(await counted()).toEqual([[1, 'A']]);
     await evict(o);
@@ -456,7 +462,7 @@ it('generate: a file of two pages shows one point in time, also if values change
     await Promise.all(Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `B${100 + from + i}`, value })));
   const z = await newSecret(o, { name: 'Z', value: '0' });
   // The second page waits for D1 while the first one's moment passes.
-  await inCore(o, ({ ciphertexts }) => ciphertexts.drop(z.id));
+  await inCore(o, (core) => ciphertexts(core).drop(z.id));
   const { held: waits, release } = holdNext();
   const answer = make(o);
   await waits();

@@ -1,6 +1,7 @@
 // How many calls a request takes: of the gate, and of D1.
 import { evictAllDurableObjects } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { ciphertexts } from '../../../src/gate/ciphertext-cache';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -27,7 +28,7 @@ describe('cost: calls of the gate and of D1', () => {
   it('a version that is not in the ciphertext cache: one gate call and one query, and none the next time', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
-    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(id));
+    await inCore(o, (core) => ciphertexts(core).drop(id));
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 1 });
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
   });

@@ -14,6 +14,7 @@ import { idBytes, newId, type Prefix } from '../../../src/db/ids';
 import * as schema from '../../../src/db/schema';
 import { routes } from '../../../src/domains';
 import { exposed } from '../../../src/domains/incidents/exposure';
+import { overlaps, strangers } from '../../../src/gate/lineage';
 import { runTasks } from '../../../src/gate/tasks';
 import type { Route } from '../../../src/http/route';
 import { newSignedIn, ORIGIN } from '../../support/browser';
@@ -547,7 +548,7 @@ describe('rate limit: a token that the gate has forgotten', () => {
   it('is not looked up over the limit, regardless of earlier responses', async () => {
     const { o, session } = await newForgottenSession();
     for (let n = 0; n < 60; n++) await session.o.get('/secrets');
-    await inCore(o, ({ strangers }) => strangers.clear());
+    await inCore(o, (core) => strangers(core).clear());
     const { answer, work: caused } = await workOf(o, () => session.o.get('/secrets'));
     expect([answer.status, caused.d1, caused.read]).toEqual([401, 0, 0]);
   });
@@ -671,7 +672,7 @@ describe('limits: the intersection of a chain of agents', () => {
     const chain = await chainOf(o);
     const [, second, third, last] = chain as [Agent, Agent, Agent, Agent];
     const limited = await newAgent(third.o, { scopes: ['secrets:list'], secrets: PATTERNS, rate_limit: 1 });
-    await inCore(o, ({ overlaps }) => overlaps.clear());
+    await inCore(o, (core) => overlaps(core).clear());
     const steps = async (by: Caller) => (await workOf(by, () => by.get('/environments/production'))).work.steps;
     const [first, ...later] = [await steps(last.o), await steps(last.o), await steps(last.o)];
     expect(first).toBeGreaterThan(100_000);
@@ -679,7 +680,7 @@ describe('limits: the intersection of a chain of agents', () => {
     expect(later).toEqual([0, 0]);
 
     expect(await steps(limited.o)).toBeGreaterThan(0);
-    await inCore(o, ({ overlaps }) => overlaps.clear());
+    await inCore(o, (core) => overlaps(core).clear());
     const { answer, work } = await workOf(o, () => limited.o.get('/environments/production'));
     expect([answer.status, work.steps]).toEqual([429, 0]);
 

@@ -1,6 +1,7 @@
 // What D1 has to do for each statement that the service puts to it: a look into an index that begins with the organisation, never a
 // walk over a table. With many organisations in one database anything else would cost all of them.
 import { expect, it } from 'vitest';
+import { ciphertexts } from '../../../src/gate/ciphertext-cache';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
 import { newBreakGlass, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -41,9 +42,9 @@ async function tour(): Promise<void> {
   await o.get('');
   await o.patch(`/secrets/${id}`, { value: 'second', name: 'renamed' });
   await o.post(`/secrets/${id}/rotate`);
-  await inGate(o, ({ core }) => core.ciphertexts.clear());
+  await inGate(o, ({ core }) => ciphertexts(core).clear());
   await o.get(`/secrets/${id}`);
-  await inGate(o, ({ core }) => core.ciphertexts.clear());
+  await inGate(o, ({ core }) => ciphertexts(core).clear());
   await o.get('/environments/production/values');
   await o.post(`/secrets/${id}/rollback`, { version: 1 });
   await o.get(`/secrets/${id}/versions`);

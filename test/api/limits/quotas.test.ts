@@ -10,7 +10,8 @@ import { makerQuota } from '../../../src/gate/former-makers';
 import { leakQuota } from '../../../src/gate/leaks';
 import { rootOfCredential } from '../../../src/gate/quota-root';
 import { lastingQuotas, passingQuotas, secretsOfRoot, sessionQuotas, wholeQuotas } from '../../../src/gate/quotas';
-import { nameQuotas } from '../../../src/gate/syncs';
+import { storedResponses } from '../../../src/gate/stored-responses';
+import { nameQuotas, syncs } from '../../../src/gate/syncs';
 import { runTasks } from '../../../src/gate/tasks';
 import { toldQuota } from '../../../src/gate/told';
 import { tombstoneQuota } from '../../../src/gate/tombstones';
@@ -353,9 +354,9 @@ describe('quotas: names at the targets of syncs', () => {
   it('are forgotten with age', async () => {
     const { o } = await withConnection();
     const kept = 400 * DAY;
-    await inCore(o, ({ syncs, storage }) => storage.transactionSync(() => syncs.sweep(Date.now() + kept - 60_000)));
+    await inCore(o, (core) => core.storage.transactionSync(() => syncs(core).sweep(Date.now() + kept - 60_000)));
     expect(await recorded(o)).toEqual([2, 1]);
-    await inCore(o, ({ syncs, storage }) => storage.transactionSync(() => syncs.sweep(Date.now() + kept + 60_000)));
+    await inCore(o, (core) => core.storage.transactionSync(() => syncs(core).sweep(Date.now() + kept + 60_000)));
     expect(await recorded(o)).toEqual([0, 0]);
   });
 
@@ -407,11 +408,11 @@ describe('quotas: held requests', () => {
 describe('quotas: stored responses', () => {
   /** Fills the room of a root, but for some bytes. */
   const fill = (o: Caller, root: string, left: number) =>
-    inCore(o, ({ storedResponses }) => {
+    inCore(o, (core) => {
       const fields = { request: 'req_0', digest: 'd', one_time: null, resource: null, keep_until: Date.now() + DAY, root };
       const key = (n: number) => `key:${root}:filler-${String(n).padStart(2, '0')}`;
       const size = 1024 ** 2 - 200 - key(0).length;
-      for (let n = 0; n < 64; n++) storedResponses.save({ ...fields, key: key(n), answer: 'x'.repeat(n ? size : size - left) });
+      for (let n = 0; n < 64; n++) storedResponses(core).save({ ...fields, key: key(n), answer: 'x'.repeat(n ? size : size - left) });
     });
   const create = (o: Caller, n: number) =>
     o.post('/secrets', { name: `s-${n}`, type: 'generic', value: 'v' }, { 'Idempotency-Key': `k-${n}` });

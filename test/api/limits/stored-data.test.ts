@@ -5,7 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
 import { credentials } from '../../../src/db/schema';
 import { upsertOf } from '../../../src/db/statements';
+import { formerMakers } from '../../../src/gate/former-makers';
+import { storedResponses } from '../../../src/gate/stored-responses';
 import { runTasks } from '../../../src/gate/tasks';
+import { told } from '../../../src/gate/told';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
@@ -75,10 +78,10 @@ describe('idempotency: stored refusals', () => {
 
 describe('idempotency: stored bytes of an API key and its descendants', () => {
   const fill = (o: Caller, root: string, megabytes: number, keep_until = Date.now() + DAY) =>
-    inCore(o, ({ storedResponses }) => {
+    inCore(o, (core) => {
       const answer = 'x'.repeat(1024 * 1024);
       const fields = { request: 'req_0', digest: 'd', answer, one_time: null, resource: null, keep_until, root };
-      for (let n = 0; n < megabytes; n++) storedResponses.save({ ...fields, key: `key:${root}:filler-${n}` });
+      for (let n = 0; n < megabytes; n++) storedResponses(core).save({ ...fields, key: `key:${root}:filler-${n}` });
     });
 
   it('over 64 MiB their requests with an Idempotency-Key are refused, and no others', async () => {
@@ -92,14 +95,14 @@ describe('idempotency: stored bytes of an API key and its descendants', () => {
     expect((await create(greedy.o, 1)).status).toBe(201);
     expect((await create(other.o, 2, { 'Idempotency-Key': 'one-more' })).status).toBe(201);
     // Nothing was done and nothing stored: once there is room, the same request under the same key is done.
-    await inCore(o, ({ storedResponses }) => void storedResponses.sweep(Date.now() + 2 * DAY, 1000));
+    await inCore(o, (core) => void storedResponses(core).sweep(Date.now() + 2 * DAY, 1000));
     expect((await create(greedy.o, 3, { 'Idempotency-Key': 'one-more' })).status).toBe(201);
   });
 
   it('are counted again when the gate starts', async () => {
     const o = await newOrg();
     await fill(o, 'key_x', 3);
-    const rooms = await inCore(o, ({ storedResponses }) => [storedResponses.hasRoom('key_x'), storedResponses.hasRoom('key_y')]);
+    const rooms = await inCore(o, (core) => [storedResponses(core).hasRoom('key_x'), storedResponses(core).hasRoom('key_y')]);
     expect(rooms).toEqual([true, true]);
     const bytes = await inCore(
       o,
@@ -114,10 +117,10 @@ describe('purge: expired data', () => {
     const o = await newOrg();
     await newSecret(o);
     const now = Date.now();
-    await inCore(o, ({ storage, storedResponses }) =>
-      storage.transactionSync(() => {
+    await inCore(o, (core) =>
+      core.storage.transactionSync(() => {
         const fields = { request: 'r', digest: 'd', answer: 'a', one_time: null, resource: null, keep_until: now + 1000, root: 'key_x' };
-        for (let n = 0; n < 10_000; n++) storedResponses.save({ ...fields, key: `k-${n}` });
+        for (let n = 0; n < 10_000; n++) storedResponses(core).save({ ...fields, key: `k-${n}` });
       }),
     );
     await inCore(o, ({ schedule }) => schedule.at('replays', now + 1000));
@@ -244,8 +247,8 @@ describe('purge: expired data', () => {
   it('data about a credential outside its row: is deleted with the row', async () => {
     const o = await newOrg();
     const { id } = await newAgent(o, { ttlSeconds: 60 });
-    const fresh = () => inCore(o, ({ told }) => told.fresh(id, ['sec_1', 'sec_2']));
-    await inCore(o, ({ told }) => told.note(id, ['sec_1'], 'key_1', 1));
+    const fresh = () => inCore(o, (core) => told(core).fresh(id, ['sec_1', 'sec_2']));
+    await inCore(o, (core) => told(core).note(id, ['sec_1'], 'key_1', 1));
     expect(await fresh()).toEqual(['sec_2']);
     const later = Date.now() + 91 * DAY;
     faults.clock = later;
@@ -310,11 +313,11 @@ describe('limits: session tokens', () => {
 describe('limits: makers that have left the gate', () => {
   it('makers that have left the gate are bounded, and the newest stay', async () => {
     const o = await newOrg();
-    const kept = await inCore(o, ({ formerMakers, storage: { sql } }) => {
-      sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 60010)
+    const kept = await inCore(o, (core) => {
+      core.storage.sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 60010)
         insert into former_makers select printf('key_%06d', i), printf('key_%06d', i + 1), 'r' || i % 5, i from n`);
-      formerMakers.leave([o.keyId], 0);
-      return sql.exec<{ n: number; oldest: string }>('select count(*) n, min(id) oldest from former_makers').one();
+      formerMakers(core).leave([o.keyId], 0);
+      return core.storage.sql.exec<{ n: number; oldest: string }>('select count(*) n, min(id) oldest from former_makers').one();
     });
     expect(kept).toEqual({ n: 60_000, oldest: 'key_000011' });
   });

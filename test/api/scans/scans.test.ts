@@ -2,6 +2,7 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../../src/auth/token';
+import { intents } from '../../../src/gate/intents';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
@@ -409,7 +410,7 @@ describe('scan: interrupted', () => {
   it('a secret in doubt: is neither found nor passed over, and the scan is repeated', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
-    await inCore(o, ({ intents }) => vi.spyOn(intents, 'isOpen').mockImplementation((one) => one === id));
+    await inCore(o, (core) => vi.spyOn(intents(core), 'isOpen').mockImplementation((one) => one === id));
     expect(codeOf(await o.post('/scans', { text: 'a-value-that-leaked' }))).toEqual([503, 'UNAVAILABLE']);
     expect((await scan(o, 'another text')).findings).toEqual([]);
     expect(await leaks(o)).toEqual([]);

@@ -1,6 +1,7 @@
 // Values that the service generates: told apart from those that callers give, shown once, and never put in the place of a value that
 // somebody else issued unless that is asked for.
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ciphertexts } from '../../../src/gate/ciphertext-cache';
 import { problemOf } from '../../model/invariants';
 import { newKey, newProvider } from '../../support/credentials';
 import { inCore } from '../../support/gate';
@@ -65,7 +66,7 @@ describe('generate', () => {
     expect(results).toEqual([{ generated: null }, { generated: 1 }, { generated: null }]);
     // What D1 is made to say does not pass: a given value would count as one that may be replaced.
     await db.prepare('update secret_versions set generated = 1 where secret_id = ? and version = 1').bind(id).run();
-    await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
+    await inCore(o, (core) => ciphertexts(core).clear());
     expect((await o.post(`/secrets/${id}/rollback`, { version: 1 })).status).toBe(500);
     expect((await o.get(`/secrets/${id}?version=1`)).status).toBe(500);
     expect((await o.post(`/secrets/${id}/rollback`, { version: 2 })).json.generated).toBe(true);

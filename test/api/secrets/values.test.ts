@@ -1,6 +1,7 @@
 // All values of an environment at once: pages from the gate, bounds, and one moment for all that is answered.
 
 import { describe, expect, it, vi } from 'vitest';
+import { ciphertexts } from '../../../src/gate/ciphertext-cache';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
@@ -79,7 +80,7 @@ describe('bulk read: all values of an environment', () => {
     expect(read).toBeGreaterThan(0);
 
     // The second page waits for D1 while the first one's moment passes.
-    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(last));
+    await inCore(o, (core) => ciphertexts(core).drop(last));
     const { held, release } = holdNext();
     const all = o.get(VALUES);
     await held();
@@ -96,7 +97,7 @@ describe('bulk read: all values of an environment', () => {
     const first = (await o.post('/secrets', { name: 'A', type: 'generic', value: '0' })).json.id;
     await fill(o, 100);
     const last = (await o.post('/secrets', { name: 'Z', type: 'generic', value: '0' })).json.id;
-    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(last));
+    await inCore(o, (core) => ciphertexts(core).drop(last));
     const call = holdNext();
     const all = o.get(VALUES);
     await call.held();
@@ -206,7 +207,7 @@ describe('bulk read: a value that does not open', () => {
     ).results as [{ value_sealed: string }];
     const to = what === 'version' ? "size = size + 1, value_sealed = 'AAAA'" : "value_sealed = 'AAAA'";
     await db.prepare(`update secret_versions set ${to} where secret_id = ?`).bind(ids.B).run();
-    await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
+    await inCore(o, (core) => ciphertexts(core).clear());
     vi.spyOn(console, 'error').mockImplementation(() => {});
     const found = await o.get(VALUES);
     expect([found.status, found.json.values, found.json.unreadable]).toEqual([200, { A: 'A', C: 'C' }, ['B']]);

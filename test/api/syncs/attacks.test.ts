@@ -1,5 +1,6 @@
 // Attacks on a sync under way: rows that were altered, callers who end while values are fetched, addresses that became private, and two consumers at once.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { ciphertexts } from '../../../src/gate/ciphertext-cache';
 import { createSyncs } from '../../../src/gate/syncs';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -40,7 +41,7 @@ it('sync: a caller who ends while values are fetched gets nothing sent', async (
   const { syncId } = (await o.as(key.token).post('/integrations/sync', body)).json;
   // Once the plan is made the gate has no ciphertext any more, and asks D1.
   targets.before = async ({ method }) => {
-    if (method === 'GET') await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
+    if (method === 'GET') await inCore(o, (core) => ciphertexts(core).clear());
     return null;
   };
   let reads = 0;

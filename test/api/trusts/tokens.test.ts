@@ -2,6 +2,7 @@
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { toBase64Url, utf8 } from '../../../src/crypto/bytes';
+import { exchanged } from '../../../src/gate/exchanged';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { exchange, type Issuer, newIssuer, newTrust, newWorkload } from '../../support/issuers';
@@ -282,9 +283,9 @@ describe('workload identity: replay', () => {
     const trust = await newTrust(o, issuer);
     await newWorkload(o, trust, await issuer.sign());
     const left = (now: number) =>
-      inCore(o, ({ exchanged, storage }) => {
-        exchanged.note({ digest: 'other', until: now + 600_000 }, 'req', now);
-        return storage.sql.exec("select * from exchanged where digest <> 'other'").toArray().length;
+      inCore(o, (core) => {
+        exchanged(core).note({ digest: 'other', until: now + 600_000 }, 'req', now);
+        return core.storage.sql.exec("select * from exchanged where digest <> 'other'").toArray().length;
       });
     expect(await left(Date.now() + 900_000)).toBe(1);
     expect(await left(Date.now() + 1_300_000)).toBe(0);

@@ -3,7 +3,7 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../../src/crypto/bytes';
 import { hmacHex } from '../../../src/crypto/digest';
-import { createDeliveries, deliveryQuotas } from '../../../src/gate/deliveries';
+import { createDeliveries, deliveries, deliveryQuotas } from '../../../src/gate/deliveries';
 import { LEASE } from '../../../src/gate/delivery-endpoints';
 import { RETRIES } from '../../../src/gate/delivery-jobs';
 import { ATTENDED } from '../../../src/gate/delivery-task';
@@ -211,7 +211,7 @@ describe('webhooks: limits', () => {
     later(1000);
     await askedFor(o);
     await attendTo(o, fine.id);
-    const sweep = () => inCore(o, (core) => core.storage.transactionSync(() => core.deliveries.sweep(core.now())));
+    const sweep = () => inCore(o, (core) => core.storage.transactionSync(() => deliveries(core).sweep(core.now())));
     later(30 * DAY - 1000);
     await sweep();
     expect(await deliveriesOf(o, fine.id)).toHaveLength(1);
@@ -501,18 +501,20 @@ describe('webhooks: cut off anywhere', () => {
     await raise(o, 'a');
     later(1000);
     await askedFor(o);
-    const lease = () => inCore(o, (core) => core.storage.transactionSync(() => core.deliveries.take(id, core.now())));
+    const lease = () => inCore(o, (core) => core.storage.transactionSync(() => deliveries(core).take(id, core.now())));
     const [first] = await lease();
     expect(await lease()).toEqual([]);
     later(LEASE);
     const [second] = await lease();
     expect(second?.lease).toBe((first?.lease ?? 0) + 1);
     const failure = { status: 500, error: 'http_status', response: '', ms: 1, retry_after: null };
-    await inCore(o, (core) => core.deliveries.report(first?.id as string, first?.lease as number, failure, core.now()));
+    await inCore(o, (core) => deliveries(core).report(first?.id as string, first?.lease as number, failure, core.now()));
     expect(await deliveriesOf(o, id)).toMatchObject([{ status: 'pending', attempts: 0 }]);
-    await inCore(o, (core) => core.deliveries.report(first?.id as string, first?.lease as number, { ...failure, error: null }, core.now()));
+    await inCore(o, (core) =>
+      deliveries(core).report(first?.id as string, first?.lease as number, { ...failure, error: null }, core.now()),
+    );
     expect(await deliveriesOf(o, id)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
-    await inCore(o, (core) => core.deliveries.report(second?.id as string, second?.lease as number, failure, core.now()));
+    await inCore(o, (core) => deliveries(core).report(second?.id as string, second?.lease as number, failure, core.now()));
     expect(await deliveriesOf(o, id)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
   });
 });

@@ -1,5 +1,6 @@
 // Webhooks as resources: what they show, who may use them, and that what is stored cannot be moved.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { deliveries } from '../../../src/gate/deliveries';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
@@ -169,7 +170,7 @@ describe('webhooks: the resource', () => {
     await deliverAll(o);
     await attendTo(o, id);
     expect(received).toEqual([]);
-    expect(await inCore(o, (core) => core.deliveries.endpoints())).toEqual([]);
+    expect(await inCore(o, (core) => deliveries(core).endpoints())).toEqual([]);
   });
 });
 

@@ -2,9 +2,10 @@
 import { expect, it } from 'vitest';
 import { descentOf } from '../../../src/domains/incidents/gate/descent';
 import type { Core } from '../../../src/gate/core';
-import type { Below } from '../../../src/gate/descendants';
+import { type Below, descendants } from '../../../src/gate/descendants';
 
-const coreOf = (below: (parents: string[]) => Iterable<Below>) => ({ descendants: { below }, now: () => 0 }) as unknown as Core;
+const coreOf = (below: (parents: string[]) => Iterable<Below>) =>
+  ({ parts: new Map([[descendants, { below }]]), now: () => 0 }) as unknown as Core;
 const none = new Set<string>();
 
 it('descent: the shortest way counts, and what only a spared credential leads to is left out', async () => {

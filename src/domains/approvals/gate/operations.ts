@@ -4,6 +4,7 @@ import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { ApprovalRow, MemberRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
+import { approvalDetails } from '../../../gate/approval-details';
 import { APPROVAL_LASTS, approvalShown, mostValid, validFor } from '../../../gate/approval-row';
 import { openFacts } from '../../../gate/approval-shown';
 import { type Status, statusNow } from '../../../gate/approval-state';
@@ -15,6 +16,7 @@ import { policiesOf } from '../../../gate/policies';
 import { revision } from '../../../gate/puts';
 import { quotaRootOf } from '../../../gate/quota-root';
 import type { Call, Operation } from '../../../gate/types';
+import { approvalWaiters } from '../../../gate/waiters';
 import { iso, isoOrNull } from '../../../http/wire';
 
 const find = ({ core, ask }: Call<unknown>): ApprovalRow | null => core.rows.get('approval', ask.named.approval as string);
@@ -41,7 +43,7 @@ const heldBy = (core: Call['core'], row: ApprovalRow) =>
 function factsFor({ core, ask, caller }: Call<unknown>, row: ApprovalRow, mayDecide: boolean): Fact[] | null {
   // safety: shown-to-root-and-deciders
   const isFor = row.root === caller.root || mayDecide;
-  const sealed = isFor ? core.approvalDetails.of(row.id) : null;
+  const sealed = isFor ? approvalDetails(core).of(row.id) : null;
   return sealed !== null && ask.keys ? openFacts(ask.keys.answer, row.org_id, row.id, sealed) : null;
 }
 
@@ -110,7 +112,7 @@ const read: Operation<{ wait: number }> = {
       return row !== null && statusNow(core, row) === 'pending';
     };
     if (input.wait === 0 || !isWaiting()) return ok(shown(call, before));
-    await core.approvalWaiters.wait(quotaRootOf(core, call.caller), isWaiting, input.wait * 1000);
+    await approvalWaiters(core).wait(quotaRootOf(core, call.caller), isWaiting, input.wait * 1000);
     // safety: waiter-judged-again
     const refusal = call.recheck();
     const row = visible(call);

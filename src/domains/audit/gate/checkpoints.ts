@@ -4,7 +4,8 @@ import { DAY } from '../../../db/rows';
 import { auditCheckpoints } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
 import { refuse } from '../../../errors';
-import type { Statement } from '../../../gate/checkpoints';
+import { checkpoints, type Statement } from '../../../gate/checkpoints';
+import { locks } from '../../../gate/locks';
 import { fail, ok } from '../../../gate/outcome';
 import type { Operation, OperationOutcome } from '../../../gate/types';
 
@@ -19,19 +20,21 @@ export interface Signed {
 
 /** The statements waiting for a signature. */
 const wanted: Operation<Record<string, never>> = {
-  read: ({ core }): OperationOutcome => ({ ...ok(core.checkpoints.waiting(MOST) satisfies Statement[]), audited: true }),
+  read: ({ core }): OperationOutcome => ({ ...ok(checkpoints(core).waiting(MOST) satisfies Statement[]), audited: true }),
 };
 
 /** Stores the signatures of waiting statements. */
 const store: Operation<{ signed: Signed[] }> = {
   async read({ core, ask, input }): Promise<OperationOutcome> {
-    return core.locks.hold(['checkpoints'], async () => {
+    return locks(core).hold(['checkpoints'], async () => {
       const signatures = new Map(input.signed.map((one) => [one.sequence, one]));
-      const rows = core.checkpoints.waiting(MOST).flatMap((statement) => {
-        const signed = signatures.get(statement.sequence);
-        // safety: checkpoint-stored-as-stated
-        return signed ? [{ ...signed, ...statement, org_id: ask.org }] : [];
-      });
+      const rows = checkpoints(core)
+        .waiting(MOST)
+        .flatMap((statement) => {
+          const signed = signatures.get(statement.sequence);
+          // safety: checkpoint-stored-as-stated
+          return signed ? [{ ...signed, ...statement, org_id: ask.org }] : [];
+        });
       const statements = rows.map((row) => {
         const { sql, params } = insertOf(auditCheckpoints, row);
         // Replace any row that D1 has for this sequence: only the gate's own statement is the checkpoint.
@@ -41,7 +44,7 @@ const store: Operation<{ signed: Signed[] }> = {
       // safety: checkpoint-stored-before-noted
       if (stored && stored.end !== 'done') return { ...fail(refuse('UNAVAILABLE', { retry_after: 5 })), audited: true };
       core.storage.transactionSync(() => {
-        for (const { sequence } of rows) core.checkpoints.stored(sequence);
+        for (const { sequence } of rows) checkpoints(core).stored(sequence);
         const newest = rows.at(-1);
         const day = newest && String(Math.floor(newest.time / DAY));
         if (newest && core.meta.get('checkpoint_day') !== day) {

@@ -3,10 +3,12 @@
 import { refuse } from '../../../errors';
 import type { Entry } from '../../../gate/audit-entry';
 import type { Filter } from '../../../gate/audit-filter';
+import { checkpoints } from '../../../gate/checkpoints';
 import { type Cut, cutOf } from '../../../gate/cut';
 import { type Missing, missingEntries } from '../../../gate/missing-entries';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { rateLimit } from '../../../gate/rate-limit';
 import { archive } from '../../../gate/segments';
 import type { Operation, OperationOutcome } from '../../../gate/types';
 import { mostLookedAt, seenIn, shows, type View, viewOf } from '../view';
@@ -39,7 +41,7 @@ export interface AuditPart {
 const read: Operation<AuditInput> = {
   read({ core, caller, input }): OperationOutcome {
     // Past minutes that were not yet flushed belong in the result.
-    core.storage.transactionSync(() => core.rateLimit.flush(core.now()));
+    core.storage.transactionSync(() => rateLimit(core).flush(core.now()));
     const view = viewOf(caller, (id) => slugOf(core, id));
     const isShown = (entry: Entry) => shows(view, entry);
     const before = input.before ?? Number.MAX_SAFE_INTEGER;
@@ -78,9 +80,9 @@ const verify: Operation<{ from: number }> = {
     const cut = cutOf(core);
     const from = Math.max(input.from, (cut?.sequence ?? 0) + 1);
     const { entries } = from >= oldest ? core.auditLog.from(from, VERIFIED) : { entries: [] };
-    const checkpoints = core.checkpoints.from(from - 1, MOST_CHECKPOINTS);
+    const signed = checkpoints(core).from(from - 1, MOST_CHECKPOINTS);
     const rest = { held: core.auditLog.held(), missing: missingEntries(core), now: core.now() };
-    return ok({ head: core.auditLog.head(), from, cut, checkpoints, oldest, entries, ...rest } satisfies VerifyPart);
+    return ok({ head: core.auditLog.head(), from, cut, checkpoints: signed, oldest, entries, ...rest } satisfies VerifyPart);
   },
 };
 

@@ -9,7 +9,7 @@ import type { Core } from '../../../gate/core';
 import { lineageOf } from '../../../gate/lineage';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
-import type { Reading } from '../../../gate/readers';
+import { type Reading, readers } from '../../../gate/readers';
 import type { Call, Operation } from '../../../gate/types';
 import { shows, viewOf } from '../view';
 import { readerOut } from '../wire';
@@ -22,16 +22,16 @@ interface ReadersInput {
 
 /** The readers of a secret, through single and bulk reads, each once, newest first. */
 function readersOf({ core, ask }: Call<unknown>, row: SecretRow): { reader: string; reading: Reading }[] {
-  const readers = core.readers.of(row.id);
-  for (const [reader, reading] of core.readers.of(row.environment_id)) {
+  const all = readers(core).of(row.id);
+  for (const [reader, reading] of readers(core).of(row.environment_id)) {
     if (!row.name.startsWith(reading.prefix ?? '') || !mayHaveRead(core, ask.org, reader, reading, row)) continue;
-    const known = readers.get(reader);
+    const known = all.get(reader);
     // The version of a bulk read is known only if the secret has not changed since.
     const bulk = { ...reading, version: row.updated_at <= reading.at ? row.version : null };
     const newest = known && known.at > bulk.at ? known : bulk;
-    readers.set(reader, { ...newest, count: bulk.count + (known?.count ?? 0) });
+    all.set(reader, { ...newest, count: bulk.count + (known?.count ?? 0) });
   }
-  return [...readers]
+  return [...all]
     .map(([reader, reading]) => ({ reader, reading }))
     .sort((a, b) => b.reading.at - a.reading.at || (a.reader < b.reader ? -1 : 1));
 }

@@ -5,7 +5,7 @@ import { equal } from '../../../crypto/digest';
 import { DAY } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
 import type { Entry } from '../../../gate/audit-entry';
-import type { SegmentEnd, Statement } from '../../../gate/checkpoints';
+import { checkpoints, type SegmentEnd, type Statement } from '../../../gate/checkpoints';
 import type { Core } from '../../../gate/core';
 import { type Cut, cutOf } from '../../../gate/cut';
 import { type Missing, missingEntries } from '../../../gate/missing-entries';
@@ -23,7 +23,7 @@ export interface ExportPart {
 
 /** The newest segment end that is past retention; null if there is none after the cut. */
 function pastEnd(core: Core, org: string): SegmentEnd | null {
-  const end = core.checkpoints.endBefore(core.now() - retentionDays(core, org) * DAY, Number.MAX_SAFE_INTEGER);
+  const end = checkpoints(core).endBefore(core.now() - retentionDays(core, org) * DAY, Number.MAX_SAFE_INTEGER);
   return end && end.sequence > (cutOf(core)?.sequence ?? 0) ? end : null;
 }
 
@@ -39,7 +39,7 @@ const exportPast: Operation<{ further: boolean }> = {
   read({ core, ask, input }): OperationOutcome {
     if (input.further) return { ...ok(null), audited: true };
     const end = pastEnd(core, ask.org);
-    const statement = end && (core.checkpoints.statement(end.sequence) ?? { sequence: end.sequence, hash: end.hash, time: core.now() });
+    const statement = end && (checkpoints(core).statement(end.sequence) ?? { sequence: end.sequence, hash: end.hash, time: core.now() });
     return ok({ cut: cutOf(core), end: statement, held: core.auditLog.held(), missing: missingEntries(core) } satisfies ExportPart);
   },
 };
@@ -48,7 +48,7 @@ const confirm: Operation<{ sequence: number; hash: string }> = {
   subject: ({ ask, input }) => ({ resource: ask.org, version: input.sequence }),
   read({ core, ask, input }): Outcome {
     const cut = cutOf(core)?.sequence ?? 0;
-    const end = core.checkpoints.end(input.sequence);
+    const end = checkpoints(core).end(input.sequence);
     // safety: export-confirmed-by-hash
     if (!end || !equal(end.hash, input.hash))
       return fail(

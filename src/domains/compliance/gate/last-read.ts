@@ -2,7 +2,7 @@
 // reader limited to some names counts for all names, so a secret reported as unread was certainly not read.
 import type { SecretRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
-import type { Reading } from '../../../gate/readers';
+import { type Reading, readers } from '../../../gate/readers';
 
 const newest = (readings: Iterable<Reading>): number | null => {
   let last: number | null = null;
@@ -11,15 +11,15 @@ const newest = (readings: Iterable<Reading>): number | null => {
 };
 
 /** Answers for one secret at a time; the bulk readers of each environment are looked up once. */
-export function lastReads({ readers }: Core): (secret: Pick<SecretRow, 'id' | 'environment_id' | 'name'>) => number | null {
+export function lastReads(core: Core): (secret: Pick<SecretRow, 'id' | 'environment_id' | 'name'>) => number | null {
   const bulk = new Map<string, Reading[]>();
   const inBulk = (environment: string): Reading[] => {
-    const known = bulk.get(environment) ?? [...readers.of(environment).values()];
+    const known = bulk.get(environment) ?? [...readers(core).of(environment).values()];
     bulk.set(environment, known);
     return known;
   };
   return ({ id, environment_id, name }) =>
-    newest([...readers.of(id).values(), ...inBulk(environment_id).filter(({ prefix }) => name.startsWith(prefix ?? ''))]);
+    newest([...readers(core).of(id).values(), ...inBulk(environment_id).filter(({ prefix }) => name.startsWith(prefix ?? ''))]);
 }
 
 /** Since when reads are recorded: releases before 0.5.0 did not record them, and a gate that lost its storage lost them. */

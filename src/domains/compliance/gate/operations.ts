@@ -6,6 +6,7 @@ import { DAY } from '../../../db/rows';
 import type { ApprovalRow, CredentialRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
+import { lastUsed } from '../../../gate/last-used';
 import { isAlive } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { slugOf } from '../../../gate/named';
@@ -131,7 +132,7 @@ function credentialFacts(core: Core, row: CredentialRow): CredentialFacts {
     ...{ id, kind, name, scopes, created_at, created_by },
     isUnlimited: row.environments === null && row.secrets === null,
     expires_at: ends.length ? Math.min(...ends) : null,
-    last_used_at: core.lastUsed.of(id)?.at ?? null,
+    last_used_at: lastUsed(core).of(id)?.at ?? null,
   };
 }
 

@@ -10,6 +10,7 @@ import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
 import type { Core } from '../../../gate/core';
+import { intents } from '../../../gate/intents';
 import { countLive, isAlive, isBlocked } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
@@ -102,7 +103,9 @@ export function issue(call: Call<unknown>, token: TokenInput, made: Made, permis
   const { core, ask, caller } = call;
   const unknown = unknownEnvironment(asked.environments, permissions.environments) ?? unusable(core, asked.device_id);
   if (unknown) return unknown;
-  const adding = core.intents.adding('credential').filter((one) => !isBrief(one.kind));
+  const adding = intents(core)
+    .adding('credential')
+    .filter((one) => !isBrief(one.kind));
   // safety: credentials-being-added-count
   if (countLive(core, ask.org, now) + adding.length >= wholeQuotas.credentials)
     return refuse('LIMIT_REACHED', {

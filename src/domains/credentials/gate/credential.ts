@@ -1,5 +1,6 @@
 // Finding and showing credentials in the gate. The Worker creates tokens; the gate has only their hashes.
 import type { CredentialKind, CredentialRow } from '../../../db/schema';
+import { lastUsed } from '../../../gate/last-used';
 import { limitsShown } from '../../../gate/limits-shown';
 import type { Call } from '../../../gate/types';
 import { trustOut } from '../../trusts/wire';
@@ -24,7 +25,7 @@ const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object>
 /** A credential as shown to the caller: its row, environment slugs and last use. */
 export function shown(call: Call<unknown>, row: CredentialRow): object {
   const { environments, secrets } = limitsShown(call, row);
-  return outs[row.kind as keyof typeof outs]({ row: { ...row, secrets }, environments, used: call.core.lastUsed.of(row.id) });
+  return outs[row.kind as keyof typeof outs]({ row: { ...row, secrets }, environments, used: lastUsed(call.core).of(row.id) });
 }
 
 export const target = (call: Call<unknown>) => call.ask.named.credential as string;

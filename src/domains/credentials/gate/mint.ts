@@ -3,6 +3,7 @@
 import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
+import { descendants } from '../../../gate/descendants';
 import { insertion } from '../../../gate/puts';
 import type { Call, Operation } from '../../../gate/types';
 import { isoOrNull } from '../../../http/wire';
@@ -45,7 +46,7 @@ export const mint: Operation<MintInput> = {
       const { scopes, environments, secrets, allowed_addresses, expires_at, device_id } = judged as ReturnType<typeof session>;
       const unknown = unknownEnvironment(input.environments, environments) ?? unusable(core, input.device_id);
       if (unknown) return unknown;
-      if (core.descendants.hasSessions(caller.id, MOST_SESSIONS, now))
+      if (descendants(core).hasSessions(caller.id, MOST_SESSIONS, now))
         return refuse('LIMIT_REACHED', {
           message: 'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
         });

@@ -3,6 +3,7 @@
 // authorises the caller again before returning anything.
 import { rowKinds } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
+import { listeners } from '../../../gate/listeners';
 import type { EventType, StoredEvent } from '../../../gate/outbox';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import { quotaRootOf } from '../../../gate/quota-root';
@@ -101,14 +102,14 @@ const stream: Operation<StreamCall['input']> = {
     if (after < gone) return answer(fail(eventsGone(gone + 1)));
     // All rounds of a stream are calls of one request.
     const { id } = ask.request;
-    if (!core.listeners.enter(id, quotaRootOf(core, caller), core.now())) return answer(fail(full));
+    if (!listeners(core).enter(id, quotaRootOf(core, caller), core.now())) return answer(fail(full));
     let hasEnded = true;
     try {
       const outcome = await round(call, after);
       hasEnded = outcome.kind !== 'ok';
       return answer(outcome);
     } finally {
-      core.listeners.leave(id, hasEnded, core.now());
+      listeners(core).leave(id, hasEnded, core.now());
     }
   },
 };
@@ -124,7 +125,7 @@ async function round(call: StreamCall, from: number): Promise<Outcome> {
     if (part.events.length || part.moved > after || part.through < part.head || hasChanged || left <= 0)
       return ok({ ...part, ...(counts && { counts }) });
     after = part.through;
-    await core.listeners.wait(left);
+    await listeners(core).wait(left);
     // safety: stream-judged-again
     const refusal = call.recheck() ?? (endOf(call) <= core.now() ? refuse('TOKEN_EXPIRED') : null);
     if (refusal) return fail(refusal);

@@ -3,6 +3,7 @@
 // only on another way; a walk yields between its steps, and says so if it is incomplete.
 import { idStart } from '../../../db/ids';
 import type { Core } from '../../../gate/core';
+import { descendants } from '../../../gate/descendants';
 import { isAlive } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { pause } from '../../../gate/turns';
@@ -48,7 +49,7 @@ export async function descentOf(core: Core, root: string, spared: ReadonlySet<st
     const next: string[] = [];
     for (let at = 0; at < level.length; at += AT_ONCE) {
       if (at > 0) await pause();
-      for (const { id, via, live } of core.descendants.below(level.slice(at, at + AT_ONCE), core.now())) {
+      for (const { id, via, live } of descendants(core).below(level.slice(at, at + AT_ONCE), core.now())) {
         if (id === root || spared.has(id) || found.has(id)) continue;
         // safety: descent-bounded
         if (left[id.startsWith(idStart('session')) ? 'session' : 'other']-- <= 0) {
@@ -79,13 +80,13 @@ export async function endingOf(call: Call<unknown>): Promise<{ all: Descent; end
  * The fewest credentials whose revocation ends the whole descent: the credential and those of its descendants that are live by their own rows
  * and are not revoked together with another descendant. Session tokens are never among them, so it finishes in one turn.
  */
-export function independentOf({ descendants, now }: Core, root: string, spared: ReadonlySet<string>): string[] {
+export function independentOf(core: Core, root: string, spared: ReadonlySet<string>): string[] {
   const seen = new Set([root, ...spared]);
   // safety: containment-of-root
   const found: { id: string; parent_id: string | null }[] = [{ id: root, parent_id: null }];
   for (let makers = [root]; makers.length; ) {
     const next: string[] = [];
-    for (const { id, parent_id, live } of descendants.madeBy(makers, now())) {
+    for (const { id, parent_id, live } of descendants(core).madeBy(makers, core.now())) {
       // A credential revoked together with a descendant is ended with it, and so is everything it created.
       if (seen.has(id) || (parent_id !== null && seen.has(parent_id) && !spared.has(parent_id))) continue;
       seen.add(id);

@@ -3,6 +3,7 @@
 // first.
 import { utf8 } from '../../../crypto/bytes';
 import { DAY } from '../../../db/rows';
+import { lastUsed } from '../../../gate/last-used';
 import type { Call } from '../../../gate/types';
 import { iso, isoOrNull } from '../../../http/wire';
 
@@ -24,7 +25,7 @@ function bounded<T extends object>(items: T[]): T[] {
 /** What was recent at a time, as far as it is still there. */
 export function recentOf({ core }: Call<unknown>, now: number) {
   const isRecent = ({ created_at }: { created_at: number }) => created_at > now - RECENT && created_at <= now;
-  const { rows, lastUsed } = core;
+  const { rows } = core;
   const passkeys = rows.newest('passkey', 'psk', MOST).filter(isRecent);
   const sessions = rows.newest('credential', 'ses', MOST).filter(isRecent);
   const waiting = rows
@@ -42,7 +43,7 @@ export function recentOf({ core }: Call<unknown>, now: number) {
     passkeys: bounded(passkeys.map(({ id, member_id, name, created_at }) => ({ id, member_id, name, created_at: iso(created_at) }))),
     sessions: bounded(
       sessions.map(({ id, member_id, passkey_id, created_at }) => {
-        const used = lastUsed.of(id);
+        const used = lastUsed(core).of(id);
         return {
           ...{ id, member_id, passkey_id, created_at: iso(created_at) },
           ...{ last_used_at: isoOrNull(used?.at ?? null), last_used_place: used?.place ?? null },

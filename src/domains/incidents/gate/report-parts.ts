@@ -7,6 +7,7 @@ import { missingEntries } from '../../../gate/missing-entries';
 import { ok } from '../../../gate/outcome';
 import { rootOfCredential } from '../../../gate/quota-root';
 import { secretData } from '../../../gate/raised';
+import { told } from '../../../gate/told';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { etagOf, statusOf } from '../../secrets/rules';
 import type { CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
@@ -96,8 +97,8 @@ function due(call: Call<unknown>, ids: string[]): boolean {
   const { core } = call;
   const id = target(call);
   return core.storage.transactionSync(() => {
-    const fresh = core.told.fresh(id, ids);
-    core.told.note(id, fresh, rootOfCredential(core, id), core.now());
+    const fresh = told(core).fresh(id, ids);
+    told(core).note(id, fresh, rootOfCredential(core, id), core.now());
     for (const secret of fresh) {
       const row = core.rows.get('secret', secret);
       if (!row) continue;

@@ -1,11 +1,12 @@
 // Notifications of events, in the gate: leases due events of one kind to the job of a connection and records the result. Invariant: leasing
 // and reporting write no audit entries, so notifications never cause more notifications.
 import type { IntegrationRow } from '../../../db/schema';
+import { deliveries } from '../../../gate/deliveries';
 import type { Attempt, Taken } from '../../../gate/delivery-jobs';
 import { ATTENDED } from '../../../gate/delivery-task';
 import { alwaysNotified } from '../../../gate/outbox';
 import { ok } from '../../../gate/outcome';
-import { LONGEST_PERMIT } from '../../../gate/permits';
+import { LONGEST_PERMIT, permits } from '../../../gate/permits';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { ownersOf } from '../../members/gate/operations';
 import { subjectOf } from '../events';
@@ -40,21 +41,21 @@ const holderOf = ([first]: readonly Pick<Taken, 'id' | 'lease'>[]): string => `$
 
 function step(core: Call<unknown>['core'], { integration, report, more }: DeliverInput): Given {
   const now = core.now();
-  const { deliveries } = core;
-  if (report) deliveries.reportTogether(report.together, report.attempt, report.isFinal, now);
-  if (report) core.permits.giveBack(holderOf(report.together));
+  const queue = deliveries(core);
+  if (report) queue.reportTogether(report.together, report.attempt, report.isFinal, now);
+  if (report) permits(core).giveBack(holderOf(report.together));
   const row = core.rows.get('integration', integration);
   if (row?.kind !== 'notify') return { row: null, taken: [], lasts: 0, owners: [] };
-  const taken = more ? deliveries.takeTogether(integration, PAGING.has(row.platform) ? subjectOf : null, now) : [];
+  const taken = more ? queue.takeTogether(integration, PAGING.has(row.platform) ? subjectOf : null, now) : [];
   // Nothing is sent there after the reply to a change or deletion of the connection.
   // safety: message-begins-under-permit
   if (taken.length)
-    core.permits.give(holderOf(taken), LONGEST_PERMIT, () => core.rows.get('integration', integration)?.revision !== row.revision);
-  if (taken.length) deliveries.attend(integration, now);
+    permits(core).give(holderOf(taken), LONGEST_PERMIT, () => core.rows.get('integration', integration)?.revision !== row.revision);
+  if (taken.length) queue.attend(integration, now);
   // Another job may be running: a queue can deliver a message twice.
-  else if (!deliveries.isBusy(integration, now)) deliveries.attend(integration, null);
-  const since = deliveries.attendedSince(integration);
-  const due = deliveries.dueAt(integration, now);
+  else if (!queue.isBusy(integration, now)) queue.attend(integration, null);
+  const since = queue.attendedSince(integration);
+  const due = queue.dueAt(integration, now);
   if (due !== null) core.schedule.at('deliveries', Math.max(due, since === null ? 0 : since + ATTENDED));
   const isForOwners = row.platform === 'email' && taken.some(({ event }) => alwaysNotified.has(event.type));
   return { row, taken, lasts: LONGEST_PERMIT, owners: isForOwners ? ownersOf(core).map(({ email }) => email) : [] };

@@ -11,6 +11,7 @@ import { type CredentialRow, type MemberRow, type Role, roles } from '../../../d
 import { type Refusal, refuse } from '../../../errors';
 import { memberOf } from '../../../gate/caller';
 import type { Core } from '../../../gate/core';
+import { descendants } from '../../../gate/descendants';
 import { isAlive } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf } from '../../../gate/named';
@@ -179,10 +180,12 @@ const enrol: Operation<{ enrolment: string }> = {
 
 /** Live credentials that a member created, without session tokens and browser sessions. */
 function madeBy(core: Core, org: string, member: string): CredentialRow[] {
-  return core.descendants.madeBy([member], core.now()).flatMap(({ id, live }) => {
-    const row = live ? core.rows.get('credential', id) : null;
-    return row && row.kind !== 'browser' && isAlive(core, org, row) ? [row] : [];
-  });
+  return descendants(core)
+    .madeBy([member], core.now())
+    .flatMap(({ id, live }) => {
+      const row = live ? core.rows.get('credential', id) : null;
+      return row && row.kind !== 'browser' && isAlive(core, org, row) ? [row] : [];
+    });
 }
 
 /** A removed member may have left more credentials than one request can revoke. */

@@ -4,6 +4,7 @@
 import { reachesEnvironment } from '../../../auth/authorize';
 import type { EnvironmentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
+import { intents } from '../../../gate/intents';
 import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/named';
 import { found, type Outcome, ok } from '../../../gate/outcome';
 import { insertion, removal, revision } from '../../../gate/puts';
@@ -75,7 +76,7 @@ const remove: Operation<Record<string, never>> = {
       if (!row) return refuse('NOT_FOUND');
       if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
       // safety: environment-not-being-filled
-      if (core.rows.named(row.id, '', '', 1).length || core.intents.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
+      if (core.rows.named(row.id, '', '', 1).length || intents(core).concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
       return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]) };
     },
   },

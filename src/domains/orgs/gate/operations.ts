@@ -8,6 +8,7 @@ import { insertOf } from '../../../db/statements';
 import { invalid, refuse } from '../../../errors';
 import { genesis } from '../../../gate/audit-entry';
 import { noteCut } from '../../../gate/cut';
+import { intents } from '../../../gate/intents';
 import { countLive } from '../../../gate/lifetime';
 import { missingEntries } from '../../../gate/missing-entries';
 import { environmentOf, slugOf } from '../../../gate/named';
@@ -125,7 +126,7 @@ const restoreDatabase: Operation<{ reason: string }> = {
     const { core, ask } = call;
     const org = core.rows.get('org', ask.org);
     if (!org || org.deleted_at !== null) return fail(refuse('NOT_FOUND'));
-    if (core.intents.held)
+    if (intents(core).held)
       return fail(
         refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another request. Wait until it ends.' }),
       );

@@ -5,6 +5,7 @@ import type { SecretRow, SecretType } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { fail, ok } from '../../../gate/outcome';
 import { dueOf, isToRotate, raiseDue } from '../../../gate/rotation';
+import { rotations } from '../../../gate/rotations';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
 import { advance, type Kept, keptOf } from '../../secrets/gate/plans';
 import { subjectOf } from '../../secrets/gate/state';
@@ -29,9 +30,9 @@ const waiting: Operation<Record<string, never>> = {
     const now = core.now();
     const found: WaitingSecret[] = [];
     core.storage.transactionSync(() => {
-      for (const id of core.rotations.waiting(LOOKED_AT)) {
+      for (const id of rotations(core).waiting(LOOKED_AT)) {
         const row = core.rows.get('secret', id);
-        if (!row || !isToRotate(core, row, now)) core.rotations.settle(id);
+        if (!row || !isToRotate(core, row, now)) rotations(core).settle(id);
         else if (found.length < TOLD) found.push({ id, type: row.type, etag: etagOf(row) });
         else {
           core.schedule.at('rotation', now + SOON);
@@ -82,11 +83,11 @@ const failed: Operation<{ id: string; reason: string }> = {
     const { core, input } = call;
     const now = core.now();
     const row = find(call);
-    const known = core.rotations.of(input.id);
+    const known = rotations(core).of(input.id);
     if (!row || !known?.waiting) return fail(refuse('CONFLICT', { message: 'This secret is not waiting for a new value.' }));
     const { since } = dueOf(core, row, now);
     core.storage.transactionSync(() => {
-      core.rotations.set(input.id, { ...known, waiting: false, told: true });
+      rotations(core).set(input.id, { ...known, waiting: false, told: true });
       // safety: failure-told-once
       if (!known.told) raiseDue(core, row, since ?? known.period, input.reason, now);
     });

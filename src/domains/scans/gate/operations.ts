@@ -3,6 +3,7 @@
 // as the audit entry of the scan.
 import { mayAct, reaches, reasons, stepsFor } from '../../../auth/authorize';
 import { mayReveal } from '../../../gate/hold';
+import { leaks } from '../../../gate/leaks';
 import { isAlive } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { slugOf } from '../../../gate/named';
@@ -82,7 +83,7 @@ function leaksOf({ core, caller, input }: Call<ScanInput>, secrets: ScanPart['se
   return Object.entries(secrets).flatMap(([fingerprint, all]) =>
     all.flatMap(({ id }): Raised[] => {
       const row = core.rows.get('secret', id);
-      const places = core.leaks.note(id, input.places?.[fingerprint] ?? [], root, now);
+      const places = leaks(core).note(id, input.places?.[fingerprint] ?? [], root, now);
       if (!row || places === 0) return [];
       const { name, version, environment_id } = row;
       const data = { secret_id: id, name, environment: slugOf(core, environment_id), version, scan_id: input.id, places };

@@ -6,6 +6,7 @@ import { RESTORABLE } from '../../../db/rows';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/hold';
+import { intents } from '../../../gate/intents';
 import { environmentOf, slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import { removal } from '../../../gate/puts';
@@ -268,7 +269,7 @@ export const restore: Operation<Record<string, never>> = {
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
       // safety: secret-name-unique-on-restore
       if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
-      if (core.intents.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+      if (intents(core).concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
       return changed(call, row, { deleted_at: null }, now);
     },
   },

@@ -6,6 +6,7 @@ import { macOf } from '../../../db/rows';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
+import { intents } from '../../../gate/intents';
 import { slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import { insertion, revision, rowKeyOf } from '../../../gate/puts';
@@ -61,7 +62,7 @@ export function begin(
 ): Plan | Refusal {
   const { core, ask } = call;
   // safety: environment-not-being-deleted
-  if (core.intents.concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+  if (intents(core).concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
   const limit = limits(core, value_sealed.length, 1);
   if (limit) return limit;
   const put = insertion(call, 'secret', {

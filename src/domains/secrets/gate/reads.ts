@@ -5,6 +5,8 @@ import { reaches } from '../../../auth/authorize';
 import type { SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { matchesETag } from '../../../etag';
+import { ciphertexts } from '../../../gate/ciphertext-cache';
+import { intents } from '../../../gate/intents';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, ok } from '../../../gate/outcome';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
@@ -57,7 +59,7 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing
     const etag = number === row.version ? etagOf(row) : `"v${number}"`;
     if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
     const version: VersionRow | null =
-      fetched?.secret_id === row.id && fetched.version === number ? fetched : core.ciphertexts.get(row.id, number, now);
+      fetched?.secret_id === row.id && fetched.version === number ? fetched : ciphertexts(core).get(row.id, number, now);
     if (version) {
       if (fetched) keep(core, version);
       return { ...ok(deliver(input, { row, version }, slugOf(core, row.environment_id), now), { etag }), reveals: row };
@@ -103,7 +105,7 @@ function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
   if (!environment) return unknownEnvironment(ask.named.environment);
   const hasIt = (id: string) => {
     const row = core.rows.find('secret', id, name);
-    return row !== null && !core.intents.isOpen(row.id);
+    return row !== null && !intents(core).isOpen(row.id);
   };
   const elsewhere = core.rows
     .after('environment', '', MOST_SEARCHED)

@@ -3,6 +3,7 @@
 
 import { reaches, stepsFor } from '../../../auth/authorize';
 import type { SecretRow, VersionRow } from '../../../db/schema';
+import { ciphertexts } from '../../../gate/ciphertext-cache';
 import type { Core } from '../../../gate/core';
 import { mayReveal } from '../../../gate/hold';
 import type { Call } from '../../../gate/types';
@@ -151,7 +152,7 @@ export function partOf(core: Core, { rows, fetched, broken, environment, now }: 
     bytes += row.size * 1.4 + 1024;
     if (index > input.from && bytes > MOST_BULK.part) break;
     const key = keyOf(row.id, row.version);
-    const version = fetched.get(key) ?? core.ciphertexts.get(row.id, row.version, now);
+    const version = fetched.get(key) ?? ciphertexts(core).get(row.id, row.version, now);
     if (version) part.push({ item: deliver(input, { row, version }, environment, now), index });
     else if (broken?.has(key)) unreadable.push(row.name);
     else missing.push({ secret: row.id, version: row.version });

@@ -3,6 +3,7 @@ import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Subject } from '../../../gate/audit-entry';
 import type { Core } from '../../../gate/core';
+import { intents } from '../../../gate/intents';
 import { slugOf } from '../../../gate/named';
 import { wholeQuotas } from '../../../gate/quotas';
 import type { Call } from '../../../gate/types';
@@ -10,7 +11,7 @@ import type { Call } from '../../../gate/types';
 /** 503 while a change of one of these is in doubt. */
 export const inDoubt = (call: Call<unknown>, ...ids: string[]): Refusal | null =>
   // safety: no-read-in-doubt
-  ids.some((id) => call.core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
+  ids.some((id) => intents(call.core).isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
 
 /** The secret in an audit entry. */
 export const subjectOf = (core: Core, { id, name, environment_id, version }: SecretRow): Partial<Subject> => ({
@@ -30,15 +31,17 @@ export function aboutSecret({ core, ask }: Call<unknown>): Partial<Subject> {
  * 409 if an organisation would have too many secrets or too many bytes of ciphertext. A change that adds nothing is allowed above the
  * limit.
  */
-export function limits({ rows, intents }: Core, addedBytes: number, addedSecrets: number): Refusal | null {
+export function limits(core: Core, addedBytes: number, addedSecrets: number): Refusal | null {
   // safety: secrets-being-added-count
-  if (addedSecrets && rows.count('secret') + intents.adding('secret').length + addedSecrets > wholeQuotas.secrets)
+  if (addedSecrets && core.rows.count('secret') + intents(core).adding('secret').length + addedSecrets > wholeQuotas.secrets)
     return refuse('LIMIT_REACHED', {
       message: `An organisation can have at most ${wholeQuotas.secrets.toLocaleString('en')} secrets. Deleted ones count until they are purged.`,
     });
-  const growth = ({ id, sealed_size }: SecretRow) => Math.max(0, sealed_size - (rows.get('secret', id)?.sealed_size ?? 0));
+  const growth = ({ id, sealed_size }: SecretRow) => Math.max(0, sealed_size - (core.rows.get('secret', id)?.sealed_size ?? 0));
   // safety: secret-bytes-being-added-count
-  const bytes = intents.writing('secret').reduce((sum, { row }) => sum + growth(row), rows.sealedBytes());
+  const bytes = intents(core)
+    .writing('secret')
+    .reduce((sum, { row }) => sum + growth(row), core.rows.sealedBytes());
   return addedBytes > 0 && bytes + addedBytes > wholeQuotas.sealedBytes
     ? refuse('LIMIT_REACHED', { message: 'An organisation can have at most 4 GiB of encrypted values.' })
     : null;

@@ -6,8 +6,11 @@ import { fromD1, macOf } from '../../../db/rows';
 import { secretVersions, type VersionRow } from '../../../db/schema';
 import { sqlite } from '../../../db/statements';
 import { ApiError, refuse } from '../../../errors';
+import { ciphertexts } from '../../../gate/ciphertext-cache';
 import type { Core } from '../../../gate/core';
 import { reportViolation } from '../../../gate/integrity';
+import { intents } from '../../../gate/intents';
+import { locks } from '../../../gate/locks';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import { rowKeyOf } from '../../../gate/puts';
 import type { Call } from '../../../gate/types';
@@ -64,8 +67,8 @@ const isRight = (call: Call<unknown>) => {
 
 /** Whether D1 does not have a version as it was written, which is reported as an integrity violation; false if a concurrent change destroyed it. */
 async function isBroken({ core, ask }: Call<unknown>, { secret, version }: WantedVersion): Promise<boolean> {
-  const row = await core.locks.hold([secret], async () => core.rows.get('secret', secret));
-  if (row === null || !hasVersion(row, version) || core.intents.isOpen(secret)) return false;
+  const row = await locks(core).hold([secret], async () => core.rows.get('secret', secret));
+  if (row === null || !hasVersion(row, version) || intents(core).isOpen(secret)) return false;
   const { id: request_id, ip, user_agent } = ask.request;
   reportViolation(core, ask.org, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
   return true;
@@ -78,7 +81,7 @@ async function miss(call: Call<unknown>, wanted: WantedVersion): Promise<never> 
 
 /** One version, from the cache or D1. Check the row again after this. */
 export async function versionOf(call: Call<unknown>, secret: string, version: number): Promise<VersionRow> {
-  const kept = call.core.ciphertexts.get(secret, version, call.core.now());
+  const kept = ciphertexts(call.core).get(secret, version, call.core.now());
   if (kept) return kept;
   const [fetched] = await fetchVersions(call, [{ secret, version }]);
   return fetched as VersionRow;
@@ -88,8 +91,8 @@ export async function versionOf(call: Call<unknown>, secret: string, version: nu
 export function keep(core: Core, version: VersionRow) {
   const row = core.rows.get('secret', version.secret_id);
   // safety: purged-version-not-cached
-  if (row && version.version >= row.oldest_version && !core.ciphertexts.get(version.secret_id, version.version, core.now()))
-    core.ciphertexts.keep(version, core.now());
+  if (row && version.version >= row.oldest_version && !ciphertexts(core).get(version.secret_id, version.version, core.now()))
+    ciphertexts(core).keep(version, core.now());
 }
 
 export interface VersionsInput {

@@ -9,6 +9,7 @@ import { idStart } from '../../../db/ids';
 import type { Grantee, GrantRow, SecretRow, ShareRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
+import { intents } from '../../../gate/intents';
 import { isGrantAlive } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
@@ -240,7 +241,7 @@ const view: Operation<ViewInput> = {
     plan(call, now): Proposal {
       const { core, ask, input } = call;
       const found = viewed(call, now);
-      if (!found || core.intents.isOpen(found.secret.id))
+      if (!found || intents(core).isOpen(found.secret.id))
         return refuse(found ? 'UNAVAILABLE' : 'SHARE_GONE', found ? { retry_after: 1 } : {});
       const { link, secret } = found;
       const end = removal(ask.org, [{ kind: 'share', id: link.id }]);

@@ -5,6 +5,7 @@
 
 import type { CredentialRow, PasskeyRow, Refresh } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { lastUsed } from '../../../gate/last-used';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Plan } from '../../../gate/plan';
 import { revision } from '../../../gate/puts';
@@ -210,7 +211,7 @@ const list: Operation<{ limit: number; after: string | null }> = {
     const { core, caller, input } = call;
     const rows = sessionsOf(call, caller.id).filter(({ id }) => id > (input.after ?? ''));
     const items = rows.slice(0, input.limit);
-    const out = items.map((row) => sessionOut(row, core.lastUsed.of(row.id), row.id === caller.credential));
+    const out = items.map((row) => sessionOut(row, lastUsed(core).of(row.id), row.id === caller.credential));
     return ok({ items: out, next: rows.length > input.limit ? items.at(-1)?.id : null });
   },
 };

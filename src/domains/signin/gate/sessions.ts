@@ -2,6 +2,7 @@
 // browser session has cookies; a terminal session has refresh tokens and never counts as confirmed.
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, Refresh } from '../../../db/schema';
+import { descendants } from '../../../gate/descendants';
 import { isAlive } from '../../../gate/lifetime';
 import { insertion, revision } from '../../../gate/puts';
 import type { Call } from '../../../gate/types';
@@ -28,10 +29,12 @@ export const begunOf = (row: CredentialRow, member: MemberRow): Begun => ({
 
 /** A member's live sessions, oldest first. */
 export const sessionsOf = ({ core, ask }: Call<unknown>, member: string): CredentialRow[] =>
-  core.descendants.browserSessions(member).flatMap((id) => {
-    const row = core.rows.get('credential', id);
-    return row && isAlive(core, ask.org, row) ? [row] : [];
-  });
+  descendants(core)
+    .browserSessions(member)
+    .flatMap((id) => {
+      const row = core.rows.get('credential', id);
+      return row && isAlive(core, ask.org, row) ? [row] : [];
+    });
 
 /** The lock that serialises beginning and ending sessions of a member. */
 export const turn = (member: string) => `sessions:${member}`;

@@ -1,6 +1,7 @@
 // The ciphertexts of secrets that a sync sends. Invariant: they are returned for rows of the current turn, or the caller checks again after
 // fetching.
 import type { SecretRow, VersionRow } from '../../../db/schema';
+import { ciphertexts } from '../../../gate/ciphertext-cache';
 import { slugOf } from '../../../gate/named';
 import type { Call } from '../../../gate/types';
 import { fetchVersions, keep } from '../../secrets/gate/versions';
@@ -11,13 +12,13 @@ export async function deliveredOf(call: Call<unknown>, rows: readonly SecretRow[
   const { core } = call;
   const now = core.now();
   const missing = rows
-    .filter(({ id, version }) => !core.ciphertexts.get(id, version, now))
+    .filter(({ id, version }) => !ciphertexts(core).get(id, version, now))
     .map(({ id, version }) => ({ secret: id, version }));
   const fetched = new Map<string, VersionRow>();
   for (const version of missing.length ? await fetchVersions(call, missing) : []) fetched.set(version.secret_id, version);
   for (const version of fetched.values()) keep(core, version);
   return rows.flatMap((row) => {
-    const version = fetched.get(row.id) ?? core.ciphertexts.get(row.id, row.version, now);
+    const version = fetched.get(row.id) ?? ciphertexts(core).get(row.id, row.version, now);
     return version ? [{ row, version, environment: slugOf(core, row.environment_id), now }] : [];
   });
 }

@@ -9,6 +9,7 @@ import type { ListInput } from '../../../gate/listing';
 import { found, type Outcome, ok } from '../../../gate/outcome';
 import { insertion, revision } from '../../../gate/puts';
 import { cancelled } from '../../../gate/sync-task';
+import { syncs } from '../../../gate/syncs';
 import type { Call, Operation } from '../../../gate/types';
 import { placeOf } from '../place';
 import { syncOut } from '../wire';
@@ -46,7 +47,7 @@ function resultsFor(call: Call<unknown>, row: SyncRow, results: Result[], steps 
 }
 
 const shown = (call: Call<unknown>, row: SyncRow, steps?: Steps) =>
-  syncOut(row, resultsFor(call, row, call.core.syncs.results(row.id), steps), call.core.syncs.startedAt(row.id));
+  syncOut(row, resultsFor(call, row, syncs(call.core).results(row.id), steps), syncs(call.core).startedAt(row.id));
 
 /** The most results on one page of the list; a page may be shorter for it. */
 const MOST_SHOWN = 5000;
@@ -60,7 +61,7 @@ const list: Operation<ListInput> = {
     const items: unknown[] = [];
     let [last, results] = [input.after, 0];
     for (const row of rows.slice(0, input.limit)) {
-      results += core.syncs.count(row.id);
+      results += syncs(core).count(row.id);
       if (items.length > 0 && results > MOST_SHOWN) return ok({ items, next: last });
       const item = reachesEnvironment(caller, need.scopes, row.environment_id) ? shown(call, row, steps) : null;
       // The next page has steps of its own.
@@ -101,9 +102,11 @@ const cancel: Operation<Record<string, never>> = {
       const about = { cancelled_at: row.cancelled_at ?? now };
       // The job that has the lease ends the sync; calls under way are finished.
       const put = revision(call, 'sync', row, about);
-      const open = core.syncs.steps(row.id, MOST_SECRETS).filter(({ begun }) => !begun);
-      const results = [...core.syncs.results(row.id), ...open.map(({ name, target }) => failed(name, target, cancelled))];
-      return { status: 200, data: syncOut(put.row as SyncRow, resultsFor(call, row, results), core.syncs.startedAt(row.id)), puts: [put] };
+      const open = syncs(core)
+        .steps(row.id, MOST_SECRETS)
+        .filter(({ begun }) => !begun);
+      const results = [...syncs(core).results(row.id), ...open.map(({ name, target }) => failed(name, target, cancelled))];
+      return { status: 200, data: syncOut(put.row as SyncRow, resultsFor(call, row, results), syncs(core).startedAt(row.id)), puts: [put] };
     },
   },
 };
@@ -115,33 +118,35 @@ const auto: Operation<Record<string, never>> = {
     plan(call, now) {
       const { core, ask } = call;
       // A sync that has not started yet will send the newer values.
-      const waiting = core.rows.within('sync', 'open').filter(({ id }) => core.syncs.startedAt(id) === null);
-      const puts = core.syncs.dueBy(now).flatMap(({ integration, environment }) => {
-        const row = core.rows.get('integration', integration);
-        const isThere = row?.auto && core.rows.get('environment', environment) !== null;
-        const isWaiting = waiting.some(
-          (one) => one.credential === null && one.integration_id === integration && one.environment_id === environment,
-        );
-        if (!isThere || isWaiting) {
-          core.syncs.undue(integration, environment, now);
-          return [];
-        }
-        return [
-          insertion(call, 'sync', {
-            org_id: ask.org,
-            id: newId('syn', now),
-            platform: row.platform,
-            integration_id: integration,
-            environment_id: environment,
-            place: placeOf(row.platform, row.config, environment),
-            prune: row.prune,
-            pins: pinned(row),
-            requester: { kind: 'system', id: 'system', parent_id: null, name: row.name },
-            status: 'queued',
-            created_at: now,
-          }),
-        ];
-      });
+      const waiting = core.rows.within('sync', 'open').filter(({ id }) => syncs(core).startedAt(id) === null);
+      const puts = syncs(core)
+        .dueBy(now)
+        .flatMap(({ integration, environment }) => {
+          const row = core.rows.get('integration', integration);
+          const isThere = row?.auto && core.rows.get('environment', environment) !== null;
+          const isWaiting = waiting.some(
+            (one) => one.credential === null && one.integration_id === integration && one.environment_id === environment,
+          );
+          if (!isThere || isWaiting) {
+            syncs(core).undue(integration, environment, now);
+            return [];
+          }
+          return [
+            insertion(call, 'sync', {
+              org_id: ask.org,
+              id: newId('syn', now),
+              platform: row.platform,
+              integration_id: integration,
+              environment_id: environment,
+              place: placeOf(row.platform, row.config, environment),
+              prune: row.prune,
+              pins: pinned(row),
+              requester: { kind: 'system', id: 'system', parent_id: null, name: row.name },
+              status: 'queued',
+              created_at: now,
+            }),
+          ];
+        });
       return { status: 200, data: { begun: puts.length }, puts };
     },
   },

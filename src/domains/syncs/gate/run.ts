@@ -9,9 +9,9 @@ import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
 import { namesNoted } from '../../../gate/noted-names';
 import { ok } from '../../../gate/outcome';
-import { permitLasts } from '../../../gate/permits';
+import { permitLasts, permits } from '../../../gate/permits';
 import { cancelled } from '../../../gate/sync-task';
-import { type OpenStep, targetIn } from '../../../gate/syncs';
+import { type OpenStep, syncs, targetIn } from '../../../gate/syncs';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
 import { type Delivered, readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
@@ -51,7 +51,7 @@ export const take: Operation<{ sync: string }> = {
     if (!row) return unaudited(null);
     // safety: syncs-of-a-place-in-order
     const isFirst = core.rows.within('sync', 'open').every(({ id, place }) => targetIn(place) !== targetIn(row.place) || id >= row.id);
-    const lease = isFirst ? core.storage.transactionSync(() => core.syncs.take(row.id, core.now())) : null;
+    const lease = isFirst ? core.storage.transactionSync(() => syncs(core).take(row.id, core.now())) : null;
     if (!lease) return unaudited(null);
     const integration = row.integration_id === null ? null : core.rows.get('integration', row.integration_id);
     return unaudited({ row, integration, lease: lease.lease, planned: lease.planned } satisfies Taken);
@@ -67,7 +67,7 @@ interface Working {
 function working(call: Call<Working>) {
   const { core, ask, input } = call;
   const row = open(call, input.sync);
-  if (!row || !core.storage.transactionSync(() => core.syncs.renew(input.sync, input.lease, core.now()))) return null;
+  if (!row || !core.storage.transactionSync(() => syncs(core).renew(input.sync, input.lease, core.now()))) return null;
   return { row, ...standing(core, ask.org, row) };
 }
 
@@ -101,12 +101,12 @@ export const permit: Operation<PermitInput> = {
     const found = working(call);
     if (!found) return unaudited(null);
     const { row, callers, stop } = found;
-    if (input.for === 'none') core.permits.giveBack(row.id);
+    if (input.for === 'none') permits(core).giveBack(row.id);
     if (stop || input.for === 'none') return unaudited({ stop, lasts: 0 } satisfies Permission);
     // safety: permit-ends-with-caller
     const left = Math.min(...callers.map(({ expires_at }) => (expires_at ?? Number.POSITIVE_INFINITY) - core.now()));
     const lasts = Math.min(left, input.for === 'whole' ? WHOLE_LASTS : permitLasts(input.tries));
-    core.permits.give(row.id, lasts, () => {
+    permits(core).give(row.id, lasts, () => {
       const now = open(call, row.id);
       return now === null || standing(core, ask.org, now).stop !== null;
     });
@@ -156,8 +156,8 @@ export const values: Operation<ValuesInput> = {
       items,
       next: page.length < rest.length ? (page.at(-1)?.name ?? null) : null,
       results: isFirst ? [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)] : [],
-      owned: isFirst ? core.syncs.owned(recordedAt(row)) : [],
-      ownedElsewhere: isFirst ? core.syncs.ownedElsewhere(recordedAt(row)) : [],
+      owned: isFirst ? syncs(core).owned(recordedAt(row)) : [],
+      ownedElsewhere: isFirst ? syncs(core).ownedElsewhere(recordedAt(row)) : [],
       prunable: isFirst && row.prune ? prunable(core, callers, row, now) : [],
     } satisfies ValuesPage);
   },
@@ -205,7 +205,7 @@ export const plan: Operation<Working & Plan> = {
   read(call) {
     const { core, input } = call;
     const found = working(call);
-    if (found) core.storage.transactionSync(() => core.syncs.plan(input.sync, recordedAt(found.row), input));
+    if (found) core.storage.transactionSync(() => syncs(core).plan(input.sync, recordedAt(found.row), input));
     return unaudited(found && { stop: found.stop });
   },
 };
@@ -232,16 +232,16 @@ export const next: Operation<NextInput> = {
     // Written names count even if the sync has ended in the meantime.
     if (row)
       core.storage.transactionSync(() => {
-        core.syncs.report(row.id, recordedAt(row), input.report);
-        for (const target of input.foreign) core.syncs.drop(row.id, { kind: 'remove', target });
-        core.syncs.disown(recordedAt(row), input.foreign);
+        syncs(core).report(row.id, recordedAt(row), input.report);
+        for (const target of input.foreign) syncs(core).drop(row.id, { kind: 'remove', target });
+        syncs(core).disown(recordedAt(row), input.foreign);
       });
     const found = working(call);
     if (!found) return unaudited(null);
     if (found.stop || input.most === 0) {
       if (!found.stop) {
-        core.storage.transactionSync(() => core.syncs.release(input.sync));
-        core.permits.giveBack(input.sync);
+        core.storage.transactionSync(() => syncs(core).release(input.sync));
+        permits(core).giveBack(input.sync);
         core.schedule.at('syncs', core.now());
       }
       return unaudited({ stop: found.stop, work: [] } satisfies Chunk);
@@ -254,7 +254,7 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
   const { core, input } = call;
   const { environment_id } = row;
   const now = core.now();
-  const steps = core.syncs.steps(row.id, Math.min(input.most, MOST_CHUNK));
+  const steps = syncs(core).steps(row.id, Math.min(input.most, MOST_CHUNK));
   const puts = steps.filter(({ kind }) => kind === 'put');
   const judged = puts.length ? select(core, callers, { environment_id, names: puts.map(({ name }) => name) }, now) : null;
   const selected = judged && !isRefusal(judged) ? judged : { rows: [], skipped: [] };
@@ -272,20 +272,20 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
     const ended = [...selected.skipped, ...back.map(heldResult)];
     for (const result of ended) {
       const step = puts.find(({ name }) => name === result.name);
-      if (step) core.syncs.report(row.id, recordedAt(row), [{ ...result, targetName: step.target, digest: '' }]);
+      if (step) syncs(core).report(row.id, recordedAt(row), [{ ...result, targetName: step.target, digest: '' }]);
     }
     const gone = new Set(ended.map(({ name }) => name));
     const work = steps.flatMap((step): Chunk['work'] => {
       if (step.kind === 'remove') {
         // The secret may exist again.
         const isBack = readable(core.rows.find('secret', environment_id, step.name), now) === null;
-        if (isBack) core.syncs.drop(row.id, step);
+        if (isBack) syncs(core).drop(row.id, step);
         return isBack ? [] : [{ step, delivered: null }];
       }
       const value = gone.has(step.name) ? undefined : delivered.get(step.name);
       return value ? [{ step, delivered: value }] : [];
     });
-    core.syncs.begin(
+    syncs(core).begin(
       row.id,
       recordedAt(row),
       work.map(({ step }) => step),
@@ -313,17 +313,17 @@ export const end: Operation<EndInput> = {
     plan(call, now) {
       const { core, input } = call;
       const row = open(call, input.sync);
-      if (!row || !core.syncs.renew(input.sync, input.lease, now)) return { status: 200, data: null };
-      core.permits.giveBack(row.id);
+      if (!row || !syncs(core).renew(input.sync, input.lease, now)) return { status: 200, data: null };
+      permits(core).giveBack(row.id);
       core.storage.transactionSync(() => {
         // The results of a sync that had begun are kept.
-        const isNew = core.syncs.count(row.id) === 0 && core.syncs.steps(row.id, 1).length === 0;
-        if (isNew) core.syncs.plan(row.id, recordedAt(row), { steps: [], results: input.results, missing: [] });
-        if (input.problem) core.syncs.fail(row.id, input.problem, 'all');
-        core.syncs.settle(recordedAt(row), { root: core.rows.rootOf('sync', row.id) ?? '', integration: row.integration_id }, now);
+        const isNew = syncs(core).count(row.id) === 0 && syncs(core).steps(row.id, 1).length === 0;
+        if (isNew) syncs(core).plan(row.id, recordedAt(row), { steps: [], results: input.results, missing: [] });
+        if (input.problem) syncs(core).fail(row.id, input.problem, 'all');
+        syncs(core).settle(recordedAt(row), { root: core.rows.rootOf('sync', row.id) ?? '', integration: row.integration_id }, now);
         // An automatic sync starts again, to where the connection leads now.
         if (row.credential === null && row.integration_id !== null && isRepointed(core, row))
-          core.syncs.due(row.integration_id, row.environment_id, now);
+          syncs(core).due(row.integration_id, row.environment_id, now);
       });
       return { status: 200, data: null, ...ending(call, row, { retry_after: input.retryAfter }, now) };
     },

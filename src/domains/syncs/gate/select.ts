@@ -9,6 +9,7 @@ import type { Core } from '../../../gate/core';
 import { holdingReads } from '../../../gate/hold';
 import { endOf } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
+import { syncs } from '../../../gate/syncs';
 import { readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 
@@ -213,10 +214,12 @@ export function prunable(
   now: number,
 ): Owned[] {
   const { environment_id, names } = sync;
-  return core.syncs.owned(recordedAt(sync)).filter(({ name }) => {
-    if (names && !names.includes(name)) return false;
-    const isGone = readable(core.rows.find('secret', environment_id, name), now) !== null;
-    // safety: prune-within-reach
-    return isGone && callers.every((caller) => reaches(caller, READ, environment_id, name));
-  });
+  return syncs(core)
+    .owned(recordedAt(sync))
+    .filter(({ name }) => {
+      if (names && !names.includes(name)) return false;
+      const isGone = readable(core.rows.find('secret', environment_id, name), now) !== null;
+      // safety: prune-within-reach
+      return isGone && callers.every((caller) => reaches(caller, READ, environment_id, name));
+    });
 }

@@ -9,6 +9,7 @@ import { environmentOf, slugOf } from '../../../gate/named';
 import { namesNoted } from '../../../gate/noted-names';
 import type { Fact, Plan } from '../../../gate/plan';
 import { insertion } from '../../../gate/puts';
+import { syncs } from '../../../gate/syncs';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { sees } from '../../integrations/gate/reach';
 import type { Delivered } from '../../secrets/rules';
@@ -192,7 +193,7 @@ function dryRun(
     more: {
       ...{ integration, place, items: items ?? [], skipped: selected.skipped },
       held: heldBack(core, selected.rows, callers, null).map(({ name }) => name),
-      owned: core.syncs.owned(recordedAt(about)),
+      owned: syncs(core).owned(recordedAt(about)),
       prunable: input.prune ? prunable(core, callers, about, now) : [],
     },
   };

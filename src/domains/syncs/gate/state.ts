@@ -5,6 +5,7 @@ import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import { revision } from '../../../gate/puts';
+import { syncs } from '../../../gate/syncs';
 import type { Call } from '../../../gate/types';
 
 /** How a sync ended, from the results of its names. */
@@ -16,9 +17,9 @@ export function statusOf(results: readonly Result[]): 'completed' | 'partial' | 
 /** The plan that ends a sync, from the recorded results. `about` contains other changes to its row. */
 export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow>, now: number): Required<Pick<Plan, 'puts' | 'events'>> {
   const { core } = call;
-  const results = core.syncs.results(row.id);
+  const results = syncs(core).results(row.id);
   const status = statusOf(results);
-  const started_at = core.syncs.startedAt(row.id);
+  const started_at = syncs(core).startedAt(row.id);
   const ended = { status, started_at, finished_at: now };
   // The names are kept once, with their results.
   // safety: sync-credentials-forgotten

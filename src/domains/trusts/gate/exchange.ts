@@ -7,6 +7,8 @@ import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
 import { callerOf } from '../../../gate/caller';
+import { descendants } from '../../../gate/descendants';
+import { exchanged } from '../../../gate/exchanged';
 import { endOf } from '../../../gate/lifetime';
 import { lineageOf } from '../../../gate/lineage';
 import { fail } from '../../../gate/outcome';
@@ -54,7 +56,7 @@ function problemOf(call: Call<ExchangeInput>): string | null {
   const refused = refusedBy(row.trust, input.workload);
   if (refused) return refused;
   // safety: token-exchanged-ten-times
-  return core.exchanged.times(input.spent.digest, ask.request.id) >= MOST_USES ? 'the token was exchanged ten times' : null;
+  return exchanged(core).times(input.spent.digest, ask.request.id) >= MOST_USES ? 'the token was exchanged ten times' : null;
 }
 
 export const exchange: Operation<ExchangeInput> = {
@@ -72,12 +74,12 @@ export const exchange: Operation<ExchangeInput> = {
       // The Worker used an outdated trust: it reads the trust again.
       if (problem && row && row.revision !== input.revision) return { more: {} };
       if (problem || !row?.trust) return refuse('UNAUTHENTICATED');
-      if (core.descendants.hasSessions(row.id, MOST_SESSIONS, now, row.trust.ttl * 1000))
+      if (descendants(core).hasSessions(row.id, MOST_SESSIONS, now, row.trust.ttl * 1000))
         return refuse('LIMIT_REACHED', {
           message: 'A trust can have at most 1,000 live session tokens. Revoke some, or give it a shorter ttlSeconds.',
         });
       // Recorded before a token is issued: a failed change costs one use but never gives an extra one.
-      core.exchanged.note(input.spent, ask.request.id, now);
+      exchanged(core).note(input.spent, ask.request.id, now);
       const [{ scopes, environments, secrets }] = caller.permissions;
       const ends = [now + row.trust.ttl * 1000, ...(caller.expires_at === null ? [] : [caller.expires_at])];
       const put = insertion(call, 'credential', {

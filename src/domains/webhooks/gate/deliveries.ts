@@ -2,6 +2,7 @@
 // failing. Invariant: leasing and reporting write no audit entries, so that deliveries do not cause further deliveries.
 import { newId } from '../../../db/ids';
 import { refuse } from '../../../errors';
+import { deliveries } from '../../../gate/deliveries';
 import type { Disabling } from '../../../gate/delivery-endpoints';
 import type { Attempt, DeliveryStatus, Sent, Taken } from '../../../gate/delivery-jobs';
 import { ATTENDED } from '../../../gate/delivery-task';
@@ -23,7 +24,7 @@ const list: Operation<ListInput & { status: DeliveryStatus | null }> = {
     const { core, input } = call;
     const row = find(call);
     if (!row) return fail(refuse('NOT_FOUND'));
-    const found = core.deliveries.page(row.id, input.status, input.after, input.limit + 1);
+    const found = deliveries(core).page(row.id, input.status, input.after, input.limit + 1);
     const items = found.slice(0, input.limit).map(deliveryOut);
     return ok({ items, next: found.length > input.limit ? (items.at(-1)?.id ?? null) : null });
   },
@@ -36,13 +37,13 @@ const redeliver: Operation<Record<string, never>> = {
   read(call): Outcome {
     const { core, ask } = call;
     const row = find(call);
-    const delivery = row && core.deliveries.get(row.id, ask.named.delivery as string);
+    const delivery = row && deliveries(core).get(row.id, ask.named.delivery as string);
     if (!row || !delivery) return fail(refuse('NOT_FOUND'));
     if (row.disabled !== null) return disabled;
     const now = core.now();
-    core.storage.transactionSync(() => core.deliveries.again(delivery.id, now));
+    core.storage.transactionSync(() => deliveries(core).again(delivery.id, now));
     core.schedule.at('deliveries', now);
-    return ok(deliveryOut(core.deliveries.get(row.id, delivery.id) ?? delivery), { status: 202 });
+    return ok(deliveryOut(deliveries(core).get(row.id, delivery.id) ?? delivery), { status: 202 });
   },
 };
 
@@ -54,7 +55,7 @@ const redeliverSince: Operation<{ since: number }> = {
     if (!row) return fail(refuse('NOT_FOUND'));
     if (row.disabled !== null) return disabled;
     const now = core.now();
-    const { redelivered, more } = core.storage.transactionSync(() => core.deliveries.againSince(row.id, input.since, MOST_AGAIN, now));
+    const { redelivered, more } = core.storage.transactionSync(() => deliveries(core).againSince(row.id, input.since, MOST_AGAIN, now));
     core.schedule.at('deliveries', now);
     return ok({ redelivered, has_more: more }, { status: 202 });
   },
@@ -75,7 +76,7 @@ const test: Operation<{ event?: Sent; attempt?: Attempt }> = {
     const now = core.now();
     const { event, attempt } = input;
     if (event && attempt) {
-      const noted = core.storage.transactionSync(() => core.deliveries.note(row.id, event, attempt, now));
+      const noted = core.storage.transactionSync(() => deliveries(core).note(row.id, event, attempt, now));
       return { ...ok(deliveryOut(noted)), audited: true };
     }
     const made: Sent = { id: newId('evt', now), type: 'WEBHOOK_TEST', at: now, data: { webhook_id: row.id } };
@@ -107,18 +108,18 @@ const deliver: Operation<DeliverInput> = {
 
 function step(core: Call<unknown>['core'], { webhook, reports, more }: DeliverInput): Given {
   const now = core.now();
-  const { deliveries } = core;
-  for (const { id, lease, attempt } of reports) deliveries.report(id, lease, attempt, now);
+  const queue = deliveries(core);
+  for (const { id, lease, attempt } of reports) queue.report(id, lease, attempt, now);
   const row = core.rows.get('webhook', webhook);
   if (row?.disabled !== null) return NOTHING;
-  const disabling = deliveries.disabling(webhook);
+  const disabling = queue.disabling(webhook);
   if (disabling) return { ...NOTHING, disabling };
-  const taken = more ? deliveries.take(webhook, now) : [];
-  if (taken.length) deliveries.attend(webhook, now);
+  const taken = more ? queue.take(webhook, now) : [];
+  if (taken.length) queue.attend(webhook, now);
   // Another job may be running: a queue may deliver a message twice.
-  else if (!deliveries.isBusy(webhook, now)) deliveries.attend(webhook, null);
-  const since = deliveries.attendedSince(webhook);
-  const due = deliveries.dueAt(webhook, now);
+  else if (!queue.isBusy(webhook, now)) queue.attend(webhook, null);
+  const since = queue.attendedSince(webhook);
+  const due = queue.dueAt(webhook, now);
   if (due !== null) core.schedule.at('deliveries', Math.max(due, since === null ? 0 : since + ATTENDED));
   return { disabling: null, target: targetOf(row, now), taken };
 }
@@ -131,7 +132,7 @@ const disable: Operation<{ webhook: string }> = {
     plan(call, now) {
       const { core, input } = call;
       const row = core.rows.get('webhook', input.webhook);
-      const reason = core.deliveries.disabling(input.webhook);
+      const reason = deliveries(core).disabling(input.webhook);
       if (!row || row.disabled !== null || reason === null) return { status: 204, data: null };
       const put = revision(call, 'webhook', row, { disabled: reason, updated_at: now });
       const data = { webhook_id: row.id, host: row.host, reason };
