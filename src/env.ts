@@ -6,15 +6,15 @@ import type { Asking, Decision, Polled, Started } from './auth/device-login';
 import { fromBase64 } from './crypto/bytes';
 import type { IssuerKey } from './db/trusts';
 import type { QueueMessage } from './delivery/messages';
-import type { GateCalls } from './gate/calls';
+import type { GateCalls } from './gate/request/call';
 
-/** The calls of a throttle: see `throttle.ts`. */
+/** The calls of a throttle: see `objects/throttle.ts`. */
 export interface ThrottleCalls extends Rpc.DurableObjectBranded {
   refused(most?: number): Promise<number>;
   counted(most: number): Promise<number>;
 }
 
-/** The calls of a terminal login: see `device-login.ts`. */
+/** The calls of a terminal login: see `objects/terminal-login.ts`. */
 export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
   start(started: Started): Promise<boolean>;
   asking(): Promise<Asking | null>;
@@ -23,7 +23,7 @@ export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
   poll(hash: string): Promise<Polled>;
 }
 
-/** The calls of an issuer's keys: see `issuer-keys.ts`. */
+/** The calls of an issuer's keys: see `objects/issuer-keys.ts`. */
 export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
   keys(issuer: string, kid: string | undefined, now?: number): Promise<IssuerKey[] | string>;
   renewed(issuer: string, now?: number): Promise<IssuerKey[] | string>;

@@ -6,10 +6,10 @@ import type { Env } from './env';
 import { ApiError } from './errors';
 import { probeCame, sendProbe } from './health';
 
-export { DeviceLogin } from './device-login';
-export { Gate } from './gate';
-export { IssuerKeys } from './issuer-keys';
-export { Throttle } from './throttle';
+export { Gate } from './objects/gate';
+export { IssuerKeys } from './objects/issuer-keys';
+export { DeviceLogin } from './objects/terminal-login';
+export { Throttle } from './objects/throttle';
 
 const failed = (error: unknown) =>
   console.error(

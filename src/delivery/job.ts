@@ -2,7 +2,7 @@
 import type { Action } from '../auth/actions';
 import type { OrgKeys } from '../crypto/keyring';
 import type { Env } from '../env';
-import type { Outcome } from '../gate/outcome';
+import type { Outcome } from '../gate/request/outcome';
 
 /** The context of a job. */
 export interface JobContext {

@@ -3,7 +3,7 @@ import type { Needs } from '../auth/actions';
 import type { RowKind } from '../db/rows';
 import type { Job } from '../delivery/job';
 import type { JobName } from '../delivery/messages';
-import type { Operation } from '../gate/types';
+import type { Operation } from '../gate/request/call';
 import type { DeclaredRoute } from '../http/route';
 
 export interface Domain {

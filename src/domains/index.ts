@@ -2,7 +2,7 @@
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
 import type { Job } from '../delivery/job';
 import type { JobName } from '../delivery/messages';
-import type { Operation } from '../gate/types';
+import type { Operation } from '../gate/request/call';
 import type { Route } from '../http/route';
 import { approvals } from './approvals';
 import { audit } from './audit';

@@ -2,13 +2,13 @@
 // per organisation, in the memory of its Durable Object. Everything else is a part (`part.ts`), declared by the module that owns it.
 // Invariant: the SQLite always has every row that decisions depend on; D1 is the relational record of the same rows and is written first.
 import type { JobName, QueueMessage } from '../delivery/messages';
-import { type AuditLog, createAuditLog } from './audit-log';
-import { createDatabase, type Database } from './database';
+import { type AuditLog, createAuditLog } from './audit/log';
+import { createOutbox, type Outbox } from './events/outbox';
+import { createDatabase, type Database } from './journal/d1';
 import { createMeta, type Meta } from './meta';
-import { createOutbox, type Outbox } from './outbox';
-import { createRows, type Rows } from './rows';
-import { createSchedule, type Schedule } from './schedule';
+import { createRows, type Rows } from './rows/store';
 import { upgrade } from './storage-version';
+import { createSchedule, type Schedule } from './tasks/schedule';
 
 export interface Core {
   storage: DurableObjectStorage;

@@ -8,7 +8,7 @@ import type { JobName } from '../delivery/messages';
 import type { Core } from './core';
 import { deliveries } from './deliveries';
 import { LEASE } from './delivery-endpoints';
-import { alwaysNotified } from './outbox';
+import { alwaysNotified } from './events/outbox';
 import { hasEndpoints } from './wake';
 
 /** Events for which one run creates deliveries, and deliveries that one run ends or deletes. */

@@ -1,7 +1,7 @@
 // Where a stored value was found in the last day, so a leak is reported once a day per place. Invariant: a place is a keyed digest, which
 // reveals neither text nor path.
 import { DAY } from '../db/rows';
-import { oldestLeave } from './oldest-leave';
+import { oldestLeave } from './limits/oldest-leave';
 import { part } from './part';
 
 export interface Leaks {

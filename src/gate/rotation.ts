@@ -8,14 +8,14 @@ import { canGenerate } from '../crypto/generate';
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import type { RotationConfig, SecretRow } from '../db/schema';
-import { SYSTEM_ACTOR } from './audit-entry';
+import { policiesOf } from './approvals/policies';
+import { SYSTEM_ACTOR } from './audit/entry';
 import type { Core } from './core';
-import { slugOf } from './named';
-import { policiesOf } from './policies';
-import { secretData } from './raised';
-import { WINDOW } from './rate-limit';
+import { secretData } from './events/raised';
+import { WINDOW } from './limits/rate-limit';
+import { slugOf } from './request/target';
+import { beginTurn, TurnSpent } from './request/turns';
 import { rotations } from './rotations';
-import { beginTurn, TurnSpent } from './turns';
 
 const HOUR = 3_600_000;
 /** The secrets examined per turn. */

@@ -1,6 +1,6 @@
 // Which secrets were told to be due for rotation, for which contained credential: each is told once. Invariant: what a root made is told at
 // most as often as its quota says; what was forgotten can be told again.
-import { oldestLeave } from './oldest-leave';
+import { oldestLeave } from './limits/oldest-leave';
 import { part } from './part';
 
 export interface Told {

@@ -5,9 +5,9 @@ import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/key
 import { toCursor } from '../db/page';
 import type { Env, Settings } from '../env';
 import type { IntegrityViolation, Refusal } from '../errors';
-import type { Outcome } from '../gate/outcome';
-import type { RateLimitState } from '../gate/rate-limit';
-import type { Ask, Named, Reply, RequestFacts } from '../gate/types';
+import type { RateLimitState } from '../gate/limits/rate-limit';
+import type { Ask, Named, Reply, RequestFacts } from '../gate/request/call';
+import type { Outcome } from '../gate/request/outcome';
 import type { RequestHeaders } from './headers';
 
 /** The input for handling any request. */

@@ -2,8 +2,8 @@
 // its request id.
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
-import { readReply, writeAsk } from '../gate/rollout';
-import type { Ask, Reply } from '../gate/types';
+import type { Ask, Reply } from '../gate/request/call';
+import { readReply, writeAsk } from '../gate/request/rollout';
 import type { Trace } from './context';
 
 export async function callGate(

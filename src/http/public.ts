@@ -2,7 +2,7 @@
 // has not called a gate; a successful one is neither counted nor delayed.
 import { keyringOf } from '../crypto/keyring';
 import { ApiError, refuse } from '../errors';
-import type { Ask } from '../gate/types';
+import type { Ask } from '../gate/request/call';
 import { readBody } from './body';
 import type { Incoming, PublicContext } from './context';
 import { callGate } from './gate-call';

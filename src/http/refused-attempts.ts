@@ -1,5 +1,5 @@
 // Refused attempts by client address, for requests without a credential to count by. A Durable Object per address keeps the count
-// (`throttle.ts`). Invariant: an isolate that knows that an address is over the limit does not ask again until the limit allows more.
+// (`objects/throttle.ts`). Invariant: an isolate that knows that an address is over the limit does not ask again until the limit allows more.
 
 import QuickLRU from 'quick-lru';
 import { clientOf } from '../auth/addresses';

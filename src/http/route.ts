@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Action, FullNeed } from '../auth/actions';
 import type { Code } from '../errors';
-import type { Named } from '../gate/types';
+import type { Named } from '../gate/request/call';
 import type { BaseContext, Context, MoreContext, PublicAnswer, PublicContext, RenderContext } from './context';
 
 /** The base path of the API. */

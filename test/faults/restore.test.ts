@@ -1,8 +1,8 @@
 // A database put back from a backup, under a gate that has lived on: refused until it is adopted, and then neither more nor less than
 // what the backup holds is readable, and nothing that has ended since is alive again.
 import { describe, expect, it } from 'vitest';
-import { ciphertexts } from '../../src/gate/ciphertext-cache';
-import { runTasks } from '../../src/gate/tasks';
+import { ciphertexts } from '../../src/gate/rows/ciphertexts';
+import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { faults, reset } from '../support/faults';

@@ -2,7 +2,7 @@
 // and once after taking effect, and the gate is reset there. Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
-import { runTasks } from '../../src/gate/tasks';
+import { runTasks } from '../../src/gate/tasks/run';
 import { type Browser, invite, newBrowser, newSignedIn, ORIGIN } from '../support/browser';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';

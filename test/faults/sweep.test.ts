@@ -1,7 +1,7 @@
 // Every storage statement, D1 call and gate call of every change fails once before and once after taking effect, and the gate is reset
 // there. Afterwards the change, repeated, has taken effect exactly once, and nothing is left half done.
 import { expect, it } from 'vitest';
-import { runTasks } from '../../src/gate/tasks';
+import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
 import { approvalIn, newApprovalPolicy, plantApproval, under } from '../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../support/credentials';

@@ -3,7 +3,7 @@
 // what the model says at that place; each answer was right at some moment between its request and itself; what came after an answer
 // in real time comes after it in the chain; no keyed call took effect twice; D1 and the gate hold the same rows, and nothing is in doubt.
 import fc from 'fast-check';
-import { runTasks } from '../../src/gate/tasks';
+import { runTasks } from '../../src/gate/tasks/run';
 import { type Fate, faults, reset } from '../support/faults';
 import { evict, inGate } from '../support/gate';
 import { newPolicy } from '../support/policies';

@@ -2,8 +2,8 @@
 import { env } from 'cloudflare:workers';
 import { runJob } from '../../src/delivery/jobs';
 import type { Env } from '../../src/env';
-import type { Draft, Entry } from '../../src/gate/audit-entry';
-import { checkpoints } from '../../src/gate/checkpoints';
+import { checkpoints } from '../../src/gate/audit/checkpoints';
+import type { Draft, Entry } from '../../src/gate/audit/entry';
 import { faults } from './faults';
 import { inCore } from './gate';
 import { type Caller, db } from './world';

@@ -5,9 +5,9 @@ import type { Action } from '../../src/auth/actions';
 import { keyringOf, type OrgKeys } from '../../src/crypto/keyring';
 import { newId } from '../../src/db/ids';
 import { type Env, type Settings, settingsOf } from '../../src/env';
-import type { Gate } from '../../src/gate';
-import { runTasks } from '../../src/gate/tasks';
-import type { Ask } from '../../src/gate/types';
+import type { Ask } from '../../src/gate/request/call';
+import { runTasks } from '../../src/gate/tasks/run';
+import type { Gate } from '../../src/objects/gate';
 
 /** An organisation, by its id. */
 interface Org {

@@ -1,13 +1,13 @@
 // The Worker under test: the real one, but for a D1, a gate and a queue that tests can watch, delay and break (`test/support/faults.ts`).
 import { env as outer } from 'cloudflare:workers';
-import { DeviceLogin as RealDeviceLogin } from '../../src/device-login';
 import type { Env } from '../../src/env';
-import { Gate as RealGate } from '../../src/gate';
 import worker from '../../src/index';
+import { Gate as RealGate } from '../../src/objects/gate';
+import { DeviceLogin as RealDeviceLogin } from '../../src/objects/terminal-login';
 import { faults, faulty, faultyStorage } from './faults';
 
-export { IssuerKeys } from '../../src/issuer-keys';
-export { Throttle } from '../../src/throttle';
+export { IssuerKeys } from '../../src/objects/issuer-keys';
+export { Throttle } from '../../src/objects/throttle';
 
 const { DB } = outer as unknown as Env;
 

@@ -7,7 +7,7 @@ import { macOf, places, type RowKind, type RowTypes } from '../../src/db/rows';
 import type { CredentialRow } from '../../src/db/schema';
 import { upsertOf } from '../../src/db/statements';
 import { type Refusal, statusOf } from '../../src/errors';
-import type { Ask, Reply } from '../../src/gate/types';
+import type { Ask, Reply } from '../../src/gate/request/call';
 import { askOf, browserBearer, gateOf, inGate, keysOf } from './gate';
 import { type Caller, db } from './world';
 

@@ -7,10 +7,10 @@ import { macOf } from '../../src/db/rows';
 import { actions } from '../../src/domains';
 import { encryptValue } from '../../src/domains/secrets/encryption';
 import type { EncryptedValue } from '../../src/domains/secrets/rules';
-import type { Entry } from '../../src/gate/audit-entry';
-import { insertion, rowKeyOf } from '../../src/gate/puts';
-import { answer } from '../../src/gate/request';
-import type { Ask, Call, Operation, Reply } from '../../src/gate/types';
+import type { Entry } from '../../src/gate/audit/entry';
+import { insertion, rowKeyOf } from '../../src/gate/journal/writes';
+import { answer } from '../../src/gate/request/answer';
+import type { Ask, Call, Operation, Reply } from '../../src/gate/request/call';
 import { askOf, browserBearer, inGate, keysOf } from './gate';
 import { type Caller, db } from './world';
 

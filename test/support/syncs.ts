@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { vi } from 'vitest';
 import { runJob } from '../../src/delivery/jobs';
 import type { Env } from '../../src/env';
-import { runTasks } from '../../src/gate/tasks';
+import { runTasks } from '../../src/gate/tasks/run';
 import { faulty } from './faults';
 import { inCore } from './gate';
 import { type Caller, db } from './world';

@@ -5,7 +5,7 @@ import { newId } from '../../src/db/ids';
 import { runJob } from '../../src/delivery/jobs';
 import type { Env } from '../../src/env';
 import { deliveries } from '../../src/gate/deliveries';
-import { runTasks } from '../../src/gate/tasks';
+import { runTasks } from '../../src/gate/tasks/run';
 import { faulty } from './faults';
 import { inCore } from './gate';
 import { type Caller, db } from './world';

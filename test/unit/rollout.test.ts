@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { operations } from '../../src/domains';
 import { refuse } from '../../src/errors';
-import { fail, ok } from '../../src/gate/outcome';
-import { readAsk, readOutcome, readReply, writeAsk, writeOutcome, writeReply } from '../../src/gate/rollout';
-import type { Ask, Reply } from '../../src/gate/types';
+import type { Ask, Reply } from '../../src/gate/request/call';
+import { fail, ok } from '../../src/gate/request/outcome';
+import { readAsk, readOutcome, readReply, writeAsk, writeOutcome, writeReply } from '../../src/gate/request/rollout';
 
 const outcomes = [
   [{ ok: true, status: 201, data: { id: 'sec_1' }, etag: '"v1"' }, ok({ id: 'sec_1' }, { status: 201, etag: '"v1"' })],

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import { heldOperations } from '../../db/schema';
-import { statuses } from '../../gate/approval-state';
+import { statuses } from '../../gate/approvals/state';
 import { pageOf, pageQuery, Time } from '../../http/wire';
 
 export const ListQuery = z.strictObject({

@@ -1,7 +1,7 @@
 // HTTP routes of the audit log.
 import type { z } from '@hono/zod-openapi';
 import { toCursor } from '../../db/page';
-import type { Filter } from '../../gate/audit-filter';
+import type { Filter } from '../../gate/audit/filter';
 import { pageOf } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';

@@ -3,8 +3,8 @@
 import { type Caller, reachesAll as isUnlimited, type PermissionSet } from '../../auth/authorize';
 import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
-import { BULK_READS, type Entry } from '../../gate/audit-entry';
-import { LOOKED_AT } from '../../gate/audit-log';
+import { BULK_READS, type Entry } from '../../gate/audit/entry';
+import { LOOKED_AT } from '../../gate/audit/log';
 
 const SCOPE = 'audit:read';
 

@@ -1,5 +1,5 @@
 // Which audit entries a compliance report examines. Pure; the gate and the walk over closed segments use the same rules.
-import type { Entry } from '../../gate/audit-entry';
+import type { Entry } from '../../gate/audit/entry';
 
 /** Actions that change an organisation profoundly or that only an emergency calls for. */
 export const emergencyActions = ['org.adopt', 'org.panic', 'org.recover', 'credential.contain'] as const;

@@ -5,7 +5,7 @@ import { and, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { idStart } from '../../db/ids';
 import { auditCheckpoints, auditSegments } from '../../db/schema';
-import type { Entry } from '../../gate/audit-entry';
+import type { Entry } from '../../gate/audit/entry';
 import type { RenderContext } from '../../http/context';
 import type { VerifyPart } from '../audit/gate/operations';
 import { readSegment } from '../audit/service';

@@ -1,6 +1,6 @@
 // Creates a compliance report: facts from the gate and D1, part by part, through checks that keep counts and the first pieces of evidence.
 // Invariant: memory use is bounded regardless of the organisation's size.
-import { unwrap } from '../../gate/outcome';
+import { unwrap } from '../../gate/request/outcome';
 import type { RenderContext } from '../../http/context';
 import { iso } from '../../http/wire';
 import { catalogue, type FindingId, findingIds, iso27001, soc2 } from './catalogue';

@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { type ProviderScope, providerScopes } from '../../auth/scopes';
 import { exampleId } from '../../db/ids';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
-import type { Use } from '../../gate/last-used';
+import type { Use } from '../../gate/limits/last-used';
 import {
   Addresses,
   Environments,

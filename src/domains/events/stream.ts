@@ -1,7 +1,7 @@
 // A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or one WebSocket message per event. The Worker polls the gate in rounds, and
 // the gate holds each round until something happens. Invariants: only events returned by a round are sent, and each round authorises the
 // caller again; whenever a stream ends, the client can resume from the last id it received.
-import type { EventType } from '../../gate/outbox';
+import type { EventType } from '../../gate/events/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';
 import type { Counts, EventsPart } from './gate/operations';

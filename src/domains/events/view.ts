@@ -3,7 +3,7 @@
 import { type Caller, reachesAll } from '../../auth/authorize';
 import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
-import type { EventType, StoredEvent } from '../../gate/outbox';
+import type { EventType, StoredEvent } from '../../gate/events/outbox';
 
 /**
  * Each of these scopes grants the events of secrets in its environments and for its names. The first one, without limits, grants all

@@ -2,8 +2,8 @@
 import { formatOf } from '../../adapters/generate';
 import { generate, type Source } from '../../adapters/generate/render';
 import { ApiError, type Refusal, refuse } from '../../errors';
-import type { Outcome } from '../../gate/outcome';
-import { isRefusal } from '../../gate/types';
+import { isRefusal } from '../../gate/request/call';
+import type { Outcome } from '../../gate/request/outcome';
 import { keysOf, type MoreContext } from '../../http/context';
 import { messageOf } from '../../http/messages';
 import { detailsOf } from '../../http/validate';

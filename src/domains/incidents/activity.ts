@@ -2,7 +2,7 @@
 // do not count.
 import { credentialKindOf } from '../../db/ids';
 import { DAY, REMEMBERED } from '../../db/rows';
-import { BULK_READS, type Entry } from '../../gate/audit-entry';
+import { BULK_READS, type Entry } from '../../gate/audit/entry';
 import type { Context } from '../../http/context';
 import type { Bulk } from './exposure';
 import { type Gap, type Parts, walk } from './log';

@@ -2,7 +2,7 @@
 // read's entry records the environment, prefix, patterns and the sequence of the last change there. The state of a secret between two
 // changes follows from the change before and the one after. Pure. Invariant: if the log is inconclusive, a secret counts as exposed.
 import { matches, widthOf } from '../../auth/globs';
-import { SLACK } from '../../gate/rate-limit';
+import { SLACK } from '../../gate/limits/rate-limit';
 import type { SecretState } from './parts';
 
 export interface Bulk {

@@ -3,7 +3,7 @@
 import { and, asc, desc, eq, gte, lt, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { auditSegments } from '../../db/schema';
-import type { Entry } from '../../gate/audit-entry';
+import type { Entry } from '../../gate/audit/entry';
 import type { Context } from '../../http/context';
 import { readSegment } from '../audit/service';
 import type { LogPart, Part } from './parts';

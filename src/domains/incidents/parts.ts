@@ -1,7 +1,7 @@
 // The parts of an exposure report, as the gate returns them to the Worker.
 import type { CredentialRow, OrgRow } from '../../db/schema';
-import type { Entry } from '../../gate/audit-entry';
-import type { Missing } from '../../gate/missing-entries';
+import type { Entry } from '../../gate/audit/entry';
+import type { Missing } from '../../gate/audit/gaps';
 
 /** What the Worker can ask for. */
 export type Part =

@@ -2,8 +2,8 @@
 // from the audit log, so an incident still shows what its containment answered.
 import type { z } from '@hono/zod-openapi';
 import type { Action } from '../../auth/actions';
-import type { Entry } from '../../gate/audit-entry';
-import { unwrap } from '../../gate/outcome';
+import type { Entry } from '../../gate/audit/entry';
+import { unwrap } from '../../gate/request/outcome';
 import type { RenderContext } from '../../http/context';
 import { iso, isoOrNull } from '../../http/wire';
 import { isDone } from './activity';

@@ -4,7 +4,7 @@
 
 import { canGenerate, generate } from '../../crypto/generate';
 import { ApiError, statusOf } from '../../errors';
-import { refusalOf } from '../../gate/outcome';
+import { refusalOf } from '../../gate/request/outcome';
 import { keysOf, type RenderContext } from '../../http/context';
 import { encryptValue } from '../secrets/encryption';
 import type { EncryptedValue } from '../secrets/rules';

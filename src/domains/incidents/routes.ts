@@ -5,7 +5,7 @@ import { isJwt, readSession } from '../../auth/jwt';
 import { readRefreshToken } from '../../auth/proofs';
 import { signingKeysOf } from '../../auth/signing';
 import { readToken, type TokenRef } from '../../auth/token';
-import { unwrap } from '../../gate/outcome';
+import { unwrap } from '../../gate/request/outcome';
 import type { Context, RenderContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';

@@ -5,7 +5,7 @@ import { MOST_RECIPIENTS } from '../../adapters/notify/email';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
 import type { Attempt } from '../../gate/delivery-jobs';
-import { unwrap } from '../../gate/outcome';
+import { unwrap } from '../../gate/request/outcome';
 import type { Config } from './config';
 import { decryptConfig } from './encryption';
 import { messageAbout } from './events';

@@ -4,7 +4,7 @@
 import { generate } from '../../crypto/generate';
 import type { JobContext } from '../../delivery/job';
 import { ApiError, statusOf } from '../../errors';
-import { refusalOf, unwrap } from '../../gate/outcome';
+import { refusalOf, unwrap } from '../../gate/request/outcome';
 import { encryptValue } from '../secrets/encryption';
 import type { WaitingSecret } from './gate/rotation';
 

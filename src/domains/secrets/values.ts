@@ -4,7 +4,7 @@
 import type { z } from '@hono/zod-openapi';
 import { toCursor } from '../../db/page';
 import { ApiError, type IntegrityViolation, refuse } from '../../errors';
-import { unwrap } from '../../gate/outcome';
+import { unwrap } from '../../gate/request/outcome';
 import { type Context, keysOf, type RenderContext } from '../../http/context';
 import { listName } from '../../http/list';
 import type { Input } from '../../http/route';

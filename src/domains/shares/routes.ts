@@ -6,7 +6,7 @@ import type { z } from '@hono/zod-openapi';
 import { newToken, readPageToken } from '../../auth/token';
 import { idBytes, newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
-import { refusalOf } from '../../gate/outcome';
+import { refusalOf } from '../../gate/request/outcome';
 import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { waitOf } from '../../http/refused-attempts';

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import { type CredentialRow, isTerminal, type MemberRow, roles } from '../../db/schema';
-import type { Use } from '../../gate/last-used';
+import type { Use } from '../../gate/limits/last-used';
 import { iso, isoOrNull, pageOf, Time } from '../../http/wire';
 import { Assertion, Attestation } from '../passkeys/wire';
 

@@ -6,7 +6,7 @@ import { type Applied, apply, type Work } from '../../adapters/sync/apply';
 import { failed, type Item, itemOf, plan, type Result } from '../../adapters/sync/plan';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
-import { unwrap } from '../../gate/outcome';
+import { unwrap } from '../../gate/request/outcome';
 import { decryptValue } from '../secrets/encryption';
 import type { Chunk, EndInput, NextInput, Permission, Stop, Taken, ValuesPage } from './gate/run';
 import { permitOf } from './permit';

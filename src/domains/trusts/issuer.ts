@@ -1,5 +1,5 @@
 // The published keys of an issuer, cached in this isolate. Invariant: cached keys are used for a minute; a missing key is requested from
-// the issuer's Durable Object, which fetches at most once a minute (`issuer-keys.ts`).
+// the issuer's Durable Object, which fetches at most once a minute (`objects/issuer-keys.ts`).
 import QuickLRU from 'quick-lru';
 import type { IssuerKey } from '../../db/trusts';
 import type { Env } from '../../env';

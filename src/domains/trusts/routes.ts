@@ -12,7 +12,7 @@ import type { CredentialRow } from '../../db/schema';
 import type { Trust } from '../../db/trusts';
 import { checkTarget } from '../../delivery/egress';
 import { ApiError, invalid, refuse, statusOf } from '../../errors';
-import { refusalOf } from '../../gate/outcome';
+import { refusalOf } from '../../gate/request/outcome';
 import type { BaseContext, PublicAnswer, PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { waitOf } from '../../http/refused-attempts';

@@ -5,7 +5,7 @@ import { type Egress, guardedFetch } from '../../delivery/egress';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
 import type { Attempt, Sent } from '../../gate/delivery-jobs';
-import { unwrap } from '../../gate/outcome';
+import { unwrap } from '../../gate/request/outcome';
 import { iso } from '../../http/wire';
 import { decryptOldSecret, decryptSecret, decryptUrl } from './encryption';
 import type { DeliverInput, Given } from './gate/deliveries';

@@ -2,7 +2,7 @@
 import { newId } from '../../db/ids';
 import { checkTarget } from '../../delivery/egress';
 import { ApiError, invalid } from '../../errors';
-import { unwrap } from '../../gate/outcome';
+import { unwrap } from '../../gate/request/outcome';
 import { type Context, keysOf, pageOf, type RenderContext } from '../../http/context';
 import { listName, listRoute, PageQuery, type Slice } from '../../http/list';
 import { type DeclaredRoute, type Input, route } from '../../http/route';

@@ -1,7 +1,7 @@
 // Approvals of what ends: once a requester has ended, its approvals are void, are shown as such, and leave nothing behind.
 import { describe, expect, it } from 'vitest';
-import { approvalDetails } from '../../../src/gate/approval-details';
-import { endApprovals } from '../../../src/gate/approval-state';
+import { approvalDetails } from '../../../src/gate/approvals/details';
+import { endApprovals } from '../../../src/gate/approvals/state';
 import { approvalIn, approve, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { another, type Browser, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';

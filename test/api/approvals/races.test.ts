@@ -1,7 +1,7 @@
 // Approvals under time and concurrency: what races, what expires, and what changes between a request and its use.
 import { describe, expect, it } from 'vitest';
 import type { ApprovalRow, MemberRow } from '../../../src/db/schema';
-import { revision } from '../../../src/gate/puts';
+import { revision } from '../../../src/gate/journal/writes';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { change } from '../../support/browser';
 import { newAgent, newKey, newProvider } from '../../support/credentials';

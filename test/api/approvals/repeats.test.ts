@@ -1,7 +1,7 @@
 // Approvals that may be repeated: a read, by the credential that asked, for as long as policies and approvers allow, and nothing else.
 import { describe, expect, it } from 'vitest';
 import type { MemberRow } from '../../../src/db/schema';
-import { revision } from '../../../src/gate/puts';
+import { revision } from '../../../src/gate/journal/writes';
 import { approvalIn, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { change as alter, another, type Browser, signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';

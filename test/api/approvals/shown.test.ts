@@ -1,8 +1,8 @@
 // What deciders are shown of a held request: enough to judge it, never a value, and to nobody else who can list approvals.
 import { expect, it } from 'vitest';
 import { hostOf } from '../../../src/adapters/sync/hosts';
-import { approvalDetails } from '../../../src/gate/approval-details';
-import { rootOfCredential } from '../../../src/gate/quota-root';
+import { approvalDetails } from '../../../src/gate/approvals/details';
+import { rootOfCredential } from '../../../src/gate/limits/quota-root';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';

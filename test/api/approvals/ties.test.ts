@@ -1,8 +1,8 @@
 // Ties: nobody decides for themselves by way of somebody whom they brought in, in either direction and through any number of people.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CredentialRow, MemberRow } from '../../../src/db/schema';
-import { revision } from '../../../src/gate/puts';
-import { keeperOf } from '../../../src/gate/ties';
+import { keeperOf } from '../../../src/gate/approvals/ties';
+import { revision } from '../../../src/gate/journal/writes';
 import { approvalIn, approve, colleague, newApprovalPolicy, settle, under } from '../../support/approvals';
 import { type Browser, change, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';

@@ -1,6 +1,6 @@
 // Retention of the audit log: what goes, when, and what has to happen first; the chain stays verifiable from the cut.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runTasks } from '../../../src/gate/tasks';
+import { runTasks } from '../../../src/gate/tasks/run';
 import { append, rowsOf, signWaiting, verify } from '../../support/audit';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';

@@ -3,7 +3,7 @@ import { exports } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../../src/crypto/bytes';
 import { gunzip, gzip } from '../../../src/crypto/gzip';
-import { type Entry, hashOf } from '../../../src/gate/audit-entry';
+import { type Entry, hashOf } from '../../../src/gate/audit/entry';
 import { append, checkpoint, exported, rowsOf, signWaiting, verify } from '../../support/audit';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';

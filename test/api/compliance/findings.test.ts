@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
 import type { ApprovalRow, DeviceRow, WebhookRow } from '../../../src/db/schema';
-import { ciphertexts } from '../../../src/gate/ciphertext-cache';
-import { insertion } from '../../../src/gate/puts';
+import { insertion } from '../../../src/gate/journal/writes';
+import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { change } from '../../support/browser';
 import { finding, found, newReport } from '../../support/compliance';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';

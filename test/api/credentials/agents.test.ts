@@ -1,8 +1,8 @@
 // Agents: credentials limited to what each needs. What one may read, how often, for how long, what it may hand on, and what ends with it.
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
-import { lastUsed } from '../../../src/gate/last-used';
-import { runTasks } from '../../../src/gate/tasks';
+import { lastUsed } from '../../../src/gate/limits/last-used';
+import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';

@@ -1,7 +1,7 @@
 // Emergencies: who may issue a break-glass token, what it may do and for how long, and that every use of it is told.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { routes } from '../../../src/domains';
-import { runTasks } from '../../../src/gate/tasks';
+import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';

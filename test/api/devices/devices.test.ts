@@ -3,7 +3,7 @@ import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
 import type { DeviceRow } from '../../../src/db/schema';
-import { countLive } from '../../../src/gate/lifetime';
+import { countLive } from '../../../src/gate/identity/lifetime';
 import { problemOf } from '../../model/invariants';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/device';

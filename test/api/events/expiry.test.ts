@@ -1,6 +1,6 @@
 // Expiry: warnings 7 days and 1 day ahead, and the end of a secret's lifetime, each once, also after an outage.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runTasks } from '../../../src/gate/tasks';
+import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newBreakGlass, newKey, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';

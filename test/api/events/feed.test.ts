@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../src/domains/events/feed';
 import { shows, type View } from '../../../src/domains/events/view';
-import { runTasks } from '../../../src/gate/tasks';
+import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { evict, inCore, loseStorage } from '../../support/gate';
 import { DAY } from '../../support/time';

@@ -1,7 +1,7 @@
 // Event streams: new events arrive, a stream resumes from an id, and it ends in the same turn as its caller.
 import { exports } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { listeners } from '../../../src/gate/listeners';
+import { listeners } from '../../../src/gate/events/listeners';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults, until } from '../../support/faults';

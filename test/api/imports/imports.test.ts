@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Caller as Asking, nobody } from '../../../src/auth/authorize';
 import { importOperations } from '../../../src/domains/imports/gate/operations';
-import { intents } from '../../../src/gate/intents';
-import { lastUsed } from '../../../src/gate/last-used';
+import { intents } from '../../../src/gate/journal/intents';
+import { lastUsed } from '../../../src/gate/limits/last-used';
 import { problemOf } from '../../model/invariants';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider } from '../../support/credentials';

@@ -1,8 +1,8 @@
 // What a containment would end is what it ends: graph, dry run and containment agree, whatever created what, and whoever asks.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formerMakers } from '../../../src/gate/former-makers';
-import { isAlive } from '../../../src/gate/lifetime';
+import { isAlive } from '../../../src/gate/identity/lifetime';
+import { formerMakers } from '../../../src/gate/rows/former-makers';
 import { newSignedIn } from '../../support/browser';
 import { contain, idsOf, newAgent, newKey, newProvider, newSession, statusOrCode } from '../../support/credentials';
 import { faults } from '../../support/faults';

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { formatNames } from '../../../src/adapters/generate';
 import { readToken } from '../../../src/auth/token';
-import { ciphertexts } from '../../../src/gate/ciphertext-cache';
-import { readers } from '../../../src/gate/readers';
+import { readers } from '../../../src/gate/audit/readers';
+import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';

@@ -1,9 +1,9 @@
 // The audit log under a caller who tries to fill it: entries hold only what is bounded, every entry can move to D1, one that cannot holds up
 // no other, and what ends credentials works while the log is full.
 import { describe, expect, it } from 'vitest';
-import type { Draft } from '../../../src/gate/audit-entry';
+import type { Draft } from '../../../src/gate/audit/entry';
 import type { Core } from '../../../src/gate/core';
-import { runTasks } from '../../../src/gate/tasks';
+import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, loseStorage } from '../../support/gate';

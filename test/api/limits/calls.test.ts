@@ -1,7 +1,7 @@
 // How many calls a request takes: of the gate, and of D1.
 import { evictAllDurableObjects } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { ciphertexts } from '../../../src/gate/ciphertext-cache';
+import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';

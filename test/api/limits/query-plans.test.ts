@@ -1,7 +1,7 @@
 // What D1 has to do for each statement that the service puts to it: a look into an index that begins with the organisation, never a
 // walk over a table. With many organisations in one database anything else would cost all of them.
 import { expect, it } from 'vitest';
-import { ciphertexts } from '../../../src/gate/ciphertext-cache';
+import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
 import { newBreakGlass, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { isBrief } from '../../../src/db/rows';
 import type { SecretRow } from '../../../src/db/schema';
-import { isAlive } from '../../../src/gate/lifetime';
+import { isAlive } from '../../../src/gate/identity/lifetime';
 import { problemOf } from '../../model/invariants';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';

@@ -10,7 +10,7 @@ import { routes } from '../../../src/domains';
 import { incidentQuotas } from '../../../src/domains/incidents/gate/record';
 import type { Core } from '../../../src/gate/core';
 import { leakQuota } from '../../../src/gate/leaks';
-import { lastingQuotas, passingQuotas, secretsOfRoot, sessionQuotas } from '../../../src/gate/quotas';
+import { lastingQuotas, passingQuotas, secretsOfRoot, sessionQuotas } from '../../../src/gate/limits/quotas';
 import { nameQuotas } from '../../../src/gate/syncs';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';

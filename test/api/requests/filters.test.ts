@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { routes } from '../../../src/domains';
-import type { Entry } from '../../../src/gate/audit-entry';
-import { reportViolation } from '../../../src/gate/integrity';
+import type { Entry } from '../../../src/gate/audit/entry';
+import { reportViolation } from '../../../src/gate/audit/integrity';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { append } from '../../support/audit';
 import { newSignedIn } from '../../support/browser';

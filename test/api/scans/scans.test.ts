@@ -2,7 +2,7 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../../src/auth/token';
-import { intents } from '../../../src/gate/intents';
+import { intents } from '../../../src/gate/journal/intents';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';

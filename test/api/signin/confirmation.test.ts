@@ -7,7 +7,7 @@ import { CHALLENGE_LIVES, newChallenge } from '../../../src/auth/proofs';
 import { allScopes } from '../../../src/auth/scopes';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
-import { revision } from '../../../src/gate/puts';
+import { revision } from '../../../src/gate/journal/writes';
 import { another, type Browser, change, invite, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext, until } from '../../support/faults';

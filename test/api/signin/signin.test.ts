@@ -4,7 +4,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { newChallenge } from '../../../src/auth/proofs';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
-import { revision } from '../../../src/gate/puts';
+import { revision } from '../../../src/gate/journal/writes';
 import { another, change, invite, newBrowser, newEnrolment, newOrgToEnrol, newSignedIn, ORIGIN } from '../../support/browser';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';

@@ -9,7 +9,7 @@ import { htmlOf } from '../../../src/domains/compliance/html';
 import { type Parts, walkGate } from '../../../src/domains/compliance/log';
 import type { SecretFacts } from '../../../src/domains/compliance/parts';
 import type { Evidence, Finding, Report } from '../../../src/domains/compliance/wire';
-import type { Entry } from '../../../src/gate/audit-entry';
+import type { Entry } from '../../../src/gate/audit/entry';
 import { DAY } from '../../support/time';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');

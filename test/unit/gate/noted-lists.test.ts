@@ -1,6 +1,6 @@
 // Lists in audit entries: in full once in twelve hours, else as their digest, and bounded.
 import { expect, it } from 'vitest';
-import { createNotedLists } from '../../../src/gate/noted-lists';
+import { createNotedLists } from '../../../src/gate/audit/noted-lists';
 
 const HOURS = 3_600_000;
 const draft = (id: string, parent_id: string | null, lists: { patterns?: string[]; withheld?: string[] }) => ({

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SecretRow } from '../../../src/db/schema';
-import { createRows } from '../../../src/gate/rows';
+import { createRows } from '../../../src/gate/rows/store';
 import { inGate } from '../../support/gate';
 
 const IDS = ['sec_1', 'sec_2', 'sec_3', 'sec_4'];

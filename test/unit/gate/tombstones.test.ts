@@ -1,6 +1,6 @@
 // Tombstones of deleted rows are bounded for each root and for the organisation: the newest stay.
 import { expect, it } from 'vitest';
-import { createTombstones } from '../../../src/gate/tombstones';
+import { createTombstones } from '../../../src/gate/rows/tombstones';
 import { inCore } from '../../support/gate';
 import { newOrg, useWorld } from '../../support/world';
 

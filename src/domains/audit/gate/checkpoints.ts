@@ -4,10 +4,10 @@ import { DAY } from '../../../db/rows';
 import { auditCheckpoints } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
 import { refuse } from '../../../errors';
-import { checkpoints, type Statement } from '../../../gate/checkpoints';
-import { locks } from '../../../gate/locks';
-import { fail, ok } from '../../../gate/outcome';
-import type { Operation, OperationOutcome } from '../../../gate/types';
+import { checkpoints, type Statement } from '../../../gate/audit/checkpoints';
+import { locks } from '../../../gate/journal/locks';
+import type { Operation, OperationOutcome } from '../../../gate/request/call';
+import { fail, ok } from '../../../gate/request/outcome';
 
 /** The most statements that one job signs. */
 const MOST = 50;

@@ -1,16 +1,15 @@
 // Reading the audit log from the gate: the entries in its storage, and the sequence below which D1 holds the rest.
 
 import { refuse } from '../../../errors';
-import type { Entry } from '../../../gate/audit-entry';
-import type { Filter } from '../../../gate/audit-filter';
-import { checkpoints } from '../../../gate/checkpoints';
-import { type Cut, cutOf } from '../../../gate/cut';
-import { type Missing, missingEntries } from '../../../gate/missing-entries';
-import { slugOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import { rateLimit } from '../../../gate/rate-limit';
-import { archive } from '../../../gate/segments';
-import type { Operation, OperationOutcome } from '../../../gate/types';
+import { checkpoints } from '../../../gate/audit/checkpoints';
+import type { Entry } from '../../../gate/audit/entry';
+import type { Filter } from '../../../gate/audit/filter';
+import { type Cut, cutOf, type Missing, missingEntries } from '../../../gate/audit/gaps';
+import { archive } from '../../../gate/audit/segments';
+import { rateLimit } from '../../../gate/limits/rate-limit';
+import type { Operation, OperationOutcome } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { slugOf } from '../../../gate/request/target';
 import { mostLookedAt, seenIn, shows, type View, viewOf } from '../view';
 import { checkpointOperations } from './checkpoints';
 import { readerOperations } from './readers';

@@ -3,14 +3,14 @@
 import { type Caller, reaches } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import type { Entry } from '../../../gate/audit-entry';
-import { callerOf, memberOf } from '../../../gate/caller';
+import type { Entry } from '../../../gate/audit/entry';
+import { type Reading, readers } from '../../../gate/audit/readers';
 import type { Core } from '../../../gate/core';
-import { lineageOf } from '../../../gate/lineage';
-import { slugOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import { type Reading, readers } from '../../../gate/readers';
-import type { Call, Operation } from '../../../gate/types';
+import { callerOf, memberOf } from '../../../gate/identity/caller';
+import { lineageOf } from '../../../gate/identity/lineage';
+import type { Call, Operation } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { slugOf } from '../../../gate/request/target';
 import { shows, viewOf } from '../view';
 import { readerOut } from '../wire';
 

@@ -4,14 +4,13 @@ import { mustReachAll } from '../../../auth/authorize';
 import { equal } from '../../../crypto/digest';
 import { DAY } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
-import type { Entry } from '../../../gate/audit-entry';
-import { checkpoints, type SegmentEnd, type Statement } from '../../../gate/checkpoints';
+import { checkpoints, type SegmentEnd, type Statement } from '../../../gate/audit/checkpoints';
+import type { Entry } from '../../../gate/audit/entry';
+import { type Cut, cutOf, type Missing, missingEntries } from '../../../gate/audit/gaps';
+import { exportedThrough, noteExported, retentionDays } from '../../../gate/audit/retention';
 import type { Core } from '../../../gate/core';
-import { type Cut, cutOf } from '../../../gate/cut';
-import { type Missing, missingEntries } from '../../../gate/missing-entries';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import { exportedThrough, noteExported, retentionDays } from '../../../gate/retention';
-import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 
 export interface ExportPart {
   cut: Cut | null;

@@ -1,5 +1,5 @@
 // Checks on audit log entries: emergencies, refusals and alarms. Pure. Entries arrive newest first, each once.
-import type { Entry } from '../../../gate/audit-entry';
+import type { Entry } from '../../../gate/audit/entry';
 import { counted, findingOf, newTally, said, statusBy, type Tally } from '../finding';
 import { ALARM, emergencyActions, ISSUE, isByBreakGlass, isRefusedAdministration } from '../interest';
 import type { Period } from '../parts';

@@ -1,8 +1,8 @@
 // When a secret was last read: on its own, or in bulk with its environment if its name has the prefix of that request. A bulk read by a
 // reader limited to some names counts for all names, so a secret reported as unread was certainly not read.
 import type { SecretRow } from '../../../db/schema';
+import { type Reading, readers } from '../../../gate/audit/readers';
 import type { Core } from '../../../gate/core';
-import { type Reading, readers } from '../../../gate/readers';
 
 const newest = (readings: Iterable<Reading>): number | null => {
   let last: number | null = null;

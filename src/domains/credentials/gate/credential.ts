@@ -1,8 +1,8 @@
 // Finding and showing credentials in the gate. The Worker creates tokens; the gate has only their hashes.
 import type { CredentialKind, CredentialRow } from '../../../db/schema';
-import { lastUsed } from '../../../gate/last-used';
-import { limitsShown } from '../../../gate/limits-shown';
-import type { Call } from '../../../gate/types';
+import { limitsShown } from '../../../gate/identity/limits-shown';
+import { lastUsed } from '../../../gate/limits/last-used';
+import type { Call } from '../../../gate/request/call';
 import { trustOut } from '../../trusts/wire';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from '../wire';
 

@@ -2,10 +2,10 @@
 // a limited number of live session tokens.
 import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { accountableFor } from '../../../gate/accountable';
-import { descendants } from '../../../gate/descendants';
-import { insertion } from '../../../gate/puts';
-import type { Call, Operation } from '../../../gate/types';
+import { accountableFor } from '../../../gate/identity/accountable';
+import { insertion } from '../../../gate/journal/writes';
+import type { Call, Operation } from '../../../gate/request/call';
+import { descendants } from '../../../gate/rows/descendants';
 import { isoOrNull } from '../../../http/wire';
 import { aboutToken, boundLocks, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';
 import { endIn, shown, type TokenInput } from './credential';

@@ -3,12 +3,12 @@
 import { type Caller, enters } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
-import { endOf } from '../../../gate/lifetime';
-import { lineageOf } from '../../../gate/lineage';
-import { type ListInput, listed } from '../../../gate/listing';
-import { environmentOf, slugOf } from '../../../gate/named';
-import { found, type Outcome, ok } from '../../../gate/outcome';
-import type { Operation } from '../../../gate/types';
+import { endOf } from '../../../gate/identity/lifetime';
+import { lineageOf } from '../../../gate/identity/lineage';
+import type { Operation } from '../../../gate/request/call';
+import { found, type Outcome, ok } from '../../../gate/request/outcome';
+import { environmentOf, slugOf } from '../../../gate/request/target';
+import { type ListInput, listed } from '../../../gate/rows/listing';
 import { createAgent, createBreakGlass, createKey, createProvider } from './create';
 import { find, shown } from './credential';
 import { mint } from './mint';

@@ -14,13 +14,13 @@ import {
   parentIdOf,
 } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { accountableFor, accountableOf } from '../../../gate/accountable';
-import { isAlive } from '../../../gate/lifetime';
-import { lineageOf } from '../../../gate/lineage';
-import { environmentOf } from '../../../gate/named';
-import type { Plan } from '../../../gate/plan';
-import { insertion, revision, rowKeyOf } from '../../../gate/puts';
-import type { Call, Operation } from '../../../gate/types';
+import { accountableFor, accountableOf } from '../../../gate/identity/accountable';
+import { isAlive } from '../../../gate/identity/lifetime';
+import { lineageOf } from '../../../gate/identity/lineage';
+import type { Plan } from '../../../gate/journal/plan';
+import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
+import type { Call, Operation } from '../../../gate/request/call';
+import { environmentOf } from '../../../gate/request/target';
 import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 

@@ -1,8 +1,8 @@
 // Operations of the deployment. They never run in an organisation's gate, which refuses them by credential kind.
 
 import { refuse } from '../../../errors';
-import { fail } from '../../../gate/outcome';
-import type { Operation } from '../../../gate/types';
+import type { Operation } from '../../../gate/request/call';
+import { fail } from '../../../gate/request/outcome';
 
 const elsewhere: Operation = { read: () => fail(refuse('NOT_FOUND')) };
 

@@ -1,17 +1,17 @@
 // Operations on devices in the gate. Invariants: a blocked device stays blocked, and so does a device whose member was removed, so no
 // credential bound to it becomes valid again; a public key never changes and belongs to one device of the organisation. Whether a
-// credential is valid is derived from these rows (`gate/lifetime.ts`).
+// credential is valid is derived from these rows (`gate/identity/lifetime.ts`).
 import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
 import { idStart } from '../../../db/ids';
 import type { DeviceRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
-import { isBlocked } from '../../../gate/lifetime';
-import { type ListInput, listed } from '../../../gate/listing';
-import type { Raised } from '../../../gate/outbox';
-import { found } from '../../../gate/outcome';
-import { insertion, removal, revision } from '../../../gate/puts';
-import type { Call, Operation } from '../../../gate/types';
+import type { Raised } from '../../../gate/events/outbox';
+import { isBlocked } from '../../../gate/identity/lifetime';
+import { insertion, removal, revision } from '../../../gate/journal/writes';
+import type { Call, Operation } from '../../../gate/request/call';
+import { found } from '../../../gate/request/outcome';
+import { type ListInput, listed } from '../../../gate/rows/listing';
 import { deviceOut, type Status } from '../wire';
 
 const MOST_DEVICES = 2000;

@@ -3,11 +3,11 @@
 // authorises the caller again before returning anything.
 import { rowKinds } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
-import { listeners } from '../../../gate/listeners';
-import type { EventType, StoredEvent } from '../../../gate/outbox';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import { quotaRootOf } from '../../../gate/quota-root';
-import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { listeners } from '../../../gate/events/listeners';
+import type { EventType, StoredEvent } from '../../../gate/events/outbox';
+import { quotaRootOf } from '../../../gate/limits/quota-root';
+import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { mostLookedAt, shows, type View, viewOf } from '../view';
 
 interface Asked {

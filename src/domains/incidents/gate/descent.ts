@@ -3,11 +3,11 @@
 // only on another way; a walk yields between its steps, and says so if it is incomplete.
 import { idStart } from '../../../db/ids';
 import type { Core } from '../../../gate/core';
-import { descendants } from '../../../gate/descendants';
-import { isAlive } from '../../../gate/lifetime';
-import { lineageOf } from '../../../gate/lineage';
-import { pause } from '../../../gate/turns';
-import type { Call } from '../../../gate/types';
+import { isAlive } from '../../../gate/identity/lifetime';
+import { lineageOf } from '../../../gate/identity/lineage';
+import type { Call } from '../../../gate/request/call';
+import { pause } from '../../../gate/request/turns';
+import { descendants } from '../../../gate/rows/descendants';
 
 /** A credential below another one. */
 export interface Descendant {

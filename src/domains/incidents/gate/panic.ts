@@ -3,9 +3,9 @@
 // turn on carry the new count, as does an API key created by the panic itself; of a calling browser session, only the JWT of the request
 // stays valid, so a stolen cookie or another JWT does not.
 import type { CredentialRow, OrgRow } from '../../../db/schema';
-import type { Put } from '../../../gate/plan';
-import { revision } from '../../../gate/puts';
-import type { Call, Operation } from '../../../gate/types';
+import type { Put } from '../../../gate/journal/plan';
+import { revision } from '../../../gate/journal/writes';
+import type { Call, Operation } from '../../../gate/request/call';
 import { iso } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';
 import { shown, type TokenInput } from '../../credentials/gate/credential';

@@ -3,8 +3,8 @@
 // first.
 import { utf8 } from '../../../crypto/bytes';
 import { DAY } from '../../../db/rows';
-import { lastUsed } from '../../../gate/last-used';
-import type { Call } from '../../../gate/types';
+import { lastUsed } from '../../../gate/limits/last-used';
+import type { Call } from '../../../gate/request/call';
 import { iso, isoOrNull } from '../../../http/wire';
 
 /** How long an item counts as recent. */

@@ -6,10 +6,10 @@ import type { Caller } from '../../../auth/authorize';
 import { newId } from '../../../db/ids';
 import type { Contained, IncidentRow, Requester } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
-import type { Plan } from '../../../gate/plan';
-import { insertion, removal, revision } from '../../../gate/puts';
-import { quotaRootOf } from '../../../gate/quota-root';
-import type { Call } from '../../../gate/types';
+import type { Plan } from '../../../gate/journal/plan';
+import { insertion, removal, revision } from '../../../gate/journal/writes';
+import { quotaRootOf } from '../../../gate/limits/quota-root';
+import type { Call } from '../../../gate/request/call';
 
 /** The most incidents of an organisation, and of those that one root opened. */
 export const incidentQuotas = { org: 1000, root: 250 };

@@ -2,13 +2,13 @@
 // no audit entry.
 import { reaches } from '../../../auth/authorize';
 import { type CredentialRow, parentIdOf, type SecretRow } from '../../../db/schema';
-import { lineageOf } from '../../../gate/lineage';
-import { missingEntries } from '../../../gate/missing-entries';
-import { ok } from '../../../gate/outcome';
-import { rootOfCredential } from '../../../gate/quota-root';
-import { secretData } from '../../../gate/raised';
+import { missingEntries } from '../../../gate/audit/gaps';
+import { secretData } from '../../../gate/events/raised';
+import { lineageOf } from '../../../gate/identity/lineage';
+import { rootOfCredential } from '../../../gate/limits/quota-root';
+import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import { ok } from '../../../gate/request/outcome';
 import { told } from '../../../gate/told';
-import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { etagOf, statusOf } from '../../secrets/rules';
 import type { CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
 import { rowOf } from './contain';

@@ -4,10 +4,10 @@ import type { IntegrationRow } from '../../../db/schema';
 import { deliveries } from '../../../gate/deliveries';
 import type { Attempt, Taken } from '../../../gate/delivery-jobs';
 import { ATTENDED } from '../../../gate/delivery-task';
-import { alwaysNotified } from '../../../gate/outbox';
-import { ok } from '../../../gate/outcome';
+import { alwaysNotified } from '../../../gate/events/outbox';
 import { LONGEST_PERMIT, permits } from '../../../gate/permits';
-import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import { ok } from '../../../gate/request/outcome';
 import { ownersOf } from '../../members/gate/operations';
 import { subjectOf } from '../events';
 

@@ -4,11 +4,11 @@
 import { reachesEnvironment } from '../../../auth/authorize';
 import type { EnvironmentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { intents } from '../../../gate/intents';
-import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/named';
-import { found, type Outcome, ok } from '../../../gate/outcome';
-import { insertion, removal, revision } from '../../../gate/puts';
-import type { Call, Operation } from '../../../gate/types';
+import { intents } from '../../../gate/journal/intents';
+import { insertion, removal, revision } from '../../../gate/journal/writes';
+import type { Call, Operation } from '../../../gate/request/call';
+import { found, type Outcome, ok } from '../../../gate/request/outcome';
+import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/request/target';
 import { environmentOut } from '../wire';
 import { whole } from './whole';
 

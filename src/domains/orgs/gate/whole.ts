@@ -1,7 +1,7 @@
 // Who may change the organisation as a whole, its environments included.
 import { mustReachAll } from '../../../auth/authorize';
 import type { Refusal } from '../../../errors';
-import type { Call } from '../../../gate/types';
+import type { Call } from '../../../gate/request/call';
 
 /** 403 for a caller with limits. */
 export const whole = ({ need, caller }: Call<unknown>): Refusal | null =>

@@ -6,9 +6,9 @@ import { withinPermissions } from '../../../auth/delegation';
 import { roleScopes } from '../../../auth/scopes';
 import type { MemberRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import { insertion, revision } from '../../../gate/puts';
-import type { Call, Operation } from '../../../gate/types';
+import { insertion, revision } from '../../../gate/journal/writes';
+import type { Call, Operation } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import type { Registered } from '../webauthn';
 import { passkeyOut } from '../wire';
 

@@ -3,10 +3,10 @@
 // concurrent, repeated or late runs rotate nothing twice.
 import type { SecretRow, SecretType } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { fail, ok } from '../../../gate/outcome';
+import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
+import { fail, ok } from '../../../gate/request/outcome';
 import { dueOf, isToRotate, raiseDue } from '../../../gate/rotation';
 import { rotations } from '../../../gate/rotations';
-import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
 import { advance, type Kept, keptOf } from '../../secrets/gate/plans';
 import { subjectOf } from '../../secrets/gate/state';
 import { type EncryptedValue, etagOf } from '../../secrets/rules';

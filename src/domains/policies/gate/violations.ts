@@ -5,11 +5,11 @@ import { isFound } from '../../../auth/naming';
 import { appliesTo } from '../../../auth/policies';
 import type { NamingConfig, SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import type { ListInput } from '../../../gate/listing';
-import { slugOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import { stepsOf } from '../../../gate/policies';
-import type { Operation } from '../../../gate/types';
+import { stepsOf } from '../../../gate/approvals/policies';
+import type { Operation } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { slugOf } from '../../../gate/request/target';
+import type { ListInput } from '../../../gate/rows/listing';
 import { inDoubt } from '../../secrets/gate/state';
 
 /** Rows and matching steps per page. A page may be short or empty without being the last one. */

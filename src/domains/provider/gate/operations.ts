@@ -3,10 +3,10 @@
 import { mayReach } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Subject } from '../../../gate/audit-entry';
-import { environmentOf } from '../../../gate/named';
-import type { Plan } from '../../../gate/plan';
-import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import type { Subject } from '../../../gate/audit/entry';
+import type { Plan } from '../../../gate/journal/plan';
+import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { environmentOf } from '../../../gate/request/target';
 import { advance, begin, changed, encryptFor, isUsedId, type Kept, keptOf, lifetime, nameLock } from '../../secrets/gate/plans';
 import { subjectOf } from '../../secrets/gate/state';
 import type { EncryptedValue } from '../../secrets/rules';

@@ -2,15 +2,15 @@
 // the caller may not read now, because of reach, status or approval, is treated as non-existent; a leak event is written in the same turn
 // as the audit entry of the scan.
 import { mayAct, reaches, reasons, stepsFor } from '../../../auth/authorize';
-import { mayReveal } from '../../../gate/hold';
+import { mayReveal } from '../../../gate/approvals/hold';
+import type { Raised } from '../../../gate/events/outbox';
+import { isAlive } from '../../../gate/identity/lifetime';
+import { lineageOf } from '../../../gate/identity/lineage';
 import { leaks } from '../../../gate/leaks';
-import { isAlive } from '../../../gate/lifetime';
-import { lineageOf } from '../../../gate/lineage';
-import { slugOf } from '../../../gate/named';
-import type { Raised } from '../../../gate/outbox';
-import { fail, ok } from '../../../gate/outcome';
-import { quotaRootOf } from '../../../gate/quota-root';
-import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { quotaRootOf } from '../../../gate/limits/quota-root';
+import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import { fail, ok } from '../../../gate/request/outcome';
+import { slugOf } from '../../../gate/request/target';
 import { inDoubt } from '../../secrets/gate/state';
 import { readableVersion } from '../../secrets/rules';
 import { allLinks, shownBy } from '../../shares/gate/links';

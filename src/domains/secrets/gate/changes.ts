@@ -5,12 +5,12 @@ import { canGenerate, type GenerateOptions, optionsProblem } from '../../../cryp
 import { RESTORABLE } from '../../../db/rows';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { mayReveal } from '../../../gate/hold';
-import { intents } from '../../../gate/intents';
-import { environmentOf, slugOf } from '../../../gate/named';
-import type { Plan } from '../../../gate/plan';
-import { removal } from '../../../gate/puts';
-import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import { mayReveal } from '../../../gate/approvals/hold';
+import { intents } from '../../../gate/journal/intents';
+import type { Plan } from '../../../gate/journal/plan';
+import { removal } from '../../../gate/journal/writes';
+import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { environmentOf, slugOf } from '../../../gate/request/target';
 import { linksOf } from '../../shares/gate/links';
 import { type EncryptedValue, etagOf, preconditionFailed, readable, readableVersion } from '../rules';
 import { secretOut } from '../wire';

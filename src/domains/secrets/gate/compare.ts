@@ -4,10 +4,10 @@
 import { mayReach, reaches, stepsFor } from '../../../auth/authorize';
 import type { EnvironmentRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { mayReveal } from '../../../gate/hold';
-import { environmentOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import type { Call } from '../../../gate/types';
+import { mayReveal } from '../../../gate/approvals/hold';
+import type { Call } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { environmentOf } from '../../../gate/request/target';
 import { iso } from '../../../http/wire';
 import { readableVersion } from '../rules';
 import { LOOKED_AT, MOST_STEPS, merged } from './lists';

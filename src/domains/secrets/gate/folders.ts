@@ -4,7 +4,7 @@
 import type { Steps } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
-import type { Named } from '../../../gate/secret-queries';
+import type { Named } from '../../../gate/rows/secrets';
 
 /** The maximum cost of one page: 1 for ten names of the index, 10 for a row or for skipping a folder. */
 const MOST_COST = 10_000;

@@ -5,10 +5,10 @@ import { namesHeld, reaches, reachesEnvironment, type Steps, stepsFor } from '..
 import { RESTORABLE } from '../../../db/rows';
 import type { EnvironmentRow, SecretRow, SecretType } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { environmentOf, MOST_ENVIRONMENTS, slugOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { environmentOf, MOST_ENVIRONMENTS, slugOf } from '../../../gate/request/target';
 import { rotationOf } from '../../../gate/rotation';
-import type { Call } from '../../../gate/types';
 import { statusOf } from '../rules';
 import { rotationOut, secretOut } from '../wire';
 import { type Below, below, type Place, reader } from './folders';

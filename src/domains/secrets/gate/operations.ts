@@ -1,6 +1,6 @@
 // Operations on secrets in the gate.
 
-import type { Operation } from '../../../gate/types';
+import type { Operation } from '../../../gate/request/call';
 import { readAll } from './bulk';
 import { create, remove, restore, rollback, rotate, update } from './changes';
 import { type CompareInput, compare } from './compare';

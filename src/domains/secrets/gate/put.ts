@@ -3,9 +3,9 @@
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { matchesETag } from '../../../etag';
-import { environmentOf } from '../../../gate/named';
-import type { Proposal } from '../../../gate/plan';
-import type { Call, Operation } from '../../../gate/types';
+import type { Proposal } from '../../../gate/journal/plan';
+import type { Call, Operation } from '../../../gate/request/call';
+import { environmentOf } from '../../../gate/request/target';
 import { type EncryptedValue, etagOf, preconditionFailed } from '../rules';
 import { amend, type UpdateInput } from './changes';
 import { begin, encryptFor, isUsedId, type Kept, keptOf, nameLock } from './plans';

@@ -3,10 +3,10 @@
 
 import { reaches, stepsFor } from '../../../auth/authorize';
 import type { SecretRow, VersionRow } from '../../../db/schema';
-import { ciphertexts } from '../../../gate/ciphertext-cache';
+import { mayReveal } from '../../../gate/approvals/hold';
 import type { Core } from '../../../gate/core';
-import { mayReveal } from '../../../gate/hold';
-import type { Call } from '../../../gate/types';
+import type { Call } from '../../../gate/request/call';
+import { ciphertexts } from '../../../gate/rows/ciphertexts';
 import { type Delivered, readable } from '../rules';
 import { deliver } from './reads';
 import { keyOf, type WantedVersion } from './versions';

@@ -1,12 +1,12 @@
 // Checks of the gate's state before a secret is read or changed: changes in doubt, and the organisation's limits.
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Subject } from '../../../gate/audit-entry';
+import type { Subject } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
-import { intents } from '../../../gate/intents';
-import { slugOf } from '../../../gate/named';
-import { wholeQuotas } from '../../../gate/quotas';
-import type { Call } from '../../../gate/types';
+import { intents } from '../../../gate/journal/intents';
+import { wholeQuotas } from '../../../gate/limits/quotas';
+import type { Call } from '../../../gate/request/call';
+import { slugOf } from '../../../gate/request/target';
 
 /** 503 while a change of one of these is in doubt. */
 export const inDoubt = (call: Call<unknown>, ...ids: string[]): Refusal | null =>

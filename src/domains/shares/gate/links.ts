@@ -2,10 +2,10 @@
 // or the credential or member that created it is gone; its row is deleted with the last view or when it is revoked.
 import type { SecretRow, ShareRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
-import { isAlive } from '../../../gate/lifetime';
-import type { Put } from '../../../gate/plan';
-import { insertion } from '../../../gate/puts';
-import type { Call } from '../../../gate/types';
+import { isAlive } from '../../../gate/identity/lifetime';
+import type { Put } from '../../../gate/journal/plan';
+import { insertion } from '../../../gate/journal/writes';
+import type { Call } from '../../../gate/request/call';
 import { readableVersion } from '../../secrets/rules';
 
 /** How many links an organisation can have: see gate/quotas.ts. */

@@ -5,11 +5,11 @@
 
 import type { CredentialRow, PasskeyRow, Refresh } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { lastUsed } from '../../../gate/last-used';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import type { Plan } from '../../../gate/plan';
-import { revision } from '../../../gate/puts';
-import type { Call, Operation } from '../../../gate/types';
+import type { Plan } from '../../../gate/journal/plan';
+import { revision } from '../../../gate/journal/writes';
+import { lastUsed } from '../../../gate/limits/last-used';
+import type { Call, Operation } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { addition, type PasskeyInput } from '../../passkeys/gate/operations';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
 import { sessionOut } from '../wire';

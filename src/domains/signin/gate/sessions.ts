@@ -2,10 +2,10 @@
 // browser session has cookies; a terminal session has refresh tokens and never counts as confirmed.
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, Refresh } from '../../../db/schema';
-import { descendants } from '../../../gate/descendants';
-import { isAlive } from '../../../gate/lifetime';
-import { insertion, revision } from '../../../gate/puts';
-import type { Call } from '../../../gate/types';
+import { isAlive } from '../../../gate/identity/lifetime';
+import { insertion, revision } from '../../../gate/journal/writes';
+import type { Call } from '../../../gate/request/call';
+import { descendants } from '../../../gate/rows/descendants';
 import { fresh } from '../../credentials/gate/create';
 import { signedInMember } from '../wire';
 

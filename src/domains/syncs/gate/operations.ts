@@ -4,13 +4,13 @@ import { namesHeld, reaches, reachesEnvironment, type Steps, stepsFor } from '..
 import { idPrefixes, newId } from '../../../db/ids';
 import type { SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Draft } from '../../../gate/audit-entry';
-import type { ListInput } from '../../../gate/listing';
-import { found, type Outcome, ok } from '../../../gate/outcome';
-import { insertion, revision } from '../../../gate/puts';
+import type { Draft } from '../../../gate/audit/entry';
+import { insertion, revision } from '../../../gate/journal/writes';
+import type { Call, Operation } from '../../../gate/request/call';
+import { found, type Outcome, ok } from '../../../gate/request/outcome';
+import type { ListInput } from '../../../gate/rows/listing';
 import { cancelled } from '../../../gate/sync-task';
 import { syncs } from '../../../gate/syncs';
-import type { Call, Operation } from '../../../gate/types';
 import { placeOf } from '../place';
 import { syncOut } from '../wire';
 import { end, names, next, permit, plan, take, values } from './run';

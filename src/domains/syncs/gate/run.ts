@@ -3,16 +3,16 @@
 // the turn in which they are reported; each run that reads values has one audit entry, attributed to the requester.
 import type { Owned, Plan, Result } from '../../../adapters/sync/plan';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
-import { environmentRevision } from '../../../gate/apply';
-import type { Draft } from '../../../gate/audit-entry';
+import type { Draft } from '../../../gate/audit/entry';
+import { namesNoted } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
-import { slugOf } from '../../../gate/named';
-import { namesNoted } from '../../../gate/noted-names';
-import { ok } from '../../../gate/outcome';
+import { environmentRevision } from '../../../gate/journal/apply';
 import { permitLasts, permits } from '../../../gate/permits';
+import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
+import { ok } from '../../../gate/request/outcome';
+import { slugOf } from '../../../gate/request/target';
 import { cancelled } from '../../../gate/sync-task';
 import { type OpenStep, syncs, targetIn } from '../../../gate/syncs';
-import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
 import { type Delivered, readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 import { deliveredOf, fitting } from './delivered';

@@ -2,11 +2,11 @@
 import type { Result } from '../../../adapters/sync/plan';
 import type { SyncRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
-import { slugOf } from '../../../gate/named';
-import type { Plan } from '../../../gate/plan';
-import { revision } from '../../../gate/puts';
+import type { Plan } from '../../../gate/journal/plan';
+import { revision } from '../../../gate/journal/writes';
+import type { Call } from '../../../gate/request/call';
+import { slugOf } from '../../../gate/request/target';
 import { syncs } from '../../../gate/syncs';
-import type { Call } from '../../../gate/types';
 
 /** How a sync ended, from the results of its names. */
 export function statusOf(results: readonly Result[]): 'completed' | 'partial' | 'failed' {

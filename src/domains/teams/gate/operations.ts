@@ -5,16 +5,16 @@ import { withinPermissions } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { permissionsOfGrant } from '../../../gate/caller';
+import { bringers, connected, isApprovingTeam } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
-import { isGrantAlive } from '../../../gate/lifetime';
-import { type ListInput, listed } from '../../../gate/listing';
-import { fail, found, type Outcome } from '../../../gate/outcome';
-import type { Put } from '../../../gate/plan';
-import { insertion, removal, revision } from '../../../gate/puts';
-import { membershipId, membersOfTeam } from '../../../gate/team-members';
-import { bringers, connected, isApprovingTeam } from '../../../gate/ties';
-import type { Call, Operation } from '../../../gate/types';
+import { permissionsOfGrant } from '../../../gate/identity/caller';
+import { isGrantAlive } from '../../../gate/identity/lifetime';
+import type { Put } from '../../../gate/journal/plan';
+import { insertion, removal, revision } from '../../../gate/journal/writes';
+import type { Call, Operation } from '../../../gate/request/call';
+import { fail, found, type Outcome } from '../../../gate/request/outcome';
+import { type ListInput, listed } from '../../../gate/rows/listing';
+import { membershipId, membersOfTeam } from '../../../gate/rows/team-members';
 import { teamMemberOut, teamOut } from '../wire';
 
 /** The most teams of a member: every request of the member evaluates the grants of each. */

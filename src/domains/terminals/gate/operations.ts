@@ -3,8 +3,8 @@
 // nothing else, and it expires with the codes.
 import type { Asking, Decision } from '../../../auth/device-login';
 import { type Refusal, refuse } from '../../../errors';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import type { Call, Operation } from '../../../gate/types';
+import type { Call, Operation } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { beginTerminal, surplus, turn } from '../../signin/gate/sessions';
 
 /** The login that the Worker found for a user code, and how many seconds the member must wait after too many attempts. */

@@ -6,10 +6,10 @@ import { deliveries } from '../../../gate/deliveries';
 import type { Disabling } from '../../../gate/delivery-endpoints';
 import type { Attempt, DeliveryStatus, Sent, Taken } from '../../../gate/delivery-jobs';
 import { ATTENDED } from '../../../gate/delivery-task';
-import type { ListInput } from '../../../gate/listing';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
-import { revision } from '../../../gate/puts';
-import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { revision } from '../../../gate/journal/writes';
+import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import type { ListInput } from '../../../gate/rows/listing';
 import { deliveryOut } from '../wire';
 import { find, type Target, targetOf, whole } from './webhook';
 

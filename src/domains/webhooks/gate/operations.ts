@@ -3,10 +3,10 @@
 import { idStart } from '../../../db/ids';
 import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { type ListInput, listed } from '../../../gate/listing';
-import { found } from '../../../gate/outcome';
-import { insertion, removal, revision } from '../../../gate/puts';
-import type { Operation } from '../../../gate/types';
+import { insertion, removal, revision } from '../../../gate/journal/writes';
+import type { Operation } from '../../../gate/request/call';
+import { found } from '../../../gate/request/outcome';
+import { type ListInput, listed } from '../../../gate/rows/listing';
 import { webhookOut } from '../wire';
 import { deliveryOperations } from './deliveries';
 import { find, target, whole } from './webhook';

@@ -3,7 +3,7 @@
 import { mustReachAll } from '../../../auth/authorize';
 import type { WebhookRow } from '../../../db/schema';
 import type { Refusal } from '../../../errors';
-import type { Call } from '../../../gate/types';
+import type { Call } from '../../../gate/request/call';
 
 export const target = ({ ask }: Call<unknown>): string => ask.named.webhook as string;
 export const find = (call: Call<unknown>): WebhookRow | null => call.core.rows.get('webhook', target(call));

@@ -1,0 +1,80 @@
+// Who may decide an approval. Invariants: a decider is a member who holds approvals:decide, is among the policy's approvers, is not
+// accountable for the request, and is tied to nobody who is: not by bringing in (see auth/ties.ts), nor by a grant of one to the other. For a
+// policy on agents whose approvers are the accountable members, only these decide. Where nobody is accountable, nobody decides. Judged again
+// every time it matters.
+import { decides } from '../../auth/effects';
+import type { ApprovalConfig, ApprovalRow, MemberRow, PolicyRow } from '../../db/schema';
+import type { Core } from '../core';
+import { grantRows } from '../identity/caller';
+import { isGrantAlive } from '../identity/lifetime';
+import { lineageOf } from '../identity/lineage';
+import { granters, tiesOf } from './ties';
+
+/** Whether a member is an approver of a policy. */
+function isApprover({ rows }: Pick<Core, 'rows'>, { config }: Pick<PolicyRow, 'config'>, member: MemberRow): boolean {
+  const { approvers } = config as ApprovalConfig;
+  if ('accountable' in approvers) return true;
+  if (!decides(member.role)) return false;
+  return 'role' in approvers ? member.role === approvers.role : rows.get('team_member', `${approvers.team_id}.${member.id}`) !== null;
+}
+
+/** Whether the members accountable for an agent decide for a policy: their check on a program, which counts for no other policy. */
+export const isAccountablePolicy = ({ config }: Pick<PolicyRow, 'config'>): boolean =>
+  'accountable' in (config as ApprovalConfig).approvers;
+
+/** How many members could approve for a policy, including those who have not enrolled yet. */
+export const countApprovers = (core: Pick<Core, 'rows'>, policy: Pick<PolicyRow, 'config'>): number =>
+  core.rows.within('member', '').filter((member) => isApprover(core, policy, member)).length;
+
+/** Why nobody may decide a request for which nobody is accountable. */
+const UNACCOUNTABLE =
+  'No member is accountable for the credential that made this request, so nobody may decide it. Use a credential that a member made.';
+
+/** Why a member may not decide a request for a policy; null if they may. */
+export function ineligible(core: Core, approval: ApprovalRow, policy: PolicyRow, member: MemberRow, now: number): string | null {
+  const { accountable } = approval;
+  // safety: nobody-decides-the-unaccountable
+  if (accountable.length === 0) return UNACCOUNTABLE;
+  if (isAccountablePolicy(policy))
+    // safety: accountable-decide-alone
+    return accountable.includes(member.id) ? null : `Only members accountable for the agent decide for the policy "${policy.name}".`;
+  // safety: requester-decides-nothing
+  if (accountable.includes(member.id)) return 'You made this request or are accountable for the credential that did.';
+  // safety: approver-of-policy
+  if (!isApprover(core, policy, member)) return `You are not an approver of the policy "${policy.name}".`;
+  const ties = tiesOf(core, now);
+  // safety: tied-member-decides-nothing
+  if (accountable.some((one) => ties.tied(one, member.id)))
+    return 'Within the last seven days you or the requester invited, re-enrolled or promoted the other, or added them to an approving team, directly or through other members. Another approver can decide, or you once seven days have passed.';
+  // safety: granter-decides-nothing
+  return isGranted(core, approval, member.id)
+    ? 'A grant of yours reaches the requester, or one of theirs reaches you. Another approver can decide, or you once the grant has ended.'
+    : null;
+}
+
+/** Whether a grant that is in force was given by a member to those who are accountable for a request, or by one of these to the member. */
+function isGranted(core: Core, approval: ApprovalRow, member: string): boolean {
+  const { org_id, accountable, requester } = approval;
+  const given = (to: readonly string[], by: readonly string[]) =>
+    to.some((id) =>
+      grantRows(core, id).some((grant) => granters(core, grant).some((one) => by.includes(one)) && isGrantAlive(core, org_id, grant)),
+    );
+  return given([...accountable, ...lineageIds(core, requester)], [member]) || given([member], accountable);
+}
+
+/** The ids of the requesting credential and of its ancestors: an agent may have grants of its own. */
+function lineageIds(core: Core, { credential, id }: ApprovalRow['requester']): string[] {
+  const row = core.rows.get('credential', credential ?? id ?? '');
+  return row ? lineageOf(core, row).map((one) => one.id) : [];
+}
+
+/** The members whose approvals of a request currently count for a policy. */
+export const approvalsFor = (core: Core, approval: ApprovalRow, policy: PolicyRow, now: number): string[] => [
+  ...new Set(
+    approval.decisions.flatMap(({ member: id, decision }) => {
+      const member = decision === 'approve' ? core.rows.get('member', id) : null;
+      // safety: deciders-judged-again
+      return member && ineligible(core, approval, policy, member, now) === null ? [id] : [];
+    }),
+  ),
+];

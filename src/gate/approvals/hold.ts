@@ -1,0 +1,253 @@
+// Holding requests for approval. A change is evaluated by the effects of its plan, a read by what it reveals: see auth/effects.ts.
+// Invariants: a request held by a policy does nothing except record that it waits; an approval works for exactly the request that it was
+// given for, once, in the transaction of its effect, and only while its targets, policies and approvers are unchanged.
+
+import { type Change, type Effect, effectsOf, holds, readEffect } from '../../auth/effects';
+import type { ApprovalRow, SecretRow } from '../../db/schema';
+import { type Refusal, refuse } from '../../errors';
+import type { Core } from '../core';
+import { isOfAgent } from '../identity/accountable';
+import type { Plan, Proposal, Put } from '../journal/plan';
+import { answerKeyOf, insertion, revision } from '../journal/writes';
+import { quotaRootOf } from '../limits/quota-root';
+import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
+import { approvalsFor, countApprovers } from './approvers';
+import { approvalDetails } from './details';
+import { type CompiledPolicy, policiesOf } from './policies';
+import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './row';
+import { factsOf, sealFacts } from './shown';
+import { hasRequesterEnded, isVoid } from './state';
+
+type Policy = CompiledPolicy<'approval'>;
+
+/** The most waiting requests of one root. */
+const MOST_PENDING = 100;
+
+/** Asks the Worker to identify the request first: see `Ask.approval`. */
+export const unidentified = { more: { approval: true } } as const;
+
+/** The result for a request that may be held: it may continue, having used an approval if there is one; or it waits. */
+type Held = Allowed | { waits: Plan } | Refusal | typeof unidentified;
+
+/** `approval` is the one that it is under; `use` changes that one. */
+interface Allowed {
+  use: Put | null;
+  approval: string | null;
+  bypassed: string[];
+}
+
+/** The plan of a change after approval policies have been applied. */
+export function governed(call: Call<unknown>, made: Plan, now: number): Proposal {
+  if (isUngoverned(call)) return made;
+  const changes = changesOf(call, made);
+  const effects = [
+    ...effectsOf(changes, call.caller.id, (id) => call.core.rows.get('secret', id)),
+    // Only the held ones: an approval is void once one of its targets has changed.
+    ...(made.reveals ?? []).filter((row) => holdingReads(call.core, row, [call.caller]).length).map(readEffect),
+  ];
+  const held = hold(call, { effects, changes, describes: made.describes, shows: made.shows }, now);
+  if (isRefusal(held) || 'more' in held) return held;
+  if ('waits' in held) return { ...held.waits, about: { ...targetOf(made), ...held.waits.about } };
+  return allowed(made, held);
+}
+
+/** The plan of a read under an approval: it changes only the approval that it uses. */
+export function governedRead(call: Call<unknown>, reveals: NonNullable<OperationOutcome['reveals']>, made: Plan, now: number): Proposal {
+  // A bulk read leaves out held secrets, so no approval applies to it.
+  if (reveals === 'unheld') return call.ask.approval?.id == null ? made : refuse('APPROVAL_MISMATCH');
+  // For several secrets, only the held ones are approved: the others may change in the meantime.
+  const effects =
+    'all' in reveals
+      ? reveals.all.filter((row) => holdingReads(call.core, row, [call.caller]).length).map(readEffect)
+      : [readEffect(reveals)];
+  const { describes, shows } = 'all' in reveals ? reveals : { describes: undefined, shows: undefined };
+  const held = hold(call, { effects, changes: [], describes, shows }, now);
+  if (isRefusal(held) || 'more' in held) return held;
+  return 'waits' in held ? held.waits : allowed(made, held);
+}
+
+const allowed = (made: Plan, { use, approval, bypassed }: Allowed): Plan => ({
+  ...made,
+  ...(use && { puts: [...(made.puts ?? []), use] }),
+  about: {
+    ...made.about,
+    // safety: each-use-names-its-approval
+    ...(approval !== null && { approval }),
+    ...(bypassed.length && { bypassed_policies: bypassed }),
+  },
+});
+
+/** The target of a held change in its audit entry: its current state, not the requested one. */
+const targetOf = ({ about }: Plan) => ({ ...about, expires_at: undefined, former_name: undefined });
+
+/** Provider requests run without people; the bootstrap token belongs to the operator, who is above the rules of an organisation. */
+// safety: provider-and-operator-ungoverned
+const isUngoverned = ({ caller }: Call<unknown>) => caller.kind === 'provider' || caller.id === 'bootstrap';
+
+/** The rows that a plan writes and removes. */
+function changesOf({ core }: Call<unknown>, { puts = [], gone = [] }: Plan): Change[] {
+  return [
+    ...puts.map(({ kind, row }) => ({ kind, before: core.rows.get(kind, row.id), after: row }) as Change),
+    ...gone.map(({ kind, id }) => ({ kind, before: core.rows.get(kind, id), after: null }) as Change),
+  ];
+}
+
+/** Cached decisions on whether a secret is held, by row; valid while no policy changes. */
+const judged = new WeakMap<SecretRow, { edits: number; policies: Policy[] }>();
+
+/** Whether a policy holds what callers do: one whose approvers are the accountable members holds only agents and what they created. */
+const binds = (core: Pick<Core, 'rows'>, { config }: Policy, callers: readonly Doer[]): boolean =>
+  // safety: accountable-holds-agents
+  !('accountable' in config.approvers) || callers.some((caller) => isOfAgent(core, caller));
+
+type Doer = Pick<Call['caller'], 'kind' | 'credential'>;
+
+/** The policies that hold a read of a secret by these callers together. */
+export function holdingReads(core: Pick<Core, 'rows'>, row: SecretRow, callers: readonly Doer[]): Policy[] {
+  const before = judged.get(row);
+  const edits = core.rows.edits('policy');
+  if (before?.edits === edits) return before.policies.filter((policy) => binds(core, policy, callers));
+  const effect = readEffect(row);
+  const policies = policiesOf(core, 'approval').filter((policy) => holds(policy, effect));
+  judged.set(row, { edits, policies });
+  return policies.filter((policy) => binds(core, policy, callers));
+}
+
+/** Whether a caller without an approval may read a secret now, and which policies that bypasses. */
+export function mayReveal({ core, caller }: Call<unknown>, row: SecretRow): { isHeld: boolean; bypassed: string[] } {
+  const policies = holdingReads(core, row, [caller]);
+  if (policies.length === 0) return { isHeld: false, bypassed: [] };
+  const bypassed = policies.filter((policy) => isBypassed(caller.kind, policy, [readEffect(row)]));
+  return { isHeld: bypassed.length < policies.length, bypassed: bypassed.map(({ row: { id } }) => id) };
+}
+
+/** The same for everything that a read reveals: one held secret holds all. */
+export function mayRevealAll(call: Call<unknown>, reveals: SecretRow | Together): { isHeld: boolean; bypassed: string[] } {
+  const each = ('all' in reveals ? reveals.all : [reveals]).map((row) => mayReveal(call, row));
+  // safety: one-held-holds-all
+  return { isHeld: each.some(({ isHeld }) => isHeld), bypassed: [...new Set(each.flatMap(({ bypassed }) => bypassed))] };
+}
+
+/** Whether a break-glass token bypasses a policy. */
+function isBypassed(kind: string, { config }: Policy, effects: readonly Effect[]): boolean {
+  const { allow_break_glass } = config;
+  // safety: break-glass-passes-only-if-allowed
+  return kind === 'break_glass' && allow_break_glass === true && effects.every(({ operations }) => operations[0].startsWith('secret.'));
+}
+
+/** Whether an owner adds an approver to a policy that has too few. For seven days neither approves requests of the other: see auth/ties.ts. */
+const mends = ({ core, caller }: Call<unknown>, policy: Policy, { adds }: Effect): boolean =>
+  // safety: only-owners-mend
+  adds === true && caller.isOwner && isStuck(core, policy);
+
+/** Whether a policy requires more approvals than it has approvers. */
+const isStuck = (core: Core, { row, config }: Policy): boolean => countApprovers(core, row) < config.required;
+
+function hold(call: Call<unknown>, asking: Asking, now: number): Held {
+  const { core, ask, caller } = call;
+  const { effects } = asking;
+  const holding = policiesOf(core, 'approval').filter(
+    (policy) => binds(core, policy, [caller]) && effects.some((effect) => holds(policy, effect) && !mends(call, policy, effect)),
+  );
+  const [passed, policies] = [
+    holding.filter((one) => isBypassed(caller.kind, one, effects)),
+    holding.filter((one) => !isBypassed(caller.kind, one, effects)),
+  ];
+  const bypassed = passed.map(({ row }) => row.id);
+  const { approval } = ask;
+  // An approval that does not apply is refused even if none is needed: what was approved has changed.
+  if (approval?.id != null) return useOf(call, approval.id, asking, policies, bypassed, now);
+  if (policies.length === 0) return { use: null, approval: null, bypassed };
+  // The service itself cannot wait for approval.
+  if (caller.kind === 'system') return refuse('APPROVAL_REQUIRED');
+  return approval ? wait(call, approval, asking, policies, now) : unidentified;
+}
+
+/** Uses an approval; 409 if it does not apply to this request. */
+function useOf(call: Call<unknown>, id: string, asking: Asking, policies: Policy[], bypassed: string[], now: number): Held {
+  const { core, ask, caller } = call;
+  const row = core.rows.get('approval', id);
+  // safety: approval-of-this-root, approval-of-this-request
+  if (!row || row.root !== caller.root || row.digest !== ask.approval?.digest) return refuse('APPROVAL_MISMATCH');
+  // A repeat after a lost response: it was already done.
+  if (row.status === 'used' && row.used_by === ask.request.id) return { use: null, approval: id, bypassed };
+  // safety: approval-used-once, approval-expires
+  if (row.status !== 'approved' || row.expires_at <= now) return refuse('APPROVAL_MISMATCH', { message: mismatch[row.status] });
+  // safety: approval-void-once-changed
+  if (!isAsThen(core, row, asking, policies)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
+  // safety: approval-void-once-requester-ended
+  if (approvalDetails(core).isVoid(id) || hasRequesterEnded(core, row)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
+  const isRepeatable = validFor(row) > 0;
+  // safety: repeated-by-same-credential
+  if (isRepeatable && row.requester.credential !== caller.credential) return refuse('APPROVAL_MISMATCH', { message: mismatch.other });
+  for (const policy of policies) {
+    const { required } = policy.config;
+    // safety: approvers-judged-at-use
+    if (approvalsFor(core, row, policy.row, now).length < required) return refuse('APPROVAL_MISMATCH', { message: mismatch.approvers });
+  }
+  const used = { used_by: ask.request.id, ...(!isRepeatable && { status: 'used' as const, ended_at: now }) };
+  // Of repeated uses only the first is written to the row; the audit log has all of them.
+  const use = isRepeatable && row.used_by !== null ? null : revision(call, 'approval', row, used);
+  return { use, approval: id, bypassed };
+}
+
+const mismatch = {
+  pending: 'This request is not approved yet.',
+  approved: 'This approval has expired. Repeat the request without Approval-Id to ask again.',
+  rejected: 'This request was rejected.',
+  cancelled: 'This request was cancelled.',
+  used: 'This approval was used. Repeat the request without Approval-Id to ask again.',
+  void: 'The target, a policy or the requester has changed since this request was made. Repeat the request without Approval-Id to ask again.',
+  other: 'Only the credential that made this request can repeat it. Repeat the request without Approval-Id to ask again.',
+  approvers: 'A member who approved this request may no longer approve it. Repeat the request without Approval-Id to ask again.',
+} as const;
+
+/** Records that a request waits, or finds the existing approval. */
+function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Policy[], now: number): Held {
+  const { core, ask, caller } = call;
+  const there = core.rows.find('approval', caller.root, asked.digest);
+  const isGood = there !== null && there.expires_at > now && isAsThen(core, there, asking, policies) && !isVoid(core, there);
+  if (there && isGood) return required(core, there, policies);
+  const pending = core.rows.within('approval', caller.root).filter(({ expires_at }) => expires_at > now);
+  // safety: pending-approvals-bounded
+  if (pending.length >= MOST_PENDING)
+    return refuse('LIMIT_REACHED', {
+      message: `A credential can have at most ${MOST_PENDING} requests waiting for approval. Cancel some.`,
+    });
+  const put = insertion(call, 'approval', newRow(call, asked, asking, policies, now));
+  const row = put.row as ApprovalRow;
+  const sealed = sealFacts(answerKeyOf(call), ask.org, row.id, factsOf(core, asking.effects, asking.changes, asking.shows));
+  const payer = quotaRootOf(core, caller);
+  if (!approvalDetails(core).hasRoom(payer, sealed.length))
+    return refuse('LIMIT_REACHED', {
+      message:
+        'What approvers are shown of waiting requests has reached 16 MiB for this credential, or 256 MiB for the organisation. Cancel some.',
+    });
+  const replaced = there ? [revision(call, 'approval', there, { status: 'cancelled', ended_at: now })] : [];
+  return {
+    waits: {
+      status: 403,
+      data: null,
+      refusal: required(core, row, policies),
+      puts: [...replaced, put],
+      details: { id: row.id, root: payer, credential: caller.credential, sealed, until: row.expires_at },
+      events: [{ type: 'APPROVAL_REQUESTED', data: { approval_id: row.id, operation: row.operation, resource_id: row.resource } }],
+      about: { approval: row.id },
+    },
+  };
+}
+
+/**
+ * 403 with the approval that a request waits for. If a policy currently has too few approvers, the message names it and says who can fix
+ * that.
+ */
+function required(core: Core, row: ApprovalRow, policies: readonly Policy[]): Refusal {
+  const stuck = policies.find((policy) => isStuck(core, policy));
+  const names = policies.map(({ row: { name } }) => `"${name}"`).join(', ');
+  const message = stuck
+    ? `The policy "${stuck.row.name}" requires more approvals than it has approvers, so this request cannot be approved. An owner can invite approvers or add them to the approving team.`
+    : row.status === 'approved'
+      ? `This request is approved. Repeat it with the header "Approval-Id: ${row.id}".`
+      : `This request needs approval (${names.slice(0, 500)}). Nothing was done.`;
+  return refuse('APPROVAL_REQUIRED', { message, approval: approvalShown(row) });
+}

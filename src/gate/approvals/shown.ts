@@ -1,0 +1,204 @@
+// What deciders are shown of a held request: facts about the rows that it reads, writes and removes, in words. Invariant: no fact contains
+// a value or a credential; every kind of row whose change can be held has facts, whichever route changes it.
+
+import type { Change, Effect } from '../../auth/effects';
+import { fromUtf8, utf8 } from '../../crypto/bytes';
+import { decrypt, encrypt } from '../../crypto/envelope';
+import type { CredentialRow, GrantRow, MemberRow, PolicyRow, SecretRow, ShareRow, TeamMemberRow } from '../../db/schema';
+import type { Core } from '../core';
+import type { Fact } from '../journal/plan';
+import { slugOf } from '../request/target';
+
+/** The most characters of one fact, and of all. */
+const MOST_FACT = 8000;
+const MOST_ALL = 48_000;
+/** Secrets and changed rows that are shown one by one. */
+const MOST_EACH = 20;
+
+const fact = (name: string, value: string | number | null | undefined): Fact[] =>
+  value === null || value === undefined || value === '' ? [] : [{ name, value: cut(String(value), MOST_FACT) }];
+
+/** Whole characters, ending in an ellipsis if some are left out. */
+function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = /[\uD800-\uDBFF]/.test(text[most - 2] ?? '') ? most - 2 : most - 1;
+  return `${text.slice(0, end)}…`;
+}
+
+/** A list in words, with the number of entries that do not fit. */
+export function listInWords(all: readonly string[]): string {
+  let length = 0;
+  const past = all.findIndex((one) => {
+    length += one.length + 2;
+    return length > MOST_FACT - 50;
+  });
+  return past < 0 ? all.join(', ') : `${all.slice(0, past).join(', ')} and ${(all.length - past).toLocaleString('en')} more`;
+}
+
+const limits = (core: Core, { environments, secrets }: { environments: readonly string[] | null; secrets: readonly string[] | null }) => [
+  ...fact('Environments', environments ? listInWords(environments.map((id) => slugOf(core, id))) : 'all'),
+  ...fact('Names', secrets ? listInWords(secrets) : 'all'),
+];
+
+const until = (time: number | null): Fact[] => fact('Expires', time === null ? 'never' : new Date(time).toISOString());
+
+/** A row before and after: each field that changes. */
+function differences<T extends object>(before: T, after: T, fields: readonly (keyof T & string)[]): Fact[] {
+  const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+  return fields
+    .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
+    .flatMap((field) => [...fact(`${field} before`, text(before[field])), ...fact(`${field} after`, text(after[field]))]);
+}
+
+/** Secrets that are read: one in detail, several by name. */
+function ofReads(core: Core, rows: readonly SecretRow[]): Fact[] {
+  if (rows.length === 0) return [];
+  const [row] = rows as [SecretRow];
+  if (rows.length > 1)
+    return [...fact('Secrets', rows.length), ...fact('Names', listInWords(rows.map(({ name }) => name))), ...environmentsOf(core, rows)];
+  return [...fact('Secret', row.name), ...fact('Environment', slugOf(core, row.environment_id)), ...fact('Type', row.type)];
+}
+
+const environmentsOf = (core: Core, rows: readonly SecretRow[]): Fact[] =>
+  fact('Environments', listInWords([...new Set(rows.map(({ environment_id }) => slugOf(core, environment_id)))]));
+
+const SECRET_FIELDS = ['name', 'type', 'description', 'tags', 'expires_at', 'rotate_every_seconds', 'auto_rotate'] as const;
+
+function ofSecret(core: Core, before: SecretRow | null, after: SecretRow | null): Fact[] {
+  if (!before) return [];
+  const where = [...fact('Secret', before.name), ...fact('Environment', slugOf(core, before.environment_id))];
+  if (!after) return [...where, ...fact('Change', 'deleted for good')];
+  if (after.deleted_at !== before.deleted_at) return [...where, ...fact('Change', after.deleted_at === null ? 'restored' : 'deleted')];
+  const value = after.version > before.version ? `replaced; the new version is ${after.version}` : null;
+  return [...where, ...fact('Value', value), ...differences(before, after, SECRET_FIELDS)];
+}
+
+const POLICY_FIELDS = ['name', 'enabled', 'environments', 'types', 'names', 'config'] as const;
+
+function ofPolicy(core: Core, before: PolicyRow | null, after: PolicyRow | null): Fact[] {
+  const named = (row: PolicyRow) => ({ ...row, environments: row.environments?.map((id) => slugOf(core, id)) ?? null });
+  const { name } = (before ?? after) as PolicyRow;
+  if (before && after) return [...fact('Policy', name), ...differences(named(before), named(after), POLICY_FIELDS)];
+  const row = named((before ?? after) as PolicyRow);
+  return [
+    ...fact('Policy', name),
+    ...(before ? fact('Change', 'deleted') : []),
+    ...POLICY_FIELDS.slice(1).flatMap((field) => fact(field, JSON.stringify(row[field]))),
+  ];
+}
+
+function ofMember(before: MemberRow | null, after: MemberRow | null): Fact[] {
+  const { name, email } = (before ?? after) as MemberRow;
+  const who = [...fact('Member', name), ...fact('Email', email)];
+  if (!before) return [...who, ...fact('Role', after?.role)];
+  if (!after) return [...who, ...fact('Role', before.role), ...fact('Change', 'removed')];
+  return before.role === after.role ? who : [...who, ...fact('Role before', before.role), ...fact('Role after', after.role)];
+}
+
+function ofTeamMember({ rows }: Core, after: boolean, { team_id, member_id }: TeamMemberRow): Fact[] {
+  const member = rows.get('member', member_id);
+  return [
+    ...fact('Team', rows.get('team', team_id)?.name ?? team_id),
+    ...fact('Member', member?.name ?? member_id),
+    ...fact('Email', member?.email),
+    ...fact('Role', member?.role),
+    ...fact('Change', after ? 'added' : 'removed'),
+  ];
+}
+
+function ofGrant(core: Core, row: GrantRow): Fact[] {
+  const { grantee_type, grantee_id, permission } = row;
+  const kind = grantee_type === 'agent' ? 'credential' : grantee_type;
+  const { name } = core.rows.get(kind, grantee_id) ?? { name: null };
+  return [
+    ...fact('Grantee', `${grantee_type} ${name ?? ''} (${grantee_id})`),
+    ...fact('Permission', permission),
+    ...limits(core, row),
+    ...until(row.expires_at),
+  ];
+}
+
+function ofShare(core: Core, row: ShareRow): Fact[] {
+  const secret = core.rows.get('secret', row.secret_id);
+  return [
+    ...(secret ? ofReads(core, [secret]) : []),
+    ...fact('Version', row.version),
+    ...fact('Views', row.max_views),
+    ...fact('Passphrase', row.passphrase === null ? 'no' : 'yes'),
+    ...until(row.expires_at),
+  ];
+}
+
+const ofCredential = (core: Core, row: CredentialRow): Fact[] => [
+  ...fact('Credential', row.name),
+  ...fact('Reason', row.reason),
+  ...fact('Scopes', row.scopes.join(', ')),
+  ...limits(core, row),
+  ...fact('Addresses', row.allowed_addresses?.join(', ')),
+  ...until(row.expires_at),
+];
+
+/** The facts of one changed row. */
+function ofChange(core: Core, change: Change): Fact[] {
+  const { before, after } = change;
+  switch (change.kind) {
+    case 'secret':
+      return ofSecret(core, change.before, change.after);
+    case 'policy':
+      return ofPolicy(core, change.before, change.after);
+    case 'member':
+      return ofMember(change.before, change.after);
+    case 'team':
+      return fact('Team', (change.before ?? change.after)?.name);
+    case 'team_member':
+      return ofTeamMember(core, after !== null, (change.after ?? change.before) as TeamMemberRow);
+    case 'grant':
+      return change.after && !before ? ofGrant(core, change.after) : [];
+    case 'share':
+      return change.after && !before ? ofShare(core, change.after) : [];
+    case 'credential':
+      return change.after && !before ? ofCredential(core, change.after) : [];
+    case 'org':
+      return fact('Organisation', change.before?.name);
+    default:
+      return [];
+  }
+}
+
+/** Several secrets are shown by name, and of other rows the first few. */
+function ofChanges(core: Core, changes: readonly Change[]): Fact[] {
+  const secrets = changes.flatMap(({ kind, before }) => (kind === 'secret' && before ? [before] : []));
+  const each = secrets.length > 1 ? changes.filter(({ kind }) => kind !== 'secret') : changes;
+  const facts = each.map((change) => ofChange(core, change)).filter(({ length }) => length > 0);
+  const more = facts.length - MOST_EACH;
+  return [
+    ...(secrets.length > 1 ? ofReads(core, secrets) : []),
+    ...facts.slice(0, MOST_EACH).flat(),
+    ...(more > 0 ? fact('Further changes', more) : []),
+  ];
+}
+
+/** What deciders are shown of a request: what the operation says of it, and the rows that it reads and changes. */
+export function factsOf(core: Core, effects: readonly Effect[], changes: readonly Change[], shows: readonly Fact[] = []): Fact[] {
+  const reads = effects.flatMap(({ operations, reach }) =>
+    operations.length === 1 && operations[0] === 'secret.read' && typeof reach === 'object' && 'secrets' in reach ? reach.secrets : [],
+  );
+  let length = 0;
+  const all = [...shows, ...ofReads(core, reads), ...ofChanges(core, changes)];
+  const past = all.findIndex(({ name, value }) => {
+    length += name.length + value.length;
+    return length > MOST_ALL;
+  });
+  return past < 0 ? all : [...all.slice(0, past), ...fact('Further facts', all.length - past)];
+}
+
+/** Encrypts facts for an approval. */
+export const sealFacts = (key: Uint8Array, org: string, approval: string, facts: readonly Fact[]): string =>
+  encrypt(key, 'approval', [org, approval], utf8(JSON.stringify(facts)));
+
+/** Decrypts the facts of an approval; null if they do not open. */
+export function openFacts(key: Uint8Array, org: string, approval: string, sealed: string): Fact[] | null {
+  const opened = decrypt(key, 'approval', [org, approval], sealed);
+  const text = opened && fromUtf8(opened);
+  return text ? JSON.parse(text) : null;
+}

@@ -1,0 +1,89 @@
+// The rows that a held request rests on: those that it changes or reads, and those that these name. They are who gets a grant, who is in a
+// team, which environments a slug stood for, and where a connection leads. Invariant: an approval counts only while all of them are as they
+// were when it was asked for.
+import type { Change, Effect } from '../../auth/effects';
+import { sha256 } from '../../crypto/digest';
+import { credentialKindOf, type IdKind, idPrefixes } from '../../db/ids';
+import type { RowKind } from '../../db/rows';
+import type { ApprovalConfig, ApprovalRow, PolicyRow } from '../../db/schema';
+import type { Core } from '../core';
+import { membershipId, membersOfTeam } from '../rows/team-members';
+
+type Rows = Pick<Core, 'rows'>;
+type Targets = ApprovalRow['targets'];
+
+/** Ids of the rows that a changed row names and that decide what the change does. */
+function namedBy(change: Change): string[] {
+  const row = change.after ?? change.before;
+  if (!row) return [];
+  switch (change.kind) {
+    case 'grant':
+      return [...withMembers(change.after?.grantee_id), ...(change.after?.environments ?? [])];
+    case 'credential':
+      return change.before ? [] : (change.after?.environments ?? []);
+    case 'policy':
+      return [change.before, change.after].flatMap((one) => (one ? namedByPolicy(one) : []));
+    case 'team_member': {
+      const { team_id, member_id } = (change.after ?? change.before) as { team_id: string; member_id: string };
+      return [team_id, member_id];
+    }
+    case 'team':
+      return withMembers(row.id);
+    case 'share':
+      return change.after ? [change.after.secret_id] : [];
+    case 'sync':
+      return change.after ? [change.after.environment_id, change.after.integration_id ?? ''] : [];
+    case 'org':
+      return [row.id];
+    default:
+      return [];
+  }
+}
+
+function namedByPolicy({ environments, kind, config }: PolicyRow): string[] {
+  const { approvers } = config as ApprovalConfig;
+  const team = kind === 'approval' && 'team_id' in approvers ? approvers.team_id : undefined;
+  return [...(environments ?? []), ...withMembers(team)];
+}
+
+/** A grantee or a team; with a team also who is in it, under an id of their own. */
+const withMembers = (id: string | undefined): string[] =>
+  id === undefined ? [] : id.startsWith(`${idPrefixes.team}_`) ? [id, membershipId(id, '')] : [id];
+
+/** The revision of what an id names, now; null if there is none. For the members of a team, a number that changes with them. */
+function revisionOf(core: Rows, id: string): number | null {
+  if (id.endsWith('.')) {
+    const members = membersOfTeam(core, id.slice(0, -1)).map((row) => [row.id, row.revision]);
+    return Number.parseInt(sha256(JSON.stringify(members)).slice(0, 12), 16);
+  }
+  const kind = kindOf(id);
+  return kind === null ? null : (core.rows.get(kind, id)?.revision ?? null);
+}
+
+/** The kind of the row that has an id. */
+function kindOf(id: string): RowKind | null {
+  if (credentialKindOf(id) !== null) return 'credential';
+  if (id.includes('.')) return 'team_member';
+  const prefix = id.slice(0, id.indexOf('_'));
+  const found = Object.entries(idPrefixes).find(([, one]) => one === prefix);
+  return found ? (found[0] as Extract<IdKind, RowKind>) : null;
+}
+
+/** The targets of a request by its effects and the rows that it writes and removes. */
+export function targetsOf(core: Rows, effects: readonly Effect[], changes: readonly Change[]): Targets {
+  const named = [...new Set(changes.flatMap(namedBy))].flatMap((id) => {
+    const revision = revisionOf(core, id);
+    return revision === null ? [] : [{ id, revision }];
+  });
+  const all = [...effects.flatMap(({ targets }) => targets), ...named];
+  return Object.fromEntries(all.map(({ id, revision }) => [id, revision] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The most targets that are compared when an approval is shown. At its use all of them are. */
+const MOST_COMPARED = 100;
+
+/** Whether a target has changed, as far as it is known without repeating the request. */
+export const haveTargetsChanged = (core: Rows, { targets }: ApprovalRow): boolean =>
+  Object.entries(targets)
+    .slice(0, MOST_COMPARED)
+    .some(([id, revision]) => revisionOf(core, id) !== revision);

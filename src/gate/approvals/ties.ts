@@ -1,0 +1,113 @@
+// The ties between people, read from the rows that record them: see auth/ties.ts. A member's row records who invited, re-enrolled or
+// promoted the member; a membership records who added them to a team. Invariants: nothing cuts a tie before it ends: what a removed member's
+// rows recorded moves to the row of an owner; a call for which nobody is accountable counts as one of the owners.
+import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/ties';
+import type { ApprovalConfig, Connection, MemberRow, TeamMemberRow } from '../../db/schema';
+import type { Core } from '../core';
+import { accountableFor, accountableOf } from '../identity/accountable';
+import type { Call } from '../request/call';
+import { membersOfTeam } from '../rows/team-members';
+
+type Rows = Pick<Core, 'rows'>;
+
+const isRecent = (at: number, now: number) => at + TIED_FOR > now;
+
+/** Who is tied to those whom a caller brings in: whoever is accountable for the caller, else the owners. */
+export function bringers({ core, caller }: Call<unknown>): string[] {
+  const accountable = accountableFor(core, caller);
+  // safety: unaccountable-ties-owners
+  return accountable.length > 0 ? accountable : core.rows.within('member', '').flatMap(({ id, role }) => (role === 'owner' ? [id] : []));
+}
+
+/** A member's connections with new ones, without those that have ended. */
+export const connected = (before: readonly Connection[] | null, by: readonly string[], now: number): Connection[] => [
+  ...(before ?? []).filter(([member, at, other]) => isRecent(at, now) && (other !== undefined || !by.includes(member))),
+  ...by.map((member): Connection => [member, now]),
+];
+
+/** The ties that a member's row records: its own, and those that it keeps of removed members. */
+const recordedBy = ({ id, connections }: MemberRow): Tie[] => (connections ?? []).map(([one, at, other]): Tie => [one, other ?? id, at]);
+
+/** The ties that a membership records. One of a release before 0.5.0 names the caller alone. */
+const addedBy = ({ accountable, added_by, member_id, created_at }: TeamMemberRow): Tie[] =>
+  (accountable?.length ? accountable : [added_by]).map((by): Tie => [by, member_id, created_at]);
+
+/** The teams whose members decide for an approval policy, enabled or not. */
+const approvingTeams = ({ rows }: Rows): Set<string> =>
+  new Set(
+    rows.within('policy', '').flatMap(({ config }) => {
+      const { approvers } = config as Partial<ApprovalConfig>;
+      return approvers && 'team_id' in approvers ? [approvers.team_id] : [];
+    }),
+  );
+
+/** Whether the members of a team decide for an approval policy. */
+export const isApprovingTeam = (core: Rows, team: string): boolean => approvingTeams(core).has(team);
+
+function* recorded(core: Rows): Generator<Tie> {
+  const { rows } = core;
+  for (const member of rows.within('member', '')) yield* recordedBy(member);
+  for (const team of approvingTeams(core)) for (const row of membersOfTeam(core, team)) yield* addedBy(row);
+}
+
+/** The computed ties, by the rows of a gate. */
+const computed = new WeakMap<Core['rows'], { edits: string; ties: Ties }>();
+
+/** The ties between people now, computed again when a row that records one was written or a tie has ended. */
+export function tiesOf(core: Rows, now: number): Ties {
+  const edits = (['member', 'team_member', 'policy'] as const).map((kind) => core.rows.edits(kind)).join('.');
+  const known = computed.get(core.rows);
+  // safety: ties-computed-again
+  if (known?.edits === edits && known.ties.since <= now && now < known.ties.until) return known.ties;
+  const ties = tiesAt(recorded(core), now);
+  computed.set(core.rows, { edits, ties });
+  return ties;
+}
+
+// ---------------------------------------------------------------- removed members
+
+/** The ties that would be lost with a member's rows: recorded there, and by memberships of approving teams. */
+function lost(core: Rows, row: MemberRow, now: number): Tie[] {
+  const { rows } = core;
+  const teams = approvingTeams(core);
+  const added = rows.within('team_member', row.id).flatMap((one) => (teams.has(one.team_id) ? addedBy(one) : []));
+  const latest = new Map<string, Tie>();
+  for (const tie of [...recordedBy(row), ...added]) {
+    const key = `${tie[0]} ${tie[1]}`;
+    if (isRecent(tie[2], now) && (latest.get(key)?.[2] ?? 0) < tie[2]) latest.set(key, tie);
+  }
+  return [...latest.values()];
+}
+
+/** The owner whose row keeps the ties of removed members: the oldest other one. There is always one, since the last owner stays. */
+export const keeperOf = (core: Rows, removed: string | null): MemberRow | null =>
+  core.rows
+    .within('member', '')
+    .filter(({ id, role }) => role === 'owner' && id !== removed)
+    .sort((a, b) => (a.id < b.id ? -1 : 1))[0] ?? null;
+
+/** The keeper's connections with the ties of a member who is being removed; null if there are none. */
+export function kept(core: Rows, keeper: MemberRow, removed: MemberRow, now: number): Connection[] | null {
+  const ties = lost(core, removed, now);
+  // safety: removal-cuts-no-tie
+  return ties.length === 0
+    ? null
+    : [...connected(keeper.connections, [], now), ...ties.map(([one, other, at]): Connection => [one, at, other])];
+}
+
+/** The most ties of removed members that are kept: past them nobody is invited until some have ended. */
+const MOST_KEPT = 1000;
+
+/** Whether so many new members were removed lately that nobody else can be invited. */
+// safety: kept-ties-bounded
+export const isKeeperFull = (core: Rows, now: number): boolean =>
+  (keeperOf(core, null)?.connections ?? []).filter(([, at, other]) => other !== undefined && isRecent(at, now)).length >= MOST_KEPT;
+
+// ---------------------------------------------------------------- grants
+
+/** The members accountable for a grant. A grant of a release before 0.5.0 names its creator alone, who is followed as far as rows exist. */
+export function granters(core: Rows, { accountable, created_by }: { accountable: string[] | null; created_by: string }): string[] {
+  if (accountable?.length) return accountable;
+  const credential = core.rows.get('credential', created_by);
+  return credential ? accountableOf(core, credential) : [created_by];
+}

@@ -1,0 +1,239 @@
+// One entry of the audit log: what it says, and its hash. Invariants: the hash of an entry is SHA-256 over its canonical JSON (RFC 8785) without
+// `hash` itself, and covers the hash before it; an entry about several secrets covers each of their names, in full or by a prefix or patterns,
+// so an exposure report may count too many, never too few.
+import canonicalize from 'canonicalize';
+import type { Action } from '../../auth/actions';
+import { sha256 } from '../../crypto/digest';
+import { newId } from '../../db/ids';
+
+export interface Actor {
+  kind: string;
+  id: string | null;
+  parent_id: string | null;
+  name: string | null;
+}
+
+/** The service itself. */
+export const SYSTEM_ACTOR: Actor = { kind: 'system', id: 'system', parent_id: null, name: null };
+
+/** A lost range. `restore`: the restored backup does not contain it. `gate_lost`: it was in a gate whose storage was lost. */
+export interface Missing {
+  from: number;
+  to: number;
+  reason: 'restore' | 'gate_lost';
+}
+
+export interface Imported {
+  source: string;
+  created: number;
+  updated: number;
+  skipped: number;
+  failed: number;
+  names: readonly string[];
+  /** The number of omitted names. */
+  unnamed: number;
+  /** All versions that it wrote, by the ids of secrets. Later reports about a credential are based on this. */
+  versions: Readonly<Record<string, number>>;
+  dry_run: boolean;
+}
+
+/** An entry without its outcome. */
+export interface Draft {
+  actor: Actor;
+  action: string;
+  resource: string | null;
+  environment: string | null;
+  version: number | null;
+  prefix?: string;
+  /** Of a bulk read with several prefixes: all of them, in their order. `prefix` is what they begin with. */
+  prefixes?: readonly string[];
+  /** Of a bulk read by a caller who is limited to some names: the patterns. */
+  patterns?: readonly string[];
+  /** Of such a read: the digest of these patterns, which an earlier entry of the last twelve hours contains in full. */
+  patterns_digest?: string;
+  /** Of a bulk read: the secrets that it did not return because their reads need approval. */
+  withheld?: readonly string[];
+  /** Of such a read: the digest of this list, which an earlier entry of the last twelve hours contains in full. */
+  withheld_digest?: string;
+  /** The name of a secret at that time, also if it was refused or not found. */
+  resource_name?: string | null;
+  /** Of a rotation, or of a panic that creates a key: the new credential. */
+  successor?: string;
+  /** Of a change that sets the lifetime of a secret: when it expires, or null. */
+  expires_at?: string | null;
+  /** Of a change that renames or deletes a secret: its former name. */
+  former_name?: string;
+  /** Of a secret that is shared: the link or grant. */
+  share?: string;
+  /** The approval that the request used, or that it waits for. */
+  approval?: string;
+  /** The incident that a containment, a panic or a change of it belongs to, and its status then. */
+  incident?: { id: string; status: string };
+  /** The approval policies that a break-glass token bypassed. */
+  bypassed_policies?: readonly string[];
+  /** Of a scan: the number of findings known only by their format, of tokens of this organisation, and of values of secrets. */
+  findings?: { known: number; secrets: number; tokens: number };
+  /** Of a generated file: its format, and the number of secrets in it. */
+  file?: { format: string; secrets: number };
+  /** Of a sync: the platform, and the number of secrets. */
+  sent?: { platform: string; secrets: number };
+  /** And their names, if they fit; otherwise `prefix` and `patterns` describe them. */
+  names?: readonly string[];
+  /** Of an import: the source, the number of secrets created, changed, skipped and refused, and the names of those written, as far as they fit. */
+  imported?: Imported;
+  /** Of a restore, or of a gate that starts again: the lost ranges of the log, for verification without the service. */
+  missing?: readonly Missing[];
+  reason: string | null;
+  request_id: string;
+  ip: string;
+  user_agent: string | null;
+}
+
+/** Actions that read several secrets of an environment at once. Their entries name the environment, its revision, and which of its names. */
+export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.generate', 'integration.sync_run'];
+
+/** The part of an entry that describes its target; with `reason` if the body contains one. */
+export type Subject = Pick<
+  Draft,
+  | 'resource'
+  | 'resource_name'
+  | 'environment'
+  | 'version'
+  | 'prefix'
+  | 'prefixes'
+  | 'patterns'
+  | 'patterns_digest'
+  | 'withheld'
+  | 'expires_at'
+  | 'former_name'
+  | 'successor'
+  | 'share'
+  | 'approval'
+  | 'incident'
+  | 'bypassed_policies'
+  | 'findings'
+  | 'file'
+  | 'sent'
+  | 'names'
+  | 'imported'
+  | 'missing'
+> & {
+  reason?: string;
+  /** Another action than that of the request: for a PUT that updates an existing secret. */
+  action?: Action;
+};
+
+/** The subject of a request whose target is not known. */
+export const noSubject: Subject = { resource: null, environment: null, version: null };
+
+/** Creates the draft of a request's entry; `about` is what only the operation knows of its target. */
+export type DraftOf = (about?: Partial<Subject>) => Draft;
+
+export interface Entry extends Draft {
+  id: string;
+  sequence: number;
+  /** What the hash covers: 2 for canonical JSON. Releases before 0.5.0 wrote no format and hashed the JSON of the entry in its own order of fields. */
+  format?: number;
+  time: string;
+  outcome: 'success' | 'denied' | 'failed';
+  status: number;
+  /** The number of requests that the entry stands for: more than one only if they exceeded the rate limit. */
+  count: number;
+  /** The request used a break-glass token, or issued one. */
+  emergency: boolean;
+  prev_hash: string;
+  hash: string;
+}
+
+/** The hash before the first entry, which binds a chain to its org. */
+export const genesis = (org: string): string => sha256(`svc/v1/audit/${org}`);
+
+/** The format of new entries. */
+const FORMAT = 2;
+
+/**
+ * Computes the hash of an entry from its public form; null if its format is unknown. The hash covers the format: another format, or none,
+ * results in another hash.
+ */
+export function hashOf({ hash: _, ...entry }: Entry): string | null {
+  const text = entry.format === FORMAT ? canonicalize(entry) : entry.format === undefined ? JSON.stringify(entry) : undefined;
+  return text === undefined ? null : sha256(text);
+}
+
+export const outcomeOf = (status: number): Entry['outcome'] =>
+  status < 400 ? 'success' : status === 401 || status === 403 || status === 429 ? 'denied' : 'failed';
+
+const sorted = <T extends object>(fields: T): T => Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))) as T;
+
+/** An entry and its text. The fields are in the order of canonical JSON, so that the hashed text is created only once. */
+export function entryOf(
+  draft: Draft,
+  status: number,
+  count: number,
+  { sequence, at, hash }: { sequence: number; at: number; hash: string },
+) {
+  const { id, kind, name, parent_id } = draft.actor;
+  const body = {
+    action: draft.action,
+    actor: { id, kind, name, parent_id },
+    // JSON omits undefined fields.
+    approval: draft.approval,
+    bypassed_policies: draft.bypassed_policies,
+    count,
+    emergency: kind === 'break_glass' || draft.action === 'break_glass.create',
+    environment: draft.environment,
+    expires_at: draft.expires_at,
+    file: draft.file && { format: draft.file.format, secrets: draft.file.secrets },
+    findings: draft.findings && { known: draft.findings.known, secrets: draft.findings.secrets, tokens: draft.findings.tokens },
+    format: FORMAT,
+    former_name: draft.former_name,
+    id: newId('aud', at),
+    imported: draft.imported && sorted({ ...draft.imported, versions: sorted(draft.imported.versions) }),
+    incident: draft.incident && { id: draft.incident.id, status: draft.incident.status },
+    ip: draft.ip,
+    missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
+    names: draft.names,
+    outcome: outcomeOf(status),
+    patterns: draft.patterns,
+    patterns_digest: draft.patterns_digest,
+    prefix: draft.prefix,
+    prefixes: draft.prefixes,
+    // safety: audit-hash-chain
+    prev_hash: hash,
+    reason: draft.reason,
+    request_id: draft.request_id,
+    resource: draft.resource,
+    resource_name: draft.resource_name ?? null,
+    sent: draft.sent && { platform: draft.sent.platform, secrets: draft.sent.secrets },
+    sequence,
+    share: draft.share,
+    status,
+    successor: draft.successor,
+    time: new Date(at).toISOString(),
+    user_agent: draft.user_agent,
+    version: draft.version,
+    withheld: draft.withheld,
+    withheld_digest: draft.withheld_digest,
+  };
+  const text = JSON.stringify(body);
+  const entry: Entry = { ...body, hash: sha256(text) };
+  // Equal to JSON.stringify(entry).
+  return { entry, text: `${text.slice(0, -1)},"hash":"${entry.hash}"}` };
+}
+
+/** The most characters of names in one audit entry. */
+const MOST_NAMES = 16_384;
+
+/** What an entry records of these sorted names; `patterns` are the name patterns that limit the caller, if any. */
+export function namesNoted(names: readonly string[], patterns: readonly string[] | null) {
+  const isShort = names.join('').length <= MOST_NAMES;
+  return { prefix: prefixOf(names), ...(isShort ? { names } : { patterns: patterns ?? undefined }) };
+}
+
+/** The common prefix: that of the first and the last name. */
+function prefixOf(names: readonly string[]): string {
+  const [first = '', last = ''] = [names[0], names.at(-1)];
+  let at = 0;
+  while (at < first.length && first[at] === last[at]) at++;
+  return first.slice(0, at);
+}

@@ -1,0 +1,41 @@
+// Integrity violations: D1 does not have what this organisation wrote. Reported to the deployment's log and in a separate audit entry, with
+// the system as actor, the event as reason and the id of the request that detected it. Invariant: one request causes at most one such
+// entry, in addition to its own, never instead of it.
+import type { IntegrityViolation } from '../../errors';
+import type { Core } from '../core';
+import { type Draft, SYSTEM_ACTOR } from './entry';
+
+/** The request that detected it, as in audit entries. */
+type Met = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
+
+/** Reports an integrity violation. `detail` is only for the log, `about` for the entry. */
+export function reportViolation(
+  core: Core,
+  org: string,
+  { event, resource }: IntegrityViolation,
+  met: Met,
+  detail: object = {},
+  about: Pick<Draft, 'missing'> = {},
+): void {
+  console.error(JSON.stringify({ level: 'error', event, org, resource, request_id: met.request_id, ...detail }));
+  const action = 'integrity.alarm';
+  if (core.auditLog.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === met.request_id) return;
+  core.storage.transactionSync(() =>
+    core.auditLog.append(
+      {
+        actor: SYSTEM_ACTOR,
+        action,
+        resource,
+        environment: null,
+        version: null,
+        reason: event,
+        ...about,
+        request_id: met.request_id,
+        ip: met.ip,
+        user_agent: met.user_agent,
+      },
+      500,
+      core.now(),
+    ),
+  );
+}

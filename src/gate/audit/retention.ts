@@ -1,0 +1,149 @@
+// Retention: deletes overdue data hourly from D1 and the gate: audit segments, ended session tokens, commit markers, excess tombstones.
+// Invariants: a run is bounded, and another follows immediately while there is more; the gate decides where the audit log is cut,
+// regardless of times in D1; if a retention is set, only exported entries are deleted.
+
+import { DAY, REMEMBERED } from '../../db/rows';
+import type { Core } from '../core';
+import { deliveries } from '../deliveries';
+import { EVENTS_KEPT } from '../events/outbox';
+import { forgetOldEvents } from '../events/segments';
+import { endedWithDevices } from '../identity/lifetime';
+import { intents } from '../journal/intents';
+import { locks } from '../journal/locks';
+import { leaks } from '../leaks';
+import { WINDOW } from '../limits/rate-limit';
+import { hasRules } from '../rotation';
+import { bound } from '../rows/device-bound';
+import { formerMakers } from '../rows/former-makers';
+import { syncs } from '../syncs';
+import { expiries } from '../tasks/expiry';
+import { BATCH, isPastOver, purge } from '../tasks/purge';
+import { checkpoints } from './checkpoints';
+import { cutOf, noteCut, takeUpSegments } from './gaps';
+
+/** The most rows of a table that one run deletes. */
+const PER_RUN = 1000;
+/** How many days audit segments are kept by default. */
+const RETENTION_DAYS = 400;
+/** How long D1 keeps ended sessions; after that, their tokens are unknown. */
+const SESSIONS_REMEMBERED = DAY / 2;
+const HOUR = 3_600_000;
+/**
+ * How many expired session tokens D1 keeps at most, the newest; older ones are deleted after a quarter of an hour. One key can mint 60,000
+ * an hour.
+ */
+const MOST_SESSIONS = 20_000;
+const CROWDED = HOUR / 4;
+
+/** Deletes overdue data every hour, and continues immediately while there is more. */
+export async function retain(core: Core, org: string, now: number): Promise<number> {
+  core.outbox.sweep(now);
+  const isMoreSent = deliveries(core).sweep(now);
+  const goneEvents = await forgetOldEvents(core, org, now - EVENTS_KEPT);
+  if (expiries(core).next() !== null) core.schedule.at('expiry', now);
+  leaks(core).sweep(now);
+  syncs(core).sweep(now);
+  formerMakers(core).sweep();
+  await takeUpSegments(core, org, { tell: true });
+  if (isPastOver(core, org, now)) core.schedule.at('past', now);
+  // From then on it reschedules itself.
+  if (hasRules(core)) core.schedule.at('rotation', now + HOUR);
+  rememberEnded(core, org, now);
+  const overdueRows = pastIncidents(core, org, now);
+  const isMore = core.rows.forgetOldest(PER_RUN) || overdueRows.length >= BATCH;
+  if (
+    !(await locks(core).hold(
+      overdueRows.map(({ id }) => id),
+      () => purge(core, org, overdueRows),
+    ))
+  )
+    return now + WINDOW;
+  const cut = cutOf(core)?.sequence ?? 0;
+  const over = overdue(core, now, cut, goneEvents);
+  const done = await core.database.write(over.map(({ table, where }) => deletion(org, table, where)));
+  if (done.end !== 'done') return now + WINDOW;
+  const left = over.map(({ table, where }) => `exists (select 1 from ${table} where org_id = ?1 and ${where})`);
+  const [rest] = await core.database.all<{ n: number; crowded: number }>({
+    sql: `select ${left.join(' or ')} n, ${oldestKept(now)} is not null crowded`,
+    params: [org],
+  });
+  if (isMore || isMoreSent || rest?.n) return now;
+  if (cutLog(core, org, now, cut)) return now + WINDOW;
+  return now + (rest?.crowded ? CROWDED : HOUR);
+}
+
+/** Credentials that ended with their device have no end in their own rows: they are kept from now on as long as others. */
+function rememberEnded(core: Core, org: string, now: number): void {
+  const row = core.rows.get('org', org);
+  const devices = row ? endedWithDevices(core, row, now).map(({ device }) => device) : [];
+  if (devices.length === 0) return;
+  bound(core).orphan(devices, now + REMEMBERED);
+  core.schedule.at('rows', now + REMEMBERED);
+}
+
+/** Incidents are kept as long as the audit log, from which their reports follow. */
+const pastIncidents = (core: Core, org: string, now: number) =>
+  core.rows
+    .after('incident', '', BATCH)
+    .filter(({ created_at }) => created_at < now - retentionDays(core, org) * DAY)
+    .map(({ id }) => ({ kind: 'incident', id }) as const);
+
+/** How many days an organisation keeps its audit log. */
+export const retentionDays = ({ rows }: Core, org: string): number => rows.get('org', org)?.audit_retention_days ?? RETENTION_DAYS;
+
+/** The last sequence of a confirmed export. */
+export const exportedThrough = ({ meta }: Core): number => Number(meta.get('exported') ?? 0);
+export const noteExported = (core: Core, sequence: number): void =>
+  core.meta.set('exported', String(Math.max(exportedThrough(core), sequence)));
+
+/**
+ * Forgets what was deleted from D1, and records the next cut. The next run deletes from D1, so a running check still finds its entries.
+ * Returns whether there is a new cut.
+ */
+function cutLog(core: Core, org: string, now: number, cut: number): boolean {
+  const isSet = core.rows.get('org', org)?.audit_retention_days != null;
+  // safety: segments-kept-until-exported
+  const most = isSet ? exportedThrough(core) : Number.MAX_SAFE_INTEGER;
+  const end = checkpoints(core).endBefore(now - retentionDays(core, org) * DAY, most);
+  core.storage.transactionSync(() => {
+    checkpoints(core).forget(cut);
+    core.auditLog.dropHeld(cut);
+    if (end && end.sequence > cut) noteCut(core, end);
+  });
+  return end !== null && end.sequence > cut;
+}
+
+/** When the oldest of the session tokens to keep expired; null if there are fewer. */
+const oldestKept = (now: number) =>
+  `(select expires_at from credentials where org_id = ?1 and kind = 'session' and expires_at < ${now} order by expires_at desc limit 1 offset ${MOST_SESSIONS - 1})`;
+
+/** Overdue rows in D1, by table. The numbers in the SQL are not user input. */
+const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
+  const session = now - SESSIONS_REMEMBERED;
+  const early = now - CROWDED;
+  // A row in the gate, or one that a commit in doubt may bring back, can be changed there and must then exist in D1.
+  // safety: markers-kept-in-doubt
+  const isSettled = intents(core).unsettled().length === 0;
+  const next = isSettled ? (core.rows.sweepable(now, 0).next ?? now) : 0;
+  const sessions = {
+    table: 'credentials',
+    where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})`,
+  };
+  const surplus = { table: 'credentials', where: `kind = 'session' and expires_at < ${early} and expires_at < ${oldestKept(now)}` };
+  return [
+    ...(next > session ? [sessions] : []),
+    // safety: expired-sessions-bounded
+    ...(next > early ? [surplus] : []),
+    { table: 'audit_segments', where: `last_sequence <= ${cut}` },
+    { table: 'event_segments', where: `last_sequence <= ${goneEvents}` },
+    // The checkpoint at the cut stays: the log begins there.
+    { table: 'audit_checkpoints', where: `sequence < ${cut}` },
+    // A commit in doubt is settled by its marker.
+    ...(isSettled ? [{ table: 'commits', where: `created_at < ${now - DAY}` }] : []),
+  ];
+};
+
+const deletion = (org: string, table: string, where: string) => ({
+  sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ?1 and ${where} limit ${PER_RUN})`,
+  params: [org],
+});

@@ -1,0 +1,35 @@
+// The members accountable for a credential: those behind it, through everything that created it. Invariant: they are written into a
+// credential when it is created, so they outlast the rows of its creators.
+import type { Caller } from '../../auth/authorize';
+import type { CredentialRow } from '../../db/schema';
+import type { Core } from '../core';
+import { lineageOf } from './lineage';
+
+/** The members accountable for what a caller does. */
+export function accountableFor(core: Pick<Core, 'rows'>, { kind, id, credential }: Caller): string[] {
+  if (kind === 'member') return [id];
+  const row = core.rows.get('credential', credential);
+  return row ? accountableOf(core, row) : [];
+}
+
+/**
+ * The members behind a credential. A credential of a release before 0.5.0 does not record them; its creators are followed as far as their
+ * rows exist.
+ */
+export function accountableOf(core: Pick<Core, 'rows'>, row: CredentialRow): string[] {
+  for (let at: CredentialRow | null = row; at; at = core.rows.get('credential', at.created_by)) {
+    if (at.accountable) return at.accountable;
+    if (at.member_id !== null) return [at.member_id];
+    if (core.rows.get('member', at.created_by) || core.rows.isBuried('member', at.created_by)) return [at.created_by];
+  }
+  return [];
+}
+
+/** Whether a caller is an agent, or a credential that an agent created, directly or not. */
+export function isOfAgent(core: Pick<Core, 'rows'>, { kind, credential }: Pick<Caller, 'kind' | 'credential'>): boolean {
+  if (kind === 'agent') return true;
+  const row = core.rows.get('credential', credential);
+  if (!row) return false;
+  for (let at: CredentialRow | null = row; at; at = core.rows.get('credential', at.created_by)) if (at.kind === 'agent') return true;
+  return lineageOf(core, row).some((one) => one.kind === 'agent');
+}

@@ -1,0 +1,209 @@
+// Who asks: the caller behind the bearer of a request, why it is refused, and the rate limits that it counts against. Invariants: what D1 says of a
+// token that the gate does not know changes the words of its refusal, and nothing else; a request that has waited is judged by the rows as they
+// stand; a confirmation voids every earlier cookie, so a JWT with its number or a later one was issued to whoever confirmed.
+import { type Caller, ended, nobody } from '../../auth/authorize';
+import { fromD1, macOf } from '../../db/rows';
+import { type CredentialRow, credentials } from '../../db/schema';
+import { type Refusal, refuse, UNKNOWN_TOKEN } from '../../errors';
+import { reportViolation } from '../audit/integrity';
+import type { Core } from '../core';
+import type { Ask } from '../request/call';
+import { callerOf, grantRows, memberOf } from './caller';
+import { endOf, isPast } from './lifetime';
+import { type Allowance, type Identity, lineageOf, strangers } from './lineage';
+
+/** The number of requests per minute with one unknown token. */
+const UNKNOWN_RATE = 60;
+
+const bootstrap: Caller = {
+  ...nobody,
+  id: 'bootstrap',
+  name: 'bootstrap token',
+  credential: 'bootstrap',
+  root: 'bootstrap',
+  permissions: [{ scopes: ['*'], environments: null, secrets: null, expires_at: null }],
+};
+
+/** The service itself, for scheduled work and policies. */
+const system: Caller = { ...bootstrap, id: 'system', name: null, credential: 'system', root: 'system' };
+
+/** For how long the result from D1 for a token that the gate does not know is cached, in milliseconds. */
+const REMEMBERED_FOR = 60_000;
+
+/** Finds the owner of a token. A token that the gate does not know may have ended long ago: `lookUp` queries D1, once a minute. */
+export function identify(core: Core, ask: Ask): Identity {
+  const { bearer } = ask;
+  if (bearer === 'bootstrap' || bearer === 'system')
+    return { caller: bearer === 'system' ? system : bootstrap, refusal: null, allowances: [], links: [] };
+  if ('member' in bearer) return vouched(core, ask, bearer.member);
+  if ('link' in bearer) return holderOf(ask, bearer);
+  if ('trust' in bearer) return exchanging(core, ask, bearer);
+  const { hash, kind } = bearer;
+  // safety: deleted-org
+  const over = core.rows.get('org', ask.org)?.deleted_at !== null ? refuse('TOKEN_REVOKED') : null;
+  const row = core.rows.find('credential', kind, hash);
+  if (row) {
+    const lineage = lineageOf(core, row);
+    const caller = confirmable(core, ask.org, lineage, bearer.jwt);
+    return {
+      caller,
+      refusal: over ?? endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
+      allowances: allowancesOf(lineage),
+      links: [ask.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller), ...givenTo(core, row), ...deviceLinks(core, caller)],
+    };
+  }
+  const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
+  // A refresh cookie is refused with the same message as every refused sign-in.
+  const isToken = kind !== 'browser' || bearer.jwt !== undefined;
+  // safety: unknown-token-message
+  const refusal = refuse('UNAUTHENTICATED', isToken ? { message: UNKNOWN_TOKEN } : {});
+  const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
+  const { keys } = ask;
+  if (over || !keys) return { ...unknown, refusal: refuse('TOKEN_REVOKED') };
+  const before = strangers(core).get(hash);
+  if (before && before.until > core.now()) return before.identity;
+  return {
+    ...unknown,
+    async lookUp() {
+      const identity = await stranger(core, ask, unknown, hash, keys.row);
+      // safety: unknown-token-remembered
+      strangers(core).set(hash, { identity, until: core.now() + REMEMBERED_FOR });
+      return identity;
+    },
+  };
+}
+
+/** Looks up a token that the gate does not know in D1: which credential it belonged to, and how that ended. */
+async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, rowKey: Uint8Array): Promise<Identity> {
+  const found = await core.database.all<Record<string, unknown>>({
+    sql: 'select * from credentials where org_id = ? and token_hash = ?',
+    params: [ask.org, hash],
+  });
+  const stored = found[0] && fromD1<CredentialRow>(credentials, found[0]);
+  if (!stored) return unknown;
+  const met = { request_id: ask.request.id, ip: ask.request.ip, user_agent: ask.request.user_agent };
+  // safety: fetched-credential-mac
+  if (stored.mac !== macOf(rowKey, 'credential', stored)) {
+    reportViolation(core, ask.org, { event: 'credential_altered', resource: stored.id }, met);
+    return unknown;
+  }
+  const end = ended(
+    // safety: panic-ends-removed-sessions
+    [{ ...stored, revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null) }],
+    core.now(),
+  );
+  if (!end) reportViolation(core, ask.org, { event: 'credential_put_back', resource: stored.id }, met);
+  return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? unknown.refusal };
+}
+
+/** The rows that determine the permissions of a member. */
+const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): string[] =>
+  member_id === null
+    ? []
+    : [
+        member_id,
+        passkey_id ?? member_id,
+        ...caller.permissions.flatMap(({ grant }) =>
+          grant ? [grant.id, ...(grant.grantee.type === 'team' ? [`${grant.grantee.id}.${member_id}`] : [])] : [],
+        ),
+      ];
+
+/** The grants of an agent. */
+const givenTo = (core: Core, { kind, id }: CredentialRow): string[] =>
+  kind === 'agent' ? grantRows(core, id).map((grant) => grant.id) : [];
+
+/** The rows that determine whether the device of a caller is valid. */
+// safety: device-in-doubt
+const deviceLinks = ({ rows }: Core, { device }: Caller): string[] =>
+  device === null ? [] : [device, rows.get('device', device)?.member_id ?? device];
+
+/** A member whom the Worker has just authenticated and who has no session yet. */
+function vouched(core: Core, ask: Ask, id: string): Identity {
+  const member = core.rows.get('member', id);
+  const isHere = member !== null && core.rows.get('org', ask.org)?.deleted_at === null;
+  return {
+    caller: { ...memberOf(core, ask.org, id, member), credential: id, confirmed: true },
+    refusal: isHere ? null : refuse('UNAUTHENTICATED'),
+    allowances: [],
+    links: [id],
+  };
+}
+
+/** The number of views per minute of one link, including refused ones. Requests with the same key are counted together, whatever id they name. */
+const VIEW_RATE = 200;
+
+/** The holder of a link's key. The operation checks whether the link is active: if not, the response is the same for every reason. */
+const holderOf = ({ org }: Ask, { link, hash }: { link: string; hash: string }): Identity => ({
+  caller: { ...nobody, id: link, credential: link, root: hash },
+  refusal: null,
+  // safety: views-limited-by-key
+  allowances: [{ id: `hash:${hash}`, limit: VIEW_RATE }],
+  links: [org],
+});
+
+/** The number of refused exchanges per minute of one trust that are recorded individually. They do not count against the rate limit of the trust's workloads. */
+const REFUSED_RATE = 60;
+
+/** A trust, for a workload whose token the Worker has verified, or nobody if it refused the token. The operation checks whether the trust is active. */
+function exchanging(core: Core, { org }: Ask, bearer: { trust: string; refused?: true }): Identity {
+  const row = core.rows.get('org', org)?.deleted_at === null ? core.rows.get('credential', bearer.trust) : null;
+  if (row?.kind !== 'trust')
+    return { caller: { ...nobody, kind: 'trust' }, refusal: refuse('UNAUTHENTICATED'), allowances: [], links: [org] };
+  const lineage = lineageOf(core, row);
+  const links = [org, ...lineage.map(({ id }) => id)];
+  // safety: refused-exchange-acts-as-nobody
+  if (bearer.refused) {
+    const caller: Caller = { ...nobody, kind: 'trust', name: row.name };
+    return { caller, refusal: null, allowances: [{ id: `refused:${row.id}`, limit: REFUSED_RATE }], links };
+  }
+  // The operation checks the address, so that this refusal looks like every other.
+  const caller: Caller = { ...callerOf(core, org, lineage), addresses: [] };
+  return { caller, refusal: null, allowances: allowancesOf(lineage), links };
+}
+
+/** The current state of the caller, and why it is no longer accepted: for a request that has waited since it was admitted. */
+export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: Caller; refusal: Refusal | null } {
+  const { bearer } = ask;
+  if (bearer === 'bootstrap' || bearer === 'system' || 'link' in bearer) return { caller: before, refusal: null };
+  if ('member' in bearer) return vouched(core, ask, bearer.member);
+  if ('trust' in bearer) return exchanging(core, ask, bearer);
+  const row = core.rows.get('credential', before.credential);
+  if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return { caller: before, refusal: refuse('TOKEN_REVOKED') };
+  const lineage = lineageOf(core, row);
+  return {
+    caller: confirmable(core, ask.org, lineage, bearer.jwt),
+    // safety: refused-jwt
+    refusal: endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
+  };
+}
+
+/** The rate limits that a request counts against: that of each credential of the lineage, so that child credentials do not multiply it. */
+// safety: rate-limit-of-lineage
+const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
+
+/** The caller of a token. Not copied: a copy would compute the caller's permissions immediately, which may be expensive. */
+const confirmable = (core: Core, org: string, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
+  // safety: permissions-computed-once
+  Object.assign(callerOf(core, org, lineage), { confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) });
+
+/** How long a confirmation is valid, in milliseconds. */
+export const CONFIRMED_FOR = 300_000;
+
+type Session = Pick<CredentialRow, 'confirmed_at' | 'refresh'>;
+
+/** Whether a request with this JWT counts as confirmed. `jwt` is undefined for other credentials and for the refresh cookie. */
+export const isConfirmed = ({ confirmed_at, refresh }: Session, jwt: number | undefined, now: number): boolean =>
+  confirmed_at !== null &&
+  refresh?.confirmed !== undefined &&
+  jwt !== undefined &&
+  // safety: confirmation-of-this-jwt
+  jwt >= refresh.confirmed &&
+  // safety: confirmation-expires
+  now <= confirmed_at + CONFIRMED_FOR;
+
+/** Whether a panic refused this JWT of a session that it spared. A cookie is checked by its own number. */
+export function isRefused({ refresh }: Session, jwt: number | undefined): boolean {
+  if (jwt === undefined || !refresh?.jwts) return false;
+  const [first, last] = refresh.jwts;
+  return jwt < first || (last !== null && jwt > last);
+}

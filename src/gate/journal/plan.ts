@@ -1,0 +1,56 @@
+// What a change will do: built while its rows are locked, carried out by `commit.ts`.
+
+import type { RowKind } from '../../db/rows';
+import type { SecretRow, VersionRow } from '../../db/schema';
+import type { Statement } from '../../db/statements';
+import type { Refusal } from '../../errors';
+import type { ApprovalDetails } from '../approvals/details';
+import type { Subject } from '../audit/entry';
+import type { Raised } from '../events/outbox';
+import type { Intent } from './intents';
+
+/** A new row state, and the revision that it replaces; 0 for a new row. */
+export type Put = Intent['puts'][number] & { from: number };
+
+/** What a change will do. Rows come from `insertion` and `revision`, so they have a MAC. */
+export interface Plan {
+  status: number;
+  /** The body of the response, without its one-time values. */
+  data: unknown;
+  etag?: string;
+  puts?: Put[];
+  gone?: { kind: RowKind; id: string }[];
+  /** New versions; their ciphertexts are added to the cache. */
+  versions?: VersionRow[];
+  /** Further statements of the batch, before its marker. */
+  also?: Statement[];
+  environments?: string[];
+  destroyed?: string[];
+  trimmed?: { secret: string; version: number }[];
+  /** The resource that stored one-time values belong to. */
+  resource?: string;
+  events?: Raised[];
+  /** What only the change knows about its target, for the audit entry. */
+  about?: Partial<Subject>;
+  /** The change is recorded and the request refused: it waits for approval. */
+  refusal?: Refusal;
+  /** Secrets whose values are sent out with it. */
+  reveals?: SecretRow[];
+  /** The response of a read is not stored. */
+  isRead?: true;
+  /** What it requests, without any value, worded to complete "X asks to …" for approvers. */
+  describes?: string;
+  /** What else deciders are shown of it, without any value: see approvals/shown.ts. */
+  shows?: Fact[];
+  /** What is kept of a request that waits for approval. */
+  details?: ApprovalDetails;
+}
+
+/** One thing that deciders are shown of a held request, in words. */
+export interface Fact {
+  name: string;
+  value: string;
+}
+
+/** What an operation answers when it is asked for a plan: the plan, a refusal, or what the Worker must produce first. */
+export type Proposal = Plan | Refusal | { more: unknown };

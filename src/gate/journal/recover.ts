@@ -1,0 +1,87 @@
+// A gate that lost its storage starts again from D1: it loads every row that decisions depend on whose MAC is correct, and the end of the
+// audit chain that had moved there. It takes a new epoch, so no batch of its earlier life can still take effect.
+import { and, asc, eq, gt } from 'drizzle-orm';
+import { macOf, places, readable, rowKinds } from '../../db/rows';
+import { fences } from '../../db/schema';
+import { sqlite } from '../../db/statements';
+import { ApiError, refuse } from '../../errors';
+import { genesis } from '../audit/entry';
+import { gapsBetween, missingEntries, noteMissing, takeUpSegments } from '../audit/gaps';
+import { reportViolation } from '../audit/integrity';
+import { MOST_ENTRIES, RESERVE } from '../audit/log';
+import type { Core } from '../core';
+import { MOST_EVENTS } from '../events/outbox';
+import { takeUpEvents } from '../events/segments';
+import type { RequestFacts } from '../request/call';
+import { expiries } from '../tasks/expiry';
+
+const PAGE = 2000;
+
+/** Loads an organisation that D1 knows. Returns whether D1 does. An audit entry records it, because outdated rows would be accepted. */
+export async function recover(core: Core, org: string, key: Uint8Array, by: RequestFacts): Promise<boolean> {
+  const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, org)).toSQL());
+  if (!fence) return false;
+  // safety: recovery-raises-epoch
+  const epoch = fence.epoch + 1;
+  const raised = await core.database.write([
+    { sql: 'update fences set epoch = ? where org_id = ? and epoch = ?', params: [epoch, org, fence.epoch] },
+  ]);
+  if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+
+  let refused = 0;
+  for (const kind of rowKinds) {
+    const table = places[kind].table as typeof places.secret.table;
+    for (let after = ''; ; ) {
+      const mine = kind === 'org' ? eq(table.id, org) : eq(table.org_id, org);
+      const page = await core.database.all<Record<string, unknown>>(
+        sqlite
+          .select()
+          .from(table)
+          .where(and(mine, gt(table.id, after)))
+          .orderBy(asc(table.id))
+          .limit(PAGE)
+          .toSQL(),
+      );
+      const rows = page.map((raw) => readable(kind, raw));
+      core.storage.transactionSync(() => {
+        for (const row of rows) {
+          // safety: recovered-row-mac
+          if (row && row.mac === macOf(key, kind, row)) core.rows.put(kind, row as never);
+          else refused++;
+        }
+      });
+      if (rows.length < PAGE) break;
+      after = (page.at(-1) as { id: string }).id;
+    }
+  }
+  core.storage.transactionSync(() => core.rows.stored.recount());
+  await takeUpLog(core, org);
+  await takeUpEvents(core, org, MOST_EVENTS);
+  expiries(core).begin(core.now());
+  core.meta.set('epoch', String(epoch));
+  core.schedule.at('syncs', core.now());
+  core.meta.set('reads_since', String(core.now()));
+  const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
+  reportViolation(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused }, { missing: missingEntries(core) });
+  return true;
+}
+
+/** Continues the audit log after the segments in D1. The lost gate may have used further sequences, so these are skipped. */
+async function takeUpLog(core: Core, org: string): Promise<void> {
+  const segments = await core.database.all<{ from: number; to: number; last_hash: string }>({
+    sql: 'select first_sequence as "from", last_sequence as "to", last_hash from audit_segments where org_id = ? order by first_sequence',
+    params: [org],
+  });
+  const [signed] = await core.database.all<{ newest: number | null }>({
+    sql: 'select max(sequence) newest from audit_checkpoints where org_id = ?',
+    params: [org],
+  });
+  const [last = 0, hash = genesis(org)] = [segments.at(-1)?.to, segments.at(-1)?.last_hash];
+  // Segments may be missing in D1 too: a signed sequence is never given to another entry.
+  // safety: signed-sequences-not-reused
+  const next = Math.max(last, signed?.newest ?? 0) + MOST_ENTRIES + RESERVE + 1;
+  core.auditLog.begin(next - 1, hash);
+  const before = segments.length ? segments : [{ from: 0, to: 0 }];
+  noteMissing(core, gapsBetween([...before, { from: next, to: next }], 'gate_lost'));
+  await takeUpSegments(core, org, { tell: false });
+}

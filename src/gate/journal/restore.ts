@@ -1,0 +1,267 @@
+// Restoring: the gate accepts a database restored from a backup. Secrets return to their state in the backup. Permissions and endings stay
+// as the gate knows them: no credential, address limit or environment changes, and secrets deleted or destroyed since stay so. Invariants:
+// a version number is never used twice; each page is written to D1, in one batch, before it counts here; an interrupted restore is repeated
+// as a whole, and no change is allowed before it is done.
+
+import { macOf, places, readable, rowKinds, tableName } from '../../db/rows';
+import { type SecretRow, secrets, type VersionRow } from '../../db/schema';
+import { type Statement, upsertOf } from '../../db/statements';
+import { ApiError, refuse } from '../../errors';
+import { checkpoints } from '../audit/checkpoints';
+import { cutOf, gapsBetween, missingEntries, noteMissing } from '../audit/gaps';
+import { readers } from '../audit/readers';
+import type { Core } from '../core';
+import { storedResponses } from '../request/stored-responses';
+import { ciphertexts } from '../rows/ciphertexts';
+import { expiries } from '../tasks/expiry';
+import { intents } from './intents';
+
+/** The result, in numbers of secrets. */
+export interface Restored {
+  /** Restored to their state in the backup. */
+  restored: number;
+  /** Still deleted or destroyed, although the backup contains them. */
+  ended: number;
+  /** Created after the backup and lost. */
+  lost: number;
+  /** Rows that this organisation never wrote; removed. */
+  refused: number;
+  /** Audit log entries that were in D1 and are not in the backup. */
+  audit_entries_lost: number;
+}
+
+const PAGE = 200;
+/** Rows of links per parameter: each may have 90 kB, and D1 allows 2 MB. */
+const FEW = 20;
+/** Kinds of rows for which the gate's state takes precedence. */
+const GOVERNING = rowKinds.filter((kind) => kind !== 'secret');
+
+/**
+ * Accepts the current state of D1. `by` is the creator of versions that restore values. Throws UNAVAILABLE if D1 does not respond; the
+ * request is then repeated.
+ */
+export async function restore(core: Core, org: string, key: Uint8Array, request: string, by: string): Promise<Restored> {
+  intents(core).held = true;
+  try {
+    while (intents(core).running.size) await new Promise((done) => setTimeout(done, 5));
+    const epoch = await begin(core, org);
+    const write = writer(core, org, request, epoch);
+    await write(await governing(core, org));
+    const adopted = await takeSecrets(core, org, key, by, write);
+    expiries(core).begin(core.now());
+    return { ...adopted, audit_entries_lost: await loseEntries(core, org) };
+  } finally {
+    intents(core).held = false;
+  }
+}
+
+/** Raises the fence above every batch ever sent, and drops changes in doubt: their markers are not in the backup. */
+async function begin(core: Core, org: string): Promise<number> {
+  const [fence] = await core.database.all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] });
+  const epoch = Math.max(fence?.epoch ?? 0, Number(core.meta.get('raising') ?? 1), Number(core.meta.get('epoch') ?? 1)) + 1;
+  core.meta.set('raising', String(epoch));
+  const raised = await core.database.write([
+    { sql: 'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch', params: [org, epoch] },
+  ]);
+  if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+  core.storage.transactionSync(() => {
+    core.meta.set('epoch', String(epoch));
+    for (const intent of intents(core).unsettled()) {
+      core.auditLog.append(intent.draft, 503, core.now());
+      intents(core).drop(intent.id);
+    }
+  });
+  return epoch;
+}
+
+type Write = (statements: Statement[]) => Promise<void>;
+
+/** Writes batches that fail once another epoch has begun. */
+function writer(core: Core, org: string, request: string, epoch: number): Write {
+  let batch = 0;
+  return async (statements) => {
+    const marker = 'insert into commits (id, org_id, holds, created_at) values (?, ?, (select epoch from fences where org_id = ?) = ?, ?)';
+    const params = [`${request}:${epoch}:${++batch}`, org, org, epoch, core.now()];
+    const { end } = await core.database.write([...statements, { sql: marker, params }]);
+    if (end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+  };
+}
+
+/**
+ * Writes the gate's permissions and endings to D1. Ended session tokens and browser sessions that the gate has already dropped are kept in
+ * D1.
+ */
+async function governing(core: Core, org: string): Promise<Statement[]> {
+  return GOVERNING.flatMap((kind) => {
+    const rows: object[] = [];
+    for (let after = ''; ; ) {
+      const page = core.rows.after(kind, after, 1000);
+      rows.push(...page);
+      if (page.length < 1000) break;
+      after = (page.at(-1) as { id: string }).id;
+    }
+    const owner = kind === 'org' ? 'id' : 'org_id';
+    const over = kind === 'credential' ? ` and not (kind in ('session', 'browser') and expires_at <= ${core.now()})` : '';
+    return [
+      { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [org] },
+      ...slices(rows, kind === 'share' ? FEW : PAGE).map((slice) => upsertOf(places[kind].table, slice)),
+    ];
+  });
+}
+
+const slices = <T>(list: T[], many: number): T[][] =>
+  Array.from({ length: Math.ceil(list.length / many) }, (_, i) => list.slice(i * many, (i + 1) * many));
+
+/** A version that restores the value of an earlier one. */
+interface Again {
+  from: number;
+  version: Omit<VersionRow, 'value_sealed'>;
+}
+
+async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string, write: Write) {
+  const found = { restored: 0, ended: 0, lost: 0, refused: 0 };
+  const seen = new Set<string>();
+  for (let after = ''; ; ) {
+    const page = await core.database.all<Record<string, unknown>>({
+      sql: 'select * from secrets where org_id = ? and id > ? order by id limit ?',
+      params: [org, after, PAGE],
+    });
+    const puts: SecretRow[] = [];
+    const again: Again[] = [];
+    const removed: string[] = [];
+    const same: SecretRow[] = [];
+    for (const raw of page) {
+      const id = String(raw.id);
+      const stored = readable('secret', raw);
+      const here = core.rows.get('secret', id);
+      // safety: adopted-secret-mac
+      if (!stored || stored.mac !== macOf(key, 'secret', stored)) {
+        found.refused++;
+        // The gate's data about it is lost too, unless restored below.
+        removed.push(id);
+      } else if (core.rows.isBuried('secret', id)) {
+        found.ended++;
+        removed.push(id);
+      } else {
+        seen.add(id);
+        if (here?.mac === stored.mac) continue;
+        if (!here || here.revision < stored.revision) same.push(stored);
+        else {
+          const put = putBack(core, key, by, stored, here);
+          puts.push(put.row);
+          if (put.again) again.push(put.again);
+        }
+        if (here && here.deleted_at !== null && stored.deleted_at === null) found.ended++;
+        else found.restored++;
+      }
+    }
+    if (puts.length || removed.length)
+      await write([...removal(org, removed), ...(puts.length ? [upsertOf(secrets, puts), copies(org, again)] : [])]);
+    core.storage.transactionSync(() => {
+      for (const row of [...puts, ...same]) {
+        core.rows.put('secret', row);
+        ciphertexts(core).drop(row.id);
+      }
+    });
+    if (page.length < PAGE) break;
+    after = String(page.at(-1)?.id);
+  }
+  for (let after = ''; ; ) {
+    const page = core.rows.after('secret', after, 1000);
+    const gone = page.filter(({ id }) => !seen.has(id));
+    core.storage.transactionSync(() => {
+      for (const { id } of gone) {
+        core.rows.bury('secret', id, core.now());
+        ciphertexts(core).drop(id);
+        readers(core).forget(id);
+        storedResponses(core).forget(id);
+      }
+    });
+    found.lost += gone.length;
+    if (page.length < 1000) break;
+    after = (page.at(-1) as SecretRow).id;
+  }
+  return found;
+}
+
+/** The row that returns a secret to its state in the backup: as a new version if later ones exist. */
+function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, here: SecretRow): { row: SecretRow; again: Again | null } {
+  const now = core.now();
+  const ends = [stored.expires_at, here.expires_at].filter((time) => time !== null);
+  const later = here.version > stored.version;
+  // safety: version-numbers-unique
+  const version = later ? here.version + 1 : stored.version;
+  const through = Math.max(stored.revoked_through ?? 0, here.revoked_through ?? 0);
+  // safety: adoption-keeps-revocations
+  const isRevoked = stored.version <= through;
+  const row: Omit<SecretRow, 'mac'> = {
+    ...stored,
+    version,
+    amended: later ? 0 : Math.max(stored.amended, here.amended) + 1,
+    ...(later && {
+      sealed_size: stored.sealed_size + 4 * Math.ceil((stored.size + 41) / 3),
+      lost_versions: [...(stored.lost_versions ?? []), [stored.version + 1, here.version]],
+    }),
+    updated_at: now,
+    // Anything deleted, revoked or expiring sooner since then stays so.
+    // safety: adoption-keeps-deletions
+    deleted_at: here.deleted_at ?? stored.deleted_at,
+    expires_at: ends.length ? Math.min(...ends) : null,
+    revoked_at: isRevoked ? (here.revoked_at ?? stored.revoked_at ?? now) : null,
+    revoked_through: isRevoked ? version : through || null,
+    revision: here.revision + 1,
+  };
+  const { id, org_id, seal_id, fingerprint, size, generated } = stored;
+  const made = { org_id, secret_id: id, version, seal_id, fingerprint, size, created_by: by, created_at: now, generated };
+  return {
+    row: { ...row, mac: macOf(key, 'secret', row) },
+    again: later ? { from: stored.version, version: { ...made, mac: macOf(key, 'version', made) } } : null,
+  };
+}
+
+/** Copies ciphertexts within D1. */
+const copies = (org: string, again: Again[]): Statement => ({
+  sql: `insert or replace into secret_versions (org_id, secret_id, version, seal_id, value_sealed, fingerprint, size, created_by, created_at, generated, mac)
+    select v.org_id, v.secret_id, w.value ->> '$.version.version', v.seal_id, v.value_sealed, v.fingerprint, v.size,
+      w.value ->> '$.version.created_by', w.value ->> '$.version.created_at', w.value ->> '$.version.generated', w.value ->> '$.version.mac'
+    from json_each(?) w cross join secret_versions v on v.org_id = ? and v.secret_id = w.value ->> '$.version.secret_id' and v.version = w.value ->> 'from'`,
+  params: [JSON.stringify(again), org],
+});
+
+const removal = (org: string, ids: string[]): Statement[] =>
+  ['secret_versions.secret_id', 'secrets.id'].map((place) => {
+    const [table, column] = place.split('.');
+    return {
+      sql: `delete from ${table} where org_id = ? and ${column} in (select value from json_each(?))`,
+      params: [org, JSON.stringify(ids)],
+    };
+  });
+
+/** Records which entries had moved to D1 and are missing now. Returns their number, without those lost with a gate. */
+async function loseEntries(core: Core, org: string): Promise<number> {
+  const segments = await core.database.all<{ from: number; to: number }>({
+    sql: 'select first_sequence as "from", last_sequence as "to" from audit_segments where org_id = ? order by first_sequence',
+    params: [org],
+  });
+  const known = missingEntries(core).filter(({ reason }) => reason === 'gate_lost');
+  const held = core.auditLog.held().map(({ sequence }) => ({ from: sequence, to: sequence }));
+  const oldest = core.auditLog.oldest();
+  const accounted = [...segments, ...known, ...held].sort((a, b) => a.from - b.from);
+  // Entries before the cut or the oldest segment were deleted by retention; without either, everything that had moved is lost.
+  const cut = cutOf(core);
+  const begin = cut?.sequence ?? 0;
+  const first = cut || !accounted.length ? [{ from: begin, to: begin }] : [];
+  const lost = gapsBetween([...first, ...accounted, { from: oldest, to: oldest }], 'restore');
+  const signed = await core.database.all<{ sequence: number }>({
+    sql: 'select sequence from audit_checkpoints where org_id = ?',
+    params: [org],
+  });
+  core.storage.transactionSync(() => {
+    noteMissing(
+      core,
+      [...known, ...lost].sort((a, b) => a.from - b.from),
+    );
+    checkpoints(core).keep(signed.map(({ sequence }) => sequence));
+  });
+  return lost.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+}

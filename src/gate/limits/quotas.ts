@@ -1,0 +1,220 @@
+// The quotas of an organisation: how much of each kind of row it stores, and each root in it. Every commit is checked against them here.
+// Invariants: rows that commits are still adding count, so no race exceeds a quota; where finished rows count, the oldest of them leave in the
+// commit that needs their room.
+import type { RowKind } from '../../db/rows';
+import type { CredentialRow } from '../../db/schema';
+import { type Refusal, refuse } from '../../errors';
+import { intents } from '../journal/intents';
+import type { Plan, Put } from '../journal/plan';
+import { removal } from '../journal/writes';
+import type { Call } from '../request/call';
+import { MOST_ENVIRONMENTS } from '../request/target';
+import type { Stored, Usage } from '../rows/stored';
+import { quotaRootOf, rootOfCredential } from './quota-root';
+
+const MIB = 1024 ** 2;
+
+/** The quota of a kind of row that stays until it is removed. `root`: where others than administrators create it. */
+interface Lasting {
+  most: number;
+  root?: number;
+  message: string;
+}
+
+/** The quota of a kind of row that stays for a while. `open`: how many may be unfinished. */
+interface Passing {
+  org: Usage & { open?: number };
+  root: Usage & { open?: number };
+  /** What a caller can do where nothing has finished. */
+  message: string;
+}
+
+const lasting = (most: number, root: number | undefined, what: string, advice = ''): Lasting => ({
+  most,
+  ...(root !== undefined && { root }),
+  message: `An organisation can have at most ${most.toLocaleString('en')} ${what}${root === undefined || root === most ? '' : `, a member or an API key ${root.toLocaleString('en')}`}.${advice && ` ${advice}`}`,
+});
+const REMOVE = 'Remove some that you no longer need.';
+
+/**
+ * Kinds that stay until they are removed. Environments, members, teams and policies are created by administrators alone: developers, and what
+ * they create, hold no scope for them.
+ */
+export const lastingQuotas = {
+  environment: lasting(MOST_ENVIRONMENTS, undefined, 'environments'),
+  member: lasting(2000, undefined, 'members'),
+  team: lasting(1000, undefined, 'teams'),
+  grant: lasting(10_000, 2500, 'grants', REMOVE),
+  device: lasting(2000, 1000, 'devices', REMOVE),
+  policy: lasting(100, undefined, 'policies', 'Combine some of them, or delete some that you no longer need.'),
+  // The API promises these numbers to an organisation, whoever uses them.
+  webhook: lasting(100, 100, 'webhooks', REMOVE),
+  integration: lasting(100, 100, 'connections', REMOVE),
+} satisfies { [K in RowKind]?: Lasting };
+
+/** What is bounded in the domains, where more than rows is counted: secrets and their ciphertexts, and live credentials. */
+export const wholeQuotas = { secrets: 100_000, sealedBytes: 4 * 1024 * MIB, credentials: 10_000 };
+
+/**
+ * The secrets that one root created, with the ciphertexts of all their versions, whoever wrote them. One key may fill an organisation, as
+ * an import of all its secrets does.
+ */
+export const secretsOfRoot = { count: wholeQuotas.secrets, bytes: wholeQuotas.sealedBytes };
+
+/** Session tokens in a gate, besides the 1,000 live ones of each key or trust. */
+export const sessionQuotas = { org: 100_000, root: 20_000 };
+
+/** Kinds that stay for a while, finished ones included: the oldest finished ones leave first. Session tokens are not counted here. */
+export const passingQuotas = {
+  approval: {
+    org: { count: 20_000, bytes: 256 * MIB },
+    root: { count: 2000, bytes: 16 * MIB },
+    message: 'There are too many requests that wait for approval. Cancel some.',
+  },
+  credential: {
+    org: { count: 70_000, bytes: 256 * MIB },
+    root: { count: 20_000, bytes: 64 * MIB, open: 5000 },
+    message: 'A member or an API key can have at most 5,000 live credentials below it. Revoke some that you no longer need.',
+  },
+  sync: {
+    org: { count: 10_000, bytes: 256 * MIB, open: 100 },
+    root: { count: 1000, bytes: 32 * MIB, open: 25 },
+    message:
+      'An organisation can have at most 100 unfinished syncs, a member or an API key 25. Wait until some have ended, or cancel some.',
+  },
+  share: {
+    org: { count: 1000, bytes: 16 * MIB },
+    root: { count: 250, bytes: 4 * MIB },
+    message:
+      'An organisation can have at most 1,000 links, and 16 MiB of encrypted values in them; a member or an API key 250, and 4 MiB. Revoke some that you no longer need.',
+  },
+} satisfies { [K in RowKind]?: Passing };
+
+type Bounded = keyof typeof lastingQuotas | keyof typeof passingQuotas;
+
+/** Kinds that their domains bound, because the bound is that of another row. Each kind is here or above. */
+export const boundedElsewhere: Record<Exclude<RowKind, Bounded>, string> = {
+  org: 'one',
+  passkey: 'of a member: domains/passkeys',
+  team_member: 'of a member: domains/teams',
+  secret: 'domains/secrets, by wholeQuotas; of a root here, by secretsOfRoot',
+  incident: 'domains/incidents, which refuses no containment',
+};
+
+const lastingOf = (kind: RowKind): Lasting | undefined => (lastingQuotas as { [K in RowKind]?: Lasting })[kind];
+const passingOf = (kind: RowKind): Passing | undefined => (passingQuotas as { [K in RowKind]?: Passing })[kind];
+
+/** A plan within the quotas: with the removal of finished rows where it needs their room. 409 where there is none. */
+export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan | Refusal {
+  const { core, ask } = call;
+  const added = new Set((made.puts ?? []).filter(({ from }) => from === 0).map(({ kind }) => kind));
+  for (const kind of added) {
+    const quota = lastingOf(kind);
+    // safety: lasting-rows-bounded
+    if (quota && core.rows.count(kind) + intents(core).adding(kind).length + newIn(made, kind) > quota.most)
+      return refuse('LIMIT_REACHED', { message: quota.message });
+    if (quota?.root && isPastRoot(call, kind, made, { count: quota.root })) return refuse('LIMIT_REACHED', { message: quota.message });
+  }
+  const whole = wholeOfRoot(call, made);
+  if (whole) return whole;
+  const leaving: { kind: RowKind; id: string }[] = [];
+  for (const kind of new Set((made.puts ?? []).map((put) => put.kind))) {
+    const quota = passingOf(kind);
+    const found = quota ? roomFor(call, kind, made, quota, now) : [];
+    if (found === null) return refuse('LIMIT_REACHED', { message: quota?.message });
+    leaving.push(...found.map(({ id }) => ({ kind, id })));
+  }
+  if (leaving.length === 0) return made;
+  const { gone, also } = removal(ask.org, leaving);
+  return { ...made, gone: [...(made.gone ?? []), ...gone], also: [...(made.also ?? []), ...also] };
+}
+
+/** Whether a root, of those whose rows a plan adds or makes longer, would have more than its quota. */
+function isPastRoot(call: Call<unknown>, kind: RowKind, made: Plan, most: { count?: number; bytes?: number }): boolean {
+  const { core, caller } = call;
+  if (caller.kind === 'system') return false;
+  const changes = changesOf(call, kind, made);
+  return [...new Set(changes.map(({ root }) => root))].some((root) => {
+    const added = sum(changes.filter((one) => one.root === root));
+    const { count, bytes } = plus(core.rows.stored.usage(kind, root), added);
+    const isMore = (before: number, after: number, bound = Number.POSITIVE_INFINITY) => before > 0 && after > bound;
+    // safety: rows-of-root-bounded
+    return root !== '' && (isMore(added.count, count, most.count) || isMore(added.bytes, bytes, most.bytes));
+  });
+}
+
+/** 409 where one root would have too many secrets, bytes of them, or session tokens. */
+function wholeOfRoot(call: Call<unknown>, made: Plan): Refusal | null {
+  const { core, caller } = call;
+  if (made.puts?.some(({ kind }) => kind === 'secret') && isPastRoot(call, 'secret', made, secretsOfRoot))
+    return refuse('LIMIT_REACHED', {
+      message: 'What one member or API key created can be at most 100,000 secrets, and 4 GiB of encrypted values.',
+    });
+  const isSession = (row: object) => (row as CredentialRow).kind === 'session';
+  const minted = made.puts?.filter(({ kind, from, row }) => kind === 'credential' && from === 0 && isSession(row)).length ?? 0;
+  if (minted === 0) return null;
+  const root = quotaRootOf(core, caller);
+  const adding = intents(core).adding('credential').filter(isSession);
+  const own = adding.filter(({ dies_with }) => rootOfCredential(core, dies_with ?? '') === root);
+  const { sessions } = core.rows;
+  // safety: sessions-of-root-bounded
+  if (sessions.of(root) + own.length + minted <= sessionQuotas.root && sessions.all() + adding.length + minted <= sessionQuotas.org)
+    return null;
+  return refuse('LIMIT_REACHED', {
+    message:
+      'An organisation can have at most 100,000 session tokens, a member or an API key 20,000 together with what it created. Revoke some, or wait until they expire.',
+  });
+}
+
+const newIn = ({ puts = [] }: Plan, kind: RowKind): number => puts.filter((put) => put.kind === kind && put.from === 0).length;
+
+/** The most finished rows that one commit removes. */
+const MOST_LEAVING = 500;
+
+/** The finished rows that leave for those of a plan; null if there are not enough. A row that only changes is never refused. */
+function roomFor(call: Call<unknown>, kind: RowKind, made: Plan, quota: Passing, now: number): Stored[] | null {
+  const { core, caller } = call;
+  const { stored } = core.rows;
+  const changes = changesOf(call, kind, made);
+  // What the service itself starts is not refused: an automatic sync waits for the one before it.
+  const isCounted = ({ row }: Put) => core.rows.stored.of(kind, row as never) !== null;
+  const isNew = caller.kind !== 'system' && (made.puts ?? []).some((put) => put.kind === kind && put.from === 0 && isCounted(put));
+  const leaving = new Map<string, Stored>();
+  for (const root of [...new Set(changes.map((one) => one.root)), null]) {
+    const bounds = root === null ? quota.org : quota.root;
+    const own = changes.filter((one) => root === null || one.root === root);
+    // safety: open-rows-bounded
+    if (isNew && stored.open(kind, root, now) + sum(own).count > (bounds.open ?? Number.POSITIVE_INFINITY)) return null;
+    const over = [stored.usage(kind, root), sum(own)].reduce(plus, { count: -bounds.count, bytes: -bounds.bytes });
+    const finished = stored.finished(kind, root, now, MOST_LEAVING);
+    const busy = intents(core).touched();
+    for (const one of finished) {
+      if (over.count <= 0 && over.bytes <= 0) break;
+      if (busy.has(one.id) || changes.some(({ id }) => id === one.id)) continue;
+      if (!leaving.has(one.id)) leaving.set(one.id, one);
+      over.count -= one.count;
+      over.bytes -= one.bytes;
+    }
+    // Where many have to leave, the others leave with the next commits.
+    // safety: passing-rows-bounded
+    if (isNew && (over.count > 0 || over.bytes > 0) && finished.length < MOST_LEAVING) return null;
+  }
+  return [...leaving.values()];
+}
+
+/** What the rows of a plan add, and those that other commits are writing. */
+function changesOf({ core, caller }: Call<unknown>, kind: RowKind, { puts = [] }: Plan): Stored[] {
+  const { rows } = core;
+  const payer = quotaRootOf(core, caller);
+  const own = puts.filter((put) => put.kind === kind).map(({ row }) => ({ row, root: payer }));
+  return [...own, ...intents(core).writing(kind)].flatMap(({ row, root }) => {
+    // Only the row of a secret does not say who created it.
+    const after = rows.stored.of(kind, row as never, kind === 'secret' ? root : undefined);
+    if (!after) return [];
+    const before = rows.get(kind, row.id);
+    return before ? { ...after, count: 0, bytes: after.bytes - (rows.stored.of(kind, before as never)?.bytes ?? 0) } : after;
+  });
+}
+
+const plus = (a: Usage, b: Usage): Usage => ({ count: a.count + b.count, bytes: a.bytes + b.bytes });
+const sum = (all: readonly Usage[]): Usage => all.reduce(plus, { count: 0, bytes: 0 });

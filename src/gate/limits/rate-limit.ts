@@ -1,0 +1,106 @@
+// Rate limits: a number of requests in any 60 seconds, counted exactly. The counter is a log of times in memory; since every counted
+// request is one audit entry, a starting gate rebuilds it from there, and counting needs no writes. Requests over the limit are counted per
+// credential and minute, and become one audit entry when the minute is over.
+import type { Draft } from '../audit/entry';
+import type { Core } from '../core';
+import { type Allowance, linksOf } from '../identity/lineage';
+import { part } from '../part';
+
+export const WINDOW = 60_000;
+/** The assumed difference between two clocks. */
+export const SLACK = 5000;
+
+/** The remaining rate limit: `limit` per minute, `remaining` now, more in `reset` seconds. */
+export interface RateLimitState {
+  limit: number;
+  remaining: number;
+  reset: number;
+}
+
+export interface RateLimit {
+  /** Takes one from each allowance, or from none if one is used up. Returns the state of the tightest. `no`: only returns the state. */
+  take(allowances: Allowance[], now: number, no?: 'no'): { ok: boolean; state: RateLimitState; retry_after: number };
+  /** Counts a request over the limit; the `draft` of the first one in its minute is kept. */
+  refuse(id: string, draft: Draft, status: number, now: number): void;
+  /** Appends the entries of past minutes. Returns when the next one is due, or null. */
+  flush(now: number): number | null;
+}
+
+function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit {
+  sql.exec(
+    'create table if not exists refused (credential text not null, minute integer not null, count integer not null, status integer not null, draft text not null, primary key (credential, minute)) without rowid',
+  );
+  const log = new Map<string, number[]>();
+
+  const now = Date.now();
+  // safety: rate-limit-restored
+  for (const { actor, parent, at } of auditLog.since(now - WINDOW)) for (const id of linksOf(rows, actor, parent)) timesOf(id).unshift(at);
+
+  function timesOf(id: string): number[] {
+    const times = log.get(id) ?? [];
+    log.set(id, times);
+    return times;
+  }
+  const prune = (times: number[], at: number) => {
+    let stale = 0;
+    while (stale < times.length && (times[stale] as number) <= at - WINDOW) stale++;
+    if (stale) times.splice(0, stale);
+  };
+  /** Drops idle logs from time to time, so the map contains only credentials of the last minute. */
+  let swept = now;
+  const sweep = (at: number) => {
+    if (at - swept < WINDOW) return;
+    swept = at;
+    for (const [id, times] of log) {
+      prune(times, at);
+      if (times.length === 0) log.delete(id);
+    }
+  };
+
+  return {
+    take(allowances, at, no) {
+      sweep(at);
+      const states = allowances.map(({ id, limit }) => {
+        const times = timesOf(id);
+        prune(times, at);
+        return { times, limit };
+      });
+      const spent = states.filter(({ times, limit }) => times.length >= limit);
+      const ok = spent.length === 0;
+      if (ok && !no) for (const { times } of states) times.push(at);
+      const shown = states.map(({ times, limit }) => ({
+        limit,
+        remaining: Math.max(0, limit - times.length),
+        reset: secondsUntil((times[0] ?? at) + WINDOW, at),
+      }));
+      const state = shown.reduce((tightest, next) => (next.remaining < tightest.remaining ? next : tightest));
+      // When one more is allowed: once enough requests have left the window to be below the limit.
+      const waits = spent.map(({ times, limit }) => secondsUntil((times[times.length - limit] as number) + WINDOW, at));
+      return { ok, state, retry_after: ok ? 0 : Math.max(...waits) };
+    },
+    refuse(id, draft, status, at) {
+      const minute = Math.floor(at / WINDOW);
+      sql.exec(
+        'insert into refused values (?, ?, 1, ?, ?) on conflict do update set count = count + 1',
+        id,
+        minute,
+        status,
+        JSON.stringify(draft),
+      );
+    },
+    flush(at) {
+      const minute = Math.floor(at / WINDOW);
+      for (const row of sql
+        .exec<{ count: number; status: number; draft: string }>('select * from refused where minute < ? order by minute', minute)
+        .toArray())
+        auditLog.append(JSON.parse(row.draft), row.status, at, row.count);
+      sql.exec('delete from refused where minute < ?', minute);
+      const next = sql.exec<{ n: number | null }>('select min(minute) n from refused').one().n;
+      return next === null ? null : (next + 1) * WINDOW;
+    },
+  };
+}
+
+const secondsUntil = (time: number, now: number) => Math.max(1, Math.ceil((time - now) / 1000));
+
+export const rateLimit = part(createRateLimit);

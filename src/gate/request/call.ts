@@ -1,0 +1,195 @@
+// What the Worker and a gate exchange, the RPC methods of a gate, and the type of an operation. Invariant: everything here is plain data that can
+// be sent by RPC; a refusal is a value, never an exception; it contains no plaintext of a secret or a token.
+import type { Action, FullNeed } from '../../auth/actions';
+import type { Caller } from '../../auth/authorize';
+import type { Proof } from '../../auth/dpop';
+import type { TokenRef } from '../../auth/token';
+import type { SecretRow } from '../../db/schema';
+import type { IntegrityViolation, Refusal } from '../../errors';
+import type { Subject } from '../audit/entry';
+import type { Core } from '../core';
+import type { Raised } from '../events/outbox';
+import type { Fact, Proposal } from '../journal/plan';
+import type { RateLimitState } from '../limits/rate-limit';
+import type { Outcome } from './outcome';
+
+/** Keys that the Worker shares for one call. They cannot decrypt a value, and the gate never stores them. */
+export interface LentKeys {
+  /** Authenticates rows. */
+  row: Uint8Array;
+  /** Encrypts stored responses. */
+  answer: Uint8Array;
+}
+
+/** What the path itself names, checked before anything in the body. A malformed name becomes an empty text, which names nothing. */
+export interface Named {
+  /** An environment, by id or slug; null for the default one. */
+  environment?: string | null;
+  /** A secret's name in that environment. */
+  name?: string;
+  /** A secret, by id. */
+  secret?: string;
+  /** A credential, by id. */
+  credential?: string;
+  /** A member, team, grant or passkey, by id. */
+  member?: string;
+  team?: string;
+  grant?: string;
+  passkey?: string;
+  policy?: string;
+  approval?: string;
+  device?: string;
+  webhook?: string;
+  delivery?: string;
+  integration?: string;
+  share?: string;
+  sync?: string;
+  incident?: string;
+}
+
+export interface RequestFacts {
+  id: string;
+  ip: string;
+  user_agent: string | null;
+  reason: string | null;
+  /** Where the request came from, according to Cloudflare. */
+  place: string | null;
+}
+
+/** One request, parsed and validated by the Worker. */
+export interface Ask {
+  org: string;
+  action: Action;
+  /** The name of the operation that performs the action. */
+  operation: string;
+  /**
+   * The caller: a token; a member that the Worker has authenticated; the service itself, for a job; the holder of a link, by its id and the
+   * digest of its key; or a trust, for a workload whose token the Worker has verified or, with `refused`, has rejected.
+   */
+  bearer: TokenRef | 'bootstrap' | 'system' | { member: string } | { link: string; hash: string } | { trust: string; refused?: true };
+  /** The contents of the DPoP header, if any; and whether the token was sent with the DPoP scheme. */
+  proof?: Proof;
+  isDpop?: true;
+  /** The organisation in the path, or null. */
+  path_org: string | null;
+  named: Named;
+  /** What the Worker found wrong with the body, the query or the headers; refused in the contract's order. */
+  finding: Refusal | null;
+  /** The operation's input; null if there is a finding. */
+  input: unknown;
+  idempotency: { key: string; digest: string } | null;
+  /** The If-Match header of a route that changes a resource with a revision. */
+  if_match?: string | null;
+  /** The one-time values of the response: JSON of their places and of the values, encrypted with a key derived from the caller's token. */
+  one_time: string | null;
+  /**
+   * Identifies the request if it uses an approval (`id`) or must be recorded as waiting for one: method, path, and a keyed digest of these
+   * and the body.
+   */
+  approval?: { id: string | null; method: string; path: string; digest: string };
+  /** `again`: a further round of a request that the gate answered with `more`. */
+  again: boolean;
+  /** The last round: what would need a further one is refused. */
+  is_last?: true;
+  /** A response to this request was lost: it may already have been performed. */
+  repeated: boolean;
+  keys: LentKeys | null;
+  /** An alteration that the Worker found in the gate's data for this request. Such a call only reports it. */
+  violation?: IntegrityViolation;
+  request: RequestFacts;
+}
+
+/** Secrets that are revealed together or not at all, and a text that completes "X asks to …". */
+export interface Together {
+  all: readonly SecretRow[];
+  describes: string;
+  shows?: Fact[];
+}
+
+/** The result of an operation within the gate. */
+export type OperationOutcome = Outcome & {
+  /** Its audit entry is already written, or is that of an earlier call of the same request. */
+  audited?: boolean;
+  /** What only the operation knows about its target. */
+  about?: Partial<Subject>;
+  /** For a read that reveals values: the secret, those of one file, or that held secrets were left out. */
+  reveals?: SecretRow | Together | 'unheld';
+  /** Events of a refusal or a read, raised in the turn of its audit entry. */
+  events?: Raised[];
+};
+
+export interface Reply<T = unknown> {
+  outcome: Outcome<T>;
+  rate_limit: RateLimitState | null;
+  credential: string | null;
+  /** Present for the stored response of an earlier request: its encrypted one-time values. */
+  replay: { one_time: string | null } | null;
+  d1_calls: number;
+}
+
+/** A request in progress in the gate. */
+export interface Call<I = unknown> {
+  core: Core;
+  ask: Ask;
+  /** The permissions that its action needs. */
+  need: FullNeed;
+  input: I;
+  caller: Caller;
+  /** The target in the audit entry: see `Operation.subject`. Set only by the gate's request handling. */
+  subject: Subject;
+  /**
+   * Whether the action concerns only the caller and so needs no scope. While the audit log is full it needs one, because anyone's requests
+   * could fill the rest.
+   */
+  isExempt(): boolean;
+  /** A refusal if the caller or the rules have changed since admission. */
+  recheck(): Refusal | null;
+}
+
+/** The inputs of a plan, in addition to the locked rows. */
+export interface Found {
+  /** From `before`, from `locked`, and from `authorize` under the locks. */
+  fetched: unknown;
+  locked: unknown;
+  judged: object | null;
+}
+
+/** An operation: a read returns an outcome, a change returns a plan, built while its rows are locked. */
+export interface Operation<I = unknown> {
+  /**
+   * The target in the audit entry, in addition to what the path names. Computed when the caller is identified, and again under the locks of
+   * a change. What only the change knows is in its plan's `about`.
+   */
+  subject?(call: Call<I>): Partial<Subject>;
+  /** True if the action concerns only the caller and so needs no scope. */
+  exempt?(call: Call<I>): boolean;
+  /** 403 for other things that the path names, besides secrets and environments. Checked before the body. */
+  reach?(call: Call<I>): Refusal | null;
+  /**
+   * 403 for things that only the body names; otherwise data for the plan, or null. Called before a stored response is replayed, and again
+   * under the locks of a change.
+   */
+  authorize?(call: Call<I>, now: number): Refusal | object | null;
+  read?(call: Call<I>): OperationOutcome | Promise<OperationOutcome>;
+  change?: {
+    /** What must not change in the meantime: ids of rows, and names that must be unique. */
+    locks(call: Call<I>): string[];
+    /** Fetches data for the plan before the rows are locked. */
+    before?(call: Call<I>): Promise<unknown>;
+    /** Fetches data while the rows are locked. The caller is checked again afterwards. */
+    locked?(call: Call<I>): Promise<unknown>;
+    /** The row whose revision If-Match names; null if it does not exist. */
+    revises?(call: Call<I>): { revision: number } | null;
+    plan(call: Call<I>, now: number, found: Found): Proposal;
+  };
+}
+
+export const isRefusal = (value: object): value is Refusal => 'code' in value;
+
+export const refusalIn = (judged: object | null | undefined): Refusal | null => (judged && isRefusal(judged) ? judged : null);
+
+export interface GateCalls extends Rpc.DurableObjectBranded {
+  call(ask: Ask): Promise<Reply>;
+  pulse(event?: 'sent' | 'came', at?: number): Promise<{ sent: number | null; came: number | null }>;
+  reserve(key: string, proposed: string, now?: number): Promise<string>;
+}

@@ -1,0 +1,183 @@
+// Performs an admitted request: replays its stored response, or authorises it and runs its operation. A read that an approval policy holds
+// and every change pass through `commit`. Invariants: refusals follow the order of the API contract; whatever is revealed or changed was
+// checked against the approval policies first.
+
+import type { FullNeed } from '../../auth/actions';
+import { type Caller, mayAct } from '../../auth/authorize';
+import { ApiError, type Refusal, refuse, statusOf } from '../../errors';
+import { governed, governedRead, mayRevealAll, unidentified } from '../approvals/hold';
+import { type DraftOf, noSubject, type Subject } from '../audit/entry';
+import type { Core } from '../core';
+import { identifyAgain } from '../identity/identify';
+import { commit } from '../journal/commit';
+import type { Plan } from '../journal/plan';
+import { payerOf, quotaRootOf } from '../limits/quota-root';
+import { type Ask, type Call, isRefusal, type Operation, type OperationOutcome, type Reply, refusalIn } from './call';
+import { findStored, noRoom, storedUnder } from './idempotency';
+import { fail } from './outcome';
+import { storedResponses } from './stored-responses';
+import { mayReachNamed, namedSubject } from './target';
+import { inTurns } from './turns';
+
+/** A request while the gate handles it. `isFull`: the audit log accepts only entries of urgent actions; `isReserveFull`: not even those. */
+export interface Request {
+  core: Core;
+  ask: Ask;
+  operation: Operation;
+  need: FullNeed;
+  isFull: boolean;
+  isReserveFull: boolean;
+}
+
+/** The result of an operation, or the stored response with its encrypted one-time values. */
+export type Performed = { outcome: OperationOutcome; replay?: NonNullable<Reply['replay']> };
+
+/** The request in progress of an admitted caller. */
+export function callOf({ core, ask, operation, need, isFull }: Request, caller: Caller): Call<unknown> {
+  const call: Call<unknown> = {
+    core,
+    ask,
+    need,
+    input: ask.input,
+    caller,
+    subject: noSubject,
+    isExempt: () => !isFull && (operation.exempt?.(call) ?? false),
+    recheck() {
+      const now = identifyAgain(core, ask, call.caller);
+      call.caller = now.caller;
+      call.subject = subjectOf(call, operation);
+      return now.refusal ?? authorise(call, operation);
+    },
+  };
+  return call;
+}
+
+/** 403 if the caller may not do this, or not with the resource in the path. */
+const authorise = (call: Call<unknown>, operation: Operation): Refusal | null =>
+  mayAct(call.caller, call.need, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
+
+/** The target for the audit entry, as far as it is known before the operation runs. */
+const subjectOf = (call: Call<unknown>, operation: Operation): Subject =>
+  call.ask.input === null ? namedSubject(call) : { ...namedSubject(call), ...operation.subject?.(call) };
+
+/** Performs the operation, or replays a stored response. A request with an Idempotency-Key is marked as running in the meantime. */
+export async function perform(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<Performed> {
+  const { core, ask } = call;
+  const key = storedUnder(ask, call.caller.root);
+  let isAwaited = false;
+  try {
+    const { finding } = ask;
+    call.subject = namedSubject(call);
+    const barred = authorise(call, operation);
+    if (barred) return { outcome: fail(barred) };
+    // A malformed name in the path is 404 only after a stored response and after errors in the body.
+    if (finding && ![400, 404].includes(statusOf(finding))) return { outcome: fail(finding) };
+    const subject = subjectOf(call, operation);
+    // A replay changes nothing: its entry names no version.
+    call.subject = { ...subject, version: null };
+    const stored = replay(call, operation);
+    if (stored) return stored;
+    call.subject = subject;
+    // safety: idempotency-in-progress
+    if (ask.idempotency) storedResponses(core).running.set(key, { request: ask.request.id, since: core.now() });
+    const exceeds = finding ?? refusalIn(operation.authorize?.(call, core.now()));
+    if (exceeds) return { outcome: fail(exceeds) };
+    const outcome = await (operation.change
+      ? change(call, operation, draft)
+      : inTurns(core, payerOf(call), () => read(call, operation, draft)));
+    isAwaited = outcome?.kind === 'more';
+    return { outcome: outcome ?? fail(refuse('INTERNAL')) };
+  } catch (error) {
+    return { outcome: fail(refusalOfError(error, ask)) };
+  } finally {
+    if (!isAwaited && storedResponses(core).running.get(key)?.request === ask.request.id) storedResponses(core).running.delete(key);
+  }
+}
+
+/** The stored response of the same request, or a refusal; null if there is none. A request without a key can have only its own. */
+function replay(call: Call<unknown>, operation: Operation): Performed | null {
+  const { core, ask, caller } = call;
+  if (!ask.idempotency && !(operation.change && ask.repeated)) return null;
+  const kept = findStored(storedResponses(core), ask, caller.root, core.now());
+  if (kept && 'code' in kept) return { outcome: fail(kept) };
+  if (kept) {
+    // safety: replay-authorized
+    const exceeds = ask.input === null ? null : refusalIn(operation.authorize?.(call, core.now()));
+    return exceeds ? { outcome: fail(exceeds) } : { outcome: kept.outcome, replay: { one_time: kept.one_time } };
+  }
+  return ask.idempotency && operation.change && !storedResponses(core).hasRoom(quotaRootOf(core, caller))
+    ? { outcome: fail(noRoom) }
+    : null;
+}
+
+async function change(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> {
+  const change = operation.change as NonNullable<Operation['change']>;
+  const fetched = await inTurns(call.core, payerOf(call), () => change.before?.(call));
+  return commit(call, draft, {
+    locks: () => [...change.locks(call), ...approvalLocks(call)],
+    fetch: () => change.locked?.(call),
+    plan(now, locked) {
+      const judged = operation.authorize?.(call, now) ?? null;
+      return refusalIn(judged) ?? change.plan(call, now, { fetched, locked, judged });
+    },
+    revises: () => change.revises?.(call) ?? null,
+    govern: (made, now) => governed(call, made, now),
+  });
+}
+
+/** Reads. A read that an approval policy holds needs an approval, which is then used up. */
+async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome | undefined> {
+  const { ask, need } = call;
+  if (ask.approval && need.reveals) return readHeld(call, operation, draft);
+  const outcome = await operation.read?.(call);
+  if (!need.reveals || !outcome || outcome.kind === 'refused' || outcome.data === null || outcome.reveals === 'unheld') return outcome;
+  if (!outcome.reveals) throw new Error(`${ask.action} does not say what it reveals`);
+  const { isHeld, bypassed } = mayRevealAll(call, outcome.reveals);
+  if (bypassed.length) return { ...outcome, about: { ...outcome.about, bypassed_policies: bypassed } };
+  // safety: held-read-refused
+  return isHeld ? { kind: 'more', data: unidentified.more } : outcome;
+}
+
+/** Reads with an approval, or records that the read waits for one. This changes only the approval. */
+const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> =>
+  commit(call, draft, {
+    locks: () => approvalLocks(call),
+    fetch: async () => operation.read?.(call),
+    plan(now, found) {
+      const outcome = found as OperationOutcome;
+      if (outcome.kind === 'refused') return outcome.refusal;
+      const { about, data, reveals } = outcome;
+      const made: Plan =
+        outcome.kind === 'ok'
+          ? { status: outcome.status, data, isRead: true, ...(outcome.etag && { etag: outcome.etag }), about }
+          : { status: 200, data, isRead: true };
+      const governed = reveals ? governedRead(call, reveals, made, now) : made;
+      // The final answer uses the approval, not the intermediate data for the Worker.
+      // safety: approval-used-by-answer
+      if (outcome.kind === 'ok' || isRefusal(governed) || 'more' in governed || governed.refusal) return governed;
+      return { more: data };
+    },
+  });
+
+/** The locks for the approval that a request uses and for the one that it would wait for. */
+const approvalLocks = ({ ask: { approval }, caller }: Call<unknown>): string[] =>
+  // safety: approval-locked, approvals-asked-one-by-one
+  approval ? [`approval:${caller.root}:${approval.digest}`, approval.id ?? 'approvals'] : [];
+
+/** The refusal for whatever an operation threw. */
+export const refusalOfError = (error: unknown, ask: Ask): Refusal => (error instanceof ApiError ? error.refusal : unexpected(error, ask));
+
+/** An internal error: logged without the data of the request, and not described to the caller. */
+function unexpected(error: unknown, ask: Ask): Refusal {
+  console.error(
+    JSON.stringify({
+      level: 'error',
+      event: 'gate_fault',
+      request_id: ask.request.id,
+      action: ask.action,
+      why: error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : 'unknown',
+      stack: error instanceof Error ? error.stack?.slice(0, 600) : undefined,
+    }),
+  );
+  return refuse('INTERNAL');
+}

@@ -1,0 +1,47 @@
+// Compatibility between releases. During a deployment, Workers meet gates of the previous and the next release, and stored responses of the
+// previous release are replayed for a day. Release 0.4.0 has `ok` instead of an outcome's `kind`, `budget` instead of `rate_limit`, and
+// `alarm` instead of `violation`: both are written, and either is read. Invariant: everything sent between the Worker and a gate, or stored
+// as a response, passes through this module.
+
+import type { Ask, Reply } from './call';
+import type { Outcome } from './outcome';
+
+type Stored = Outcome & { ok?: true | false | 'more' };
+type Sent = Omit<Reply, 'rate_limit'> & { outcome: Stored; rate_limit?: Reply['rate_limit']; budget?: Reply['rate_limit'] };
+type Asked = Ask & { alarm?: Ask['violation'] };
+
+const oks = { ok: true, refused: false, more: 'more' } as const;
+
+export const writeOutcome = (outcome: Outcome): Stored => ({ ...outcome, ok: oks[outcome.kind] });
+
+export function readOutcome({ ok, ...outcome }: Stored): Outcome {
+  if (ok === undefined || outcome.kind) return outcome;
+  return { ...(outcome as object), kind: ok === 'more' ? 'more' : ok ? 'ok' : 'refused' } as Outcome;
+}
+
+export const writeReply = (reply: Reply): Reply & Sent => ({ ...reply, outcome: writeOutcome(reply.outcome), budget: reply.rate_limit });
+
+export const readReply = ({ budget = null, rate_limit = budget, ...reply }: Sent): Reply => ({
+  ...reply,
+  outcome: readOutcome(reply.outcome),
+  rate_limit,
+});
+
+/**
+ * A 0.4.0 gate would ignore `device_id` and create an unbound credential. It does not know an operation with this suffix, so it creates
+ * none.
+ */
+const BOUND = '.bound';
+const isBound = ({ input }: Ask): boolean => (input as { device_id?: unknown } | null)?.device_id != null;
+
+export function writeAsk(ask: Ask): Asked {
+  // safety: bound-credential-of-older-gate
+  if (isBound(ask)) return { ...ask, operation: ask.operation + BOUND };
+  return ask.violation ? { ...ask, alarm: ask.violation } : ask;
+}
+
+export function readAsk(asked: Asked): Ask {
+  const { alarm, ...ask } = asked;
+  if (alarm !== undefined) return { ...ask, violation: alarm };
+  return ask.operation.endsWith(BOUND) ? { ...ask, operation: ask.operation.slice(0, -BOUND.length) } : asked;
+}

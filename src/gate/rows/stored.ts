@@ -1,0 +1,198 @@
+// How much each root stores of each kind of row that it can create. Invariants: written in the turn in which the row is; a row keeps its
+// root after the credential that made it is forgotten.
+import { isBrief, type RowKind, type RowReader, type RowTypes } from '../../db/rows';
+import type { ApprovalRow, CredentialRow, GrantRow, SecretRow, ShareRow, SyncRow } from '../../db/schema';
+import { aboveOf, rootOfCredential } from '../limits/quota-root';
+
+/** How many, and how many bytes of the gate's storage. */
+export interface Usage {
+  count: number;
+  bytes: number;
+}
+
+/** What is counted of a row. */
+export interface Stored extends Usage {
+  id: string;
+  root: string;
+  /** When it has finished, and may leave; null while that is not known. */
+  ends: number | null;
+}
+
+export interface StoredRows {
+  /** What is counted of a row as it would be stored; null if it is not counted. `root`: of a new row whose columns do not say who made it. */
+  of<K extends RowKind>(kind: K, row: RowTypes[K], root?: string): Stored | null;
+  note<K extends RowKind>(kind: K, row: RowTypes[K], root?: string): void;
+  forget(kind: RowKind, id: string): void;
+  /** Notes that a credential was revoked, and with it everything that ends with it. */
+  endBelow(id: string, at: number): void;
+  /** Counts everything anew: who made a row may have been loaded after it. */
+  recount(): void;
+  clear(kind: RowKind): void;
+  /** The root that a row counts for; null if it is not counted. */
+  rootOf(kind: RowKind, id: string): string | null;
+  /** What is stored of a kind, of all roots or of one. */
+  usage(kind: RowKind, root: string | null): Usage;
+  /** How many rows have not finished. */
+  open(kind: RowKind, root: string | null, now: number): number;
+  /** Finished rows, the oldest first. */
+  finished(kind: RowKind, root: string | null, now: number, limit: number): Stored[];
+}
+
+/** The size of a row in addition to its texts. */
+const OVERHEAD = 200;
+
+/** Who made a row: a member, a credential, or a connection. A session token is soon forgotten: its parent is not. */
+const makers: { [K in RowKind]?: (row: RowTypes[K]) => string } = {
+  approval: ({ root }: ApprovalRow) => root,
+  credential: aboveOf,
+  device: ({ created_by }) => created_by,
+  grant: ({ created_by, dies_with }: GrantRow) => dies_with ?? created_by,
+  integration: ({ created_by }) => created_by,
+  // Its row does not say: see the intent.
+  secret: () => '',
+  share: ({ created_by, dies_with }: ShareRow) => dies_with ?? created_by,
+  // An automatic sync counts for its connection.
+  sync: ({ requester, integration_id }: SyncRow) =>
+    (requester.kind === 'system' ? integration_id : requester.kind === 'session' ? requester.parent_id : requester.id) ?? 'system',
+  webhook: ({ created_by }) => created_by,
+};
+
+const ends: { [K in RowKind]?: (row: RowTypes[K]) => number | null } = {
+  approval: ({ ended_at, expires_at }: ApprovalRow) => ended_at ?? expires_at,
+  credential: ({ expires_at, revoked_at }: CredentialRow) =>
+    expires_at === null || revoked_at === null ? (expires_at ?? revoked_at) : Math.min(expires_at, revoked_at),
+  share: ({ expires_at }: ShareRow) => expires_at,
+  sync: ({ finished_at }: SyncRow) => finished_at,
+};
+
+/** The kinds that are counted. Session tokens and browser sessions are not: see session-counts.ts. */
+export const countedKinds = Object.keys(makers) as RowKind[];
+
+/** Notes an end for all credentials that end with one, through every link. */
+const END_BELOW = `update stored_rows set ends = ?1 where kind = 'credential' and (ends is null or ends > ?1) and id in (
+  with recursive below(id) as (
+    select r.id from rows r indexed by rows_dies_with where r.kind = 'credential' and r.body ->> 'dies_with' = ?2
+    union select r.id from below b cross join rows r indexed by rows_dies_with on r.kind = 'credential' and r.body ->> 'dies_with' = +b.id
+  ) select id from below)`;
+
+/** Opens the counts. `rows`: the rows of the gate, which are counted if they never were. */
+export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K extends RowKind>(kind: K): RowTypes[K][] }): StoredRows {
+  sql.exec(`create table if not exists stored_rows (kind text not null, id text not null, root text not null, bytes integer not null, ends integer,
+    primary key (kind, id)) without rowid`);
+  sql.exec('create index if not exists stored_rows_root on stored_rows (kind, root, ends)');
+  sql.exec('create index if not exists stored_rows_ends on stored_rows (kind, ends)');
+  const all: Query = (query, ...params) => sql.exec<never>(query, ...params).toArray();
+  const sums = createSums(all);
+  const known = (kind: RowKind, id: string) =>
+    all<{ root: string; bytes: number }>('select root, bytes from stored_rows where kind = ? and id = ?', kind, id)[0];
+  const rootOf = (kind: RowKind, id: string) => known(kind, id)?.root ?? null;
+  const reader = { rows: { get: rows.get, rootOf } };
+  const of = measure(
+    all,
+    (kind, row, root) =>
+      // safety: stored-row-keeps-root
+      rootOf(kind, row.id) ?? root ?? rootOfCredential(reader, makers[kind]?.(row) ?? ''),
+  );
+  const forget = (kind: RowKind, id: string) => {
+    const [gone] = all<Stored>('delete from stored_rows where kind = ? and id = ? returning root, bytes', kind, id);
+    if (gone) sums.add(kind, gone.root, -1, -gone.bytes);
+  };
+  const note: StoredRows['note'] = (kind, row, root) => {
+    const stored = of(kind, row, root);
+    if (!stored) return;
+    const before = known(kind, row.id);
+    sql.exec(
+      'insert into stored_rows values (?, ?, ?, ?, ?) on conflict do update set bytes = excluded.bytes, ends = excluded.ends',
+      ...[kind, row.id, stored.root, stored.bytes, stored.ends],
+    );
+    sums.add(kind, stored.root, before ? 0 : 1, stored.bytes - (before?.bytes ?? 0));
+  };
+  const clear = (kind: RowKind) => {
+    sql.exec('delete from stored_rows where kind = ?', kind);
+    sums.clear(kind);
+  };
+  const count = (kind: RowKind) => {
+    for (const row of rows.all(kind)) note(kind, row);
+  };
+  for (const kind of countedKinds) if (sums.of(kind, null).count === 0) count(kind);
+  return {
+    of,
+    note,
+    forget,
+    endBelow: (id, at) => void sql.exec(END_BELOW, at, id),
+    recount() {
+      for (const kind of countedKinds) {
+        clear(kind);
+        count(kind);
+      }
+    },
+    clear,
+    rootOf,
+    usage: sums.of,
+    ...createFinished(all),
+  };
+}
+
+type Query = <T extends object>(query: string, ...params: SqlStorageValue[]) => T[];
+
+/** Which rows have finished. */
+function createFinished(all: Query): Pick<StoredRows, 'open' | 'finished'> {
+  const among = (root: string | null) => (root === null ? 'kind = ?' : 'kind = ? and root = ?');
+  const named = (kind: RowKind, root: string | null) => (root === null ? [kind] : [kind, root]);
+  return {
+    open: (kind, root, now) =>
+      all<{ n: number }>(
+        `select count(*) n from stored_rows where ${among(root)} and (ends is null or ends > ?)`,
+        ...[...named(kind, root), now],
+      )[0]?.n ?? 0,
+    finished: (kind, root, now, limit) =>
+      all<Stored>(
+        `select id, root, 1 count, bytes, ends from stored_rows where ${among(root)} and ends <= ? order by ends limit ?`,
+        ...[...named(kind, root), now, limit],
+      ),
+  };
+}
+
+/** The usage of each kind and root: counted once when the gate starts, then updated. */
+function createSums(all: Query) {
+  const sums = new Map<string, Usage>();
+  const key = (kind: RowKind, root: string | null) => (root === null ? kind : `${kind} ${root}`);
+  const add = (kind: RowKind, root: string, count: number, bytes: number) => {
+    for (const one of [key(kind, null), key(kind, root)]) {
+      const before = sums.get(one) ?? { count: 0, bytes: 0 };
+      const after = { count: before.count + count, bytes: before.bytes + bytes };
+      if (after.count) sums.set(one, after);
+      else sums.delete(one);
+    }
+  };
+  for (const one of all<Stored & { kind: RowKind }>(
+    'select kind, root, count(*) count, sum(bytes) bytes from stored_rows group by kind, root',
+  ))
+    add(one.kind, one.root, one.count, one.bytes);
+  return {
+    add,
+    of: (kind: RowKind, root: string | null): Usage => sums.get(key(kind, root)) ?? { count: 0, bytes: 0 },
+    clear(kind: RowKind) {
+      for (const one of [...sums.keys()]) if (one === kind || one.startsWith(`${kind} `)) sums.delete(one);
+    },
+  };
+}
+
+/** What is counted of a row. */
+function measure(all: Query, rootOf: <K extends RowKind>(kind: K, row: RowTypes[K], root?: string) => string): StoredRows['of'] {
+  /** The bytes that a finished sync has in the table of results. */
+  const resultsOf = (sync: string) =>
+    all<{ n: number }>(
+      'select coalesce(sum(60 + length(name) + coalesce(length(target), 0) + coalesce(length(message), 0)), 0) n from sync_results where sync = ?',
+      sync,
+    )[0]?.n ?? 0;
+  const bytesOf = (kind: RowKind, row: object & { id: string }, end: number | null): number => {
+    if (kind === 'secret') return (row as SecretRow).sealed_size;
+    return OVERHEAD + JSON.stringify(row).length + (kind === 'sync' && end !== null ? resultsOf(row.id) : 0);
+  };
+  return (kind, row, root) => {
+    if (!makers[kind] || (kind === 'credential' && isBrief((row as CredentialRow).kind))) return null;
+    const end = ends[kind]?.(row) ?? null;
+    return { id: row.id, root: rootOf(kind, row, root), count: 1, bytes: bytesOf(kind, row, end), ends: end };
+  };
+}

@@ -1,0 +1,144 @@
+// Purging: deletes rows that have ended permanently, in D1 first, and leaves tombstones: secrets past their restore period, credentials that ended
+// long ago, expired grants, everything of a deleted organisation. Invariants: each run is bounded and can be interrupted at any point; a row of a
+// commit in doubt stays until the commit is settled; what refuses the tokens of a deleted organisation stays.
+import { isBrief, REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
+import type { OrgRow } from '../../db/schema';
+import { approvalDetails } from '../approvals/details';
+import { readers } from '../audit/readers';
+import type { Core } from '../core';
+import { deliveries } from '../deliveries';
+import { emergencies } from '../events/emergencies';
+import { intents } from '../journal/intents';
+import { locks } from '../journal/locks';
+import { lastUsed } from '../limits/last-used';
+import { WINDOW } from '../limits/rate-limit';
+import { storedResponses } from '../request/stored-responses';
+import { rotations } from '../rotations';
+import { ciphertexts } from '../rows/ciphertexts';
+import { descendants } from '../rows/descendants';
+import { formerMakers } from '../rows/former-makers';
+import type { Sweepable } from '../rows/store';
+import { syncs } from '../syncs';
+import { told } from '../told';
+
+/** The most rows that one run purges. */
+export const BATCH = 200;
+
+/** Purges overdue rows: permanently deleted secrets, long-ended credentials, expired grants, sessions that D1 keeps, tombstones. */
+export async function purgeRows(core: Core, org: string, now: number): Promise<number | null> {
+  const ids = core.rows.sweepable(now, BATCH).rows.map(({ id }) => id);
+  // Locked, because one of them may be changing.
+  return locks(core).hold(ids, () => purgeLocked(core, org, now, new Set(ids)));
+}
+
+async function purgeLocked(core: Core, org: string, now: number, locked: ReadonlySet<string>): Promise<number | null> {
+  // A row of a commit in doubt stays until the commit is settled.
+  if (intents(core).unsettled().length) return now + 5000;
+  const rows = core.rows.sweepable(now, BATCH).rows.filter(({ id }) => locked.has(id));
+  const isSession = ({ kind, id }: Sweepable) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
+  const brief = rows.filter((row) => row.buried || isSession(row));
+  const rest = rows.filter((row) => !brief.includes(row));
+  if (!(await purge(core, org, rest))) return now + 5000;
+  core.storage.transactionSync(() => {
+    const credentials = brief.filter(({ kind, buried }) => kind === 'credential' && !buried).map(({ id }) => id);
+    // Credentials revoked together with them are kept for just as long.
+    leave(core, credentials, now + REMEMBERED);
+    for (const { kind, id } of brief) core.rows.forget(kind, id);
+  });
+  const { next } = core.rows.sweepable(now, 0);
+  return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
+}
+
+/** Deletes what the gate holds about credentials outside their rows, which are about to leave. `at`: until when those that ended with them stay. */
+export function leave(core: Core, ids: string[], at: number): void {
+  formerMakers(core).leave(ids, core.now());
+  descendants(core).orphan(ids, at);
+  for (const id of ids) {
+    lastUsed(core).forget(id);
+    emergencies(core).forget(id);
+    told(core).forget(id);
+  }
+}
+
+/** Deletes rows, in D1 first, and leaves tombstones. Returns whether it is done. */
+export async function purge(core: Core, org: string, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
+  if (rows.length === 0) return true;
+  const idsOf = (kind: RowKind) => rows.filter((row) => row.kind === kind).map(({ id }) => id);
+  const ids = (kind: RowKind) => JSON.stringify(idsOf(kind));
+  const among = 'org_id = ? and id in (select value from json_each(?))';
+  const done = await core.database.write([
+    { sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))', params: [org, ids('secret')] },
+    { sql: `delete from secrets where ${among}`, params: [org, ids('secret')] },
+    { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
+    { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
+    { sql: `delete from approvals where ${among}`, params: [org, ids('approval')] },
+    { sql: `delete from shares where ${among}`, params: [org, ids('share')] },
+    { sql: `delete from syncs where ${among}`, params: [org, ids('sync')] },
+    { sql: `delete from incidents where ${among}`, params: [org, ids('incident')] },
+  ]);
+  // safety: purged-in-database-first
+  if (done.end !== 'done') return false;
+  core.storage.transactionSync(() => {
+    leave(core, idsOf('credential'), core.now());
+    for (const { kind, id } of rows) {
+      core.rows.bury(kind, id, core.now());
+      ciphertexts(core).drop(id);
+      if (kind === 'secret') readers(core).forget(id);
+      if (kind === 'sync') syncs(core).forget(id);
+      storedResponses(core).forget(id);
+    }
+  });
+  return true;
+}
+
+/** Whether credentials revoked by the last panic are past their retention and still here. */
+export function isPastOver(core: Core, org: string, now: number): boolean {
+  const { generation, panicked_at } = core.rows.get('org', org) ?? {};
+  return panicked_at != null && panicked_at + REMEMBERED <= now && core.meta.get('cleared') !== String(generation);
+}
+
+/** Purges credentials that a panic revoked, in batches: they have no end in their own rows. */
+export async function purgePast(core: Core, org: string, now: number): Promise<number | null> {
+  if (!isPastOver(core, org, now)) return null;
+  const orgRow = core.rows.get('org', org) as OrgRow;
+  const ids = core.rows.past(orgRow, BATCH);
+  const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
+  // Locked, because one of them may be revoked concurrently.
+  const done = await locks(core).hold(ids, () => purge(core, org, rows));
+  if (!done) return now + 5000;
+  if (ids.length === BATCH) return now;
+  core.meta.set('cleared', String(orgRow.generation));
+  return null;
+}
+
+/** Tables of D1, values first. The organisation's own row is deleted last. */
+const TABLES = new Set([
+  ...['secret_versions', 'secrets'],
+  ...rowKinds.filter((kind) => kind !== 'org').map(tableName),
+  ...['event_segments', 'audit_segments', 'audit_checkpoints', 'commits'],
+]);
+
+/** Kinds of rows that the gate deletes. */
+const CLEARED = rowKinds.filter((kind) => kind !== 'org' && kind !== 'credential');
+
+/** Deletes the remaining data of a deleted organisation, in batches. */
+export async function endOrg(core: Core, org: string, now: number): Promise<number | null> {
+  for (const table of TABLES) {
+    const left = await core.database.all<{ one: number }>({ sql: `select 1 one from ${table} where org_id = ? limit 1`, params: [org] });
+    if (left.length === 0) continue;
+    await core.database.write([
+      { sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? limit 500)`, params: [org] },
+    ]);
+    return now + 1000;
+  }
+  const done = await core.database.write([{ sql: 'delete from orgs where id = ?', params: [org] }]);
+  if (done.end !== 'done') return now + 5000;
+  core.storage.transactionSync(() => core.rows.clear(CLEARED));
+  core.storage.transactionSync(() => ciphertexts(core).clear());
+  rotations(core).clear();
+  deliveries(core).clear();
+  syncs(core).clear();
+  approvalDetails(core).clear();
+  formerMakers(core).clear();
+  return null;
+}

@@ -1,0 +1,116 @@
+// The gate: one Durable Object per organisation, through which every request of the organisation passes. Only RPC and alarm; the rest is in
+// `gate/` and the domains. Two more objects with their own names: the gate used by the health check, and the one that remembers the
+// organisation of a repeated POST /orgs.
+
+import { DurableObject } from 'cloudflare:workers';
+import { DAY } from '../db/rows';
+import { actions, operations } from '../domains';
+import type { Env } from '../env';
+import { ApiError, refuse } from '../errors';
+import { type Core, createCore } from '../gate/core';
+import { intents } from '../gate/journal/intents';
+import { locks } from '../gate/journal/locks';
+import { recover } from '../gate/journal/recover';
+import { openParts } from '../gate/part';
+import { answer } from '../gate/request/answer';
+import type { Ask, GateCalls, Reply } from '../gate/request/call';
+import { fail } from '../gate/request/outcome';
+import { readAsk, writeReply } from '../gate/request/rollout';
+import { isNewer } from '../gate/storage-version';
+import { runTasks } from '../gate/tasks/run';
+
+const newerStorage = () =>
+  refuse('UNAVAILABLE', {
+    message:
+      'A newer release has upgraded the storage of this organisation, and this release cannot read it. Deploy the newer release again.',
+    retry_after: 60,
+  });
+
+/** Storage that resets the gate if a transaction fails, because memory would no longer match storage. */
+function resetting(ctx: DurableObjectState): DurableObjectStorage {
+  const { storage } = ctx;
+  const transactionSync = <T>(turn: () => T): T => {
+    try {
+      return storage.transactionSync(turn);
+    } catch (error) {
+      ctx.abort(`a transaction failed: ${error instanceof Error ? error.message.slice(0, 200) : 'unknown'}`);
+      throw error;
+    }
+  };
+  return new Proxy(storage, {
+    get(target, name) {
+      if (name === 'transactionSync') return transactionSync;
+      const value = Reflect.get(target, name) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rpc.DurableObjectBranded> {
+  readonly core!: Core;
+
+  /** Its storage was written by a newer release and must not be touched. */
+  private readonly isNewer: boolean;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.isNewer = isNewer(ctx.storage.sql);
+    if (this.isNewer) return;
+    this.core = createCore(resetting(ctx), env);
+    openParts(this.core);
+    if (this.org && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
+  }
+
+  private get org(): string | null {
+    return this.core.meta.get('org');
+  }
+
+  /** Handles one request; see `answer`. */
+  async call(asked: Ask): Promise<Reply> {
+    const ask = readAsk(asked);
+    if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
+    if (this.org === null) await this.begin(ask);
+    const reply = answer(this.core, { operations, actions }, ask);
+    // A change is completed even if the client disconnects.
+    if (operations[ask.operation]?.change) this.ctx.waitUntil(reply);
+    return writeReply(await reply);
+  }
+
+  /** A gate without state is new or has lost it; in the latter case D1 has the organisation. */
+  private async begin(ask: Ask): Promise<void> {
+    await locks(this.core).hold(['begin'], async () => {
+      if (this.org !== null) return;
+      const isThere = ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.org, ask.keys.row, ask.request)));
+      // A token of an organisation that D1 does not know belongs to one that D1 has lost: beginning a new one would hide it once it is
+      // restored.
+      // safety: org-known-to-database
+      if (!isThere) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 60 }));
+      this.core.meta.set('org', ask.org);
+      this.core.schedule.at('retention', Date.now() + 3_600_000);
+    });
+  }
+
+  override async alarm(): Promise<void> {
+    // The platform retries: the newer release may be back by then.
+    if (this.isNewer) throw new Error('storage of a newer release');
+    if (this.org) await runTasks(this.core, this.org);
+  }
+
+  /** For the health check: a write and a read of the gate's storage. `sent`: a probe was sent to the queue; `came`: one arrived. */
+  async pulse(event?: 'sent' | 'came', at = Date.now()): Promise<{ sent: number | null; came: number | null }> {
+    if (event) this.core.meta.set(`probe:${event}`, String(at));
+    this.core.meta.set('pulse', String(at));
+    if (this.core.meta.get('pulse') !== String(at)) throw new Error('storage does not return what was written');
+    const time = (key: string) => (this.core.meta.get(key) === null ? null : Number(this.core.meta.get(key)));
+    return { sent: time('probe:sent'), came: time('probe:came') };
+  }
+
+  /** The organisation id for an Idempotency-Key of POST /orgs: the proposed one, or that of the first such request within a day. */
+  async reserve(key: string, proposed: string, now = Date.now()): Promise<string> {
+    const kept = JSON.parse(this.core.meta.get(`found:${key}`) ?? 'null') as { org: string; at: number } | null;
+    if (kept && now - kept.at < DAY) return kept.org;
+    this.ctx.storage.sql.exec("delete from meta where key like 'found:%' and value ->> 'at' < ?", now - DAY);
+    this.core.meta.set(`found:${key}`, JSON.stringify({ org: proposed, at: now }));
+    return proposed;
+  }
+}
