@@ -3,10 +3,12 @@ import type { Needs } from '../auth/actions';
 import type { RowKind } from '../db/rows';
 import type { Job } from '../delivery/job';
 import type { JobName } from '../delivery/messages';
+import type { Declared } from '../gate/core';
 import type { Operation } from '../gate/request/call';
 import type { DeclaredRoute } from '../http/route';
 
-export interface Domain {
+/** A domain. What follows from its rows in the gate is `Declared`. */
+export interface Domain extends Declared {
   /** Tags of its routes in the OpenAPI document, with their descriptions. */
   tags: Record<string, string>;
   /** The permissions that each of its actions needs. */

@@ -2,7 +2,10 @@
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
 import type { Job } from '../delivery/job';
 import type { JobName } from '../delivery/messages';
+import type { Rules } from '../gate/core';
 import type { Operation } from '../gate/request/call';
+import { rooms } from '../gate/rooms';
+import { rulesOf } from '../gate/rules';
 import type { Route } from '../http/route';
 import { approvals } from './approvals';
 import { audit } from './audit';
@@ -70,6 +73,9 @@ export const actions = Object.fromEntries(
 export const routes: Route[] = domains.flatMap((domain) => domain.routes.map((route) => ({ ...route, need: actions[route.action] })));
 
 export const operations: Record<string, Operation> = Object.assign({}, ...domains.map((domain) => domain.operations));
+
+/** What follows from rows in the gate, its tasks, and what it deletes. */
+export const rules: Rules = rulesOf([...rooms, ...domains]);
 
 /** What the Worker does at a gate's request. */
 export const jobs = Object.assign({}, ...domains.map((domain) => domain.jobs)) as Record<JobName, Job>;

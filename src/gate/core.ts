@@ -1,14 +1,65 @@
 // What every part of a gate works on: its SQLite, the rows that decide, the audit log, the outbox, the schedule, D1 and the clock. One object
 // per organisation, in the memory of its Durable Object. Everything else is a part (`part.ts`), declared by the module that owns it.
 // Invariant: the SQLite always has every row that decisions depend on; D1 is the relational record of the same rows and is written first.
+import type { Action } from '../auth/actions';
+import type { RowKind, RowTypes } from '../db/rows';
 import type { JobName, QueueMessage } from '../delivery/messages';
 import { type AuditLog, createAuditLog } from './audit/log';
-import { createOutbox, type Outbox } from './events/outbox';
+import { createOutbox, type Outbox, type Raised } from './events/outbox';
 import { createDatabase, type Database } from './journal/d1';
 import { createMeta, type Meta } from './meta';
 import { createRows, type Rows } from './rows/store';
 import { upgrade } from './storage-version';
 import { createSchedule, type Schedule } from './tasks/schedule';
+
+/** A row that is about to be written (`before` is null if it is new), or to leave the gate (`after` is null). */
+export interface RowChange<K extends RowKind> {
+  id: string;
+  before: RowTypes[K] | null;
+  after: RowTypes[K] | null;
+  /** When the change was decided, and its action; a row that leaves after its retention has none. */
+  at: number;
+  action: string | null;
+}
+
+/** Called just before a row is written or leaves, in the same turn. */
+export type Follow<K extends RowKind> = (core: Core, change: RowChange<K>, now: number) => void;
+
+/** The events of a change: of the row before, null if it is new, and after, null if it is removed. */
+export type Raise<K extends RowKind> = (
+  before: RowTypes[K] | null,
+  after: RowTypes[K] | null,
+  of: { core: Core; action: Action },
+) => Raised[];
+
+/** A task in bounded batches. Returns when to run next, or null. It can be interrupted at any point, and then simply runs again. */
+export type TaskRun = (core: Core, org: string, now: number) => Promise<number | null> | number | null;
+
+export interface Declared {
+  follows?: { [K in RowKind]?: Follow<K> };
+  raises?: { [K in RowKind]?: Raise<K> };
+  /** Secrets of an environment have changed. */
+  followSecrets?(core: Core, environment: string, now: number): void;
+  /** A commit has been applied. */
+  followCommit?(core: Core, now: number): void;
+  /** By name. A name is never used again for another task: gates remember when it is due. */
+  tasks?: Record<string, TaskRun>;
+  /** Deletes what is past its time, hourly. Returns whether there is more. */
+  sweep?(core: Core, now: number): boolean;
+  /** The organisation was deleted: deletes everything that this holds in the gate. */
+  clear?(core: Core): void;
+}
+
+/** What all rooms and domains declare, as the gate uses it. */
+export interface Rules {
+  follow<K extends RowKind>(core: Core, kind: K, change: RowChange<K>): void;
+  raise<K extends RowKind>(kind: K, before: RowTypes[K] | null, after: RowTypes[K] | null, of: { core: Core; action: Action }): Raised[];
+  followSecrets(core: Core, environment: string, now: number): void;
+  followCommit(core: Core, now: number): void;
+  tasks: Record<string, TaskRun>;
+  sweep(core: Core, now: number): boolean;
+  clear(core: Core): void;
+}
 
 export interface Core {
   storage: DurableObjectStorage;
@@ -18,6 +69,8 @@ export interface Core {
   auditLog: AuditLog;
   outbox: Outbox;
   schedule: Schedule;
+  /** What rooms and domains declare. */
+  rules: Rules;
   /** The parts made so far, by their declaration. */
   parts: Map<unknown, unknown>;
   /** Requests a job from the Worker. */
@@ -25,8 +78,13 @@ export interface Core {
   now(): number;
 }
 
+interface Bindings {
+  DB: D1Database;
+  QUEUE: Queue<QueueMessage>;
+}
+
 /** Opens a gate's storage: upgrades what an earlier release left, then creates the tables that are missing. */
-export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D1Database; QUEUE: Queue<QueueMessage> }): Core {
+export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Bindings, rules: Rules): Core {
   const { sql } = storage;
   const meta = createMeta(sql);
   upgrade(storage, meta);
@@ -38,6 +96,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     auditLog: createAuditLog(sql, meta),
     outbox: createOutbox(sql, meta),
     schedule: createSchedule(storage),
+    rules,
     parts: new Map(),
     async enqueue(job, id) {
       const org = meta.get('org');

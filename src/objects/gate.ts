@@ -4,7 +4,7 @@
 
 import { DurableObject } from 'cloudflare:workers';
 import { DAY } from '../db/rows';
-import { actions, operations } from '../domains';
+import { actions, operations, rules } from '../domains';
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
@@ -56,7 +56,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     super(ctx, env);
     this.isNewer = isNewer(ctx.storage.sql);
     if (this.isNewer) return;
-    this.core = createCore(resetting(ctx), env);
+    this.core = createCore(resetting(ctx), env, rules);
     openParts(this.core);
     if (this.org && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
   }

@@ -1,7 +1,7 @@
 // A week's outage: of the gate and its queue, of the receivers, or of D1. Afterwards each event has arrived once, what a receiver missed for too
 // long is a dead letter of an endpoint that is disabled and arrives once it is enabled, and whatever was scheduled is told late, but once.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ATTENDED } from '../../src/gate/delivery-task';
+import { ATTENDED } from '../../src/delivery/gate/task';
 import { faults } from '../support/faults';
 import { evict, inCore } from '../support/gate';
 import { DAY, HOUR, MINUTE } from '../support/time';

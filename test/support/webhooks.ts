@@ -2,9 +2,9 @@
 import { env } from 'cloudflare:workers';
 import { vi } from 'vitest';
 import { newId } from '../../src/db/ids';
+import { deliveries } from '../../src/delivery/gate/deliveries';
 import { runJob } from '../../src/delivery/jobs';
 import type { Env } from '../../src/env';
-import { deliveries } from '../../src/gate/deliveries';
 import { runTasks } from '../../src/gate/tasks/run';
 import { faulty } from './faults';
 import { inCore } from './gate';

@@ -5,7 +5,7 @@ import { syncAdapters } from '../../src/adapters/sync';
 import type { SyncAdapter } from '../../src/adapters/sync/adapter';
 import type { Permission } from '../../src/domains/syncs/gate/run';
 import { permitOf } from '../../src/domains/syncs/permit';
-import { createPermits } from '../../src/gate/permits';
+import { createPermits } from '../../src/gate/request/permits';
 import { configOf, platforms } from './fakes/all.ts';
 import type { Fake } from './fakes/server.ts';
 import { startVercel } from './fakes/vercel.ts';
@@ -17,7 +17,7 @@ const CANCELLED = { code: 'NOT_ATTEMPTED', message: 'The sync was cancelled.' } 
 
 /** A gate: what it answers a job, and what stops the sync. `replied`: when the reply to that was given. */
 function newGate() {
-  const permits = createPermits(false);
+  const permits = createPermits();
   const gate = { isStopped: false, replied: Number.POSITIVE_INFINITY, asked: 0 };
   const ask = async (input: { for?: 'whole' | 'none' }): Promise<Permission> => {
     gate.asked++;

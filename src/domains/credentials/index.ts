@@ -1,8 +1,10 @@
 // Credentials: API keys, session tokens, agents, provider tokens and break-glass tokens.
+
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { credentialOperations } from './gate/operations';
+import { raised } from './gate/raised';
 import { credentialRoutes } from './routes';
 
 export const credentials = {
@@ -19,6 +21,7 @@ export const credentials = {
   },
   actions,
   rows: ['credential'],
+  raises: { credential: raised },
   operations: credentialOperations,
   routes: credentialRoutes,
   examples: {

@@ -1,8 +1,10 @@
 // Grants: access to secrets in addition to roles.
+
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { grantOperations } from './gate/operations';
+import { raised } from './gate/raised';
 import { grantRoutes } from './routes';
 
 export const grants = {
@@ -12,6 +14,7 @@ export const grants = {
   },
   actions,
   rows: ['grant'],
+  raises: { grant: raised },
   operations: grantOperations,
   routes: grantRoutes,
   examples: {

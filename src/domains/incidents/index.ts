@@ -1,7 +1,9 @@
 // Incident response: panic, containment, incidents, and the graph of a credential.
+
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { incidentOperations } from './gate/operations';
+import { told } from './gate/told';
 import { incidentRoutes } from './routes';
 
 export const incidents = {
@@ -10,6 +12,7 @@ export const incidents = {
   },
   actions,
   rows: ['incident'],
+  follows: { credential: (core, { id, after }) => void (after === null && told(core).forget(id)) },
   operations: incidentOperations,
   routes: incidentRoutes,
   examples: {

@@ -2,9 +2,9 @@
 // expire; URLs, credentials and platform responses are neither logged nor stored.
 import type { Verdict } from '../../adapters/notify/adapter';
 import { MOST_RECIPIENTS } from '../../adapters/notify/email';
+import type { Attempt } from '../../delivery/gate/leases';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
-import type { Attempt } from '../../gate/delivery-jobs';
 import { unwrap } from '../../gate/request/outcome';
 import type { Config } from './config';
 import { decryptConfig } from './encryption';

@@ -1,4 +1,5 @@
 // Connections to other platforms. Notifications of events are sent there.
+import { followEndpoint } from '../../delivery/gate/task';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { deliver } from './deliver';
@@ -11,6 +12,7 @@ export const integrations = {
   },
   actions,
   rows: ['integration'],
+  follows: { integration: (core, _, now) => followEndpoint(core, now) },
   operations: integrationOperations,
   routes: integrationRoutes,
   jobs: { notify: deliver },

@@ -1,7 +1,9 @@
 // Members and their roles.
+
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { memberOperations } from './gate/operations';
+import { raised } from './gate/raised';
 import { memberRoutes } from './routes';
 
 export const members = {
@@ -11,6 +13,7 @@ export const members = {
   },
   actions,
   rows: ['member'],
+  raises: { member: raised },
   operations: memberOperations,
   routes: memberRoutes,
   examples: {

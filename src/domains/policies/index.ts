@@ -1,7 +1,11 @@
 // Policies of an organisation for names, rotation and approvals.
+
 import type { Domain } from '../domain';
 import { actions } from './actions';
+import { findDue, followPolicy, rescheduled } from './gate/due';
 import { policyOperations } from './gate/operations';
+import { raised } from './gate/raised';
+import { rotations } from './gate/rotations';
 import { rotate } from './rotate';
 import { policyRoutes } from './routes';
 
@@ -11,6 +15,11 @@ export const policies = {
   },
   actions,
   rows: ['policy'],
+  raises: { policy: raised },
+  follows: { policy: followPolicy },
+  tasks: { rotation: findDue },
+  sweep: rescheduled,
+  clear: (core) => rotations(core).clear(),
   operations: policyOperations,
   routes: policyRoutes,
   jobs: { rotate },

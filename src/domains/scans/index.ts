@@ -1,7 +1,9 @@
 // Scans of text for leaked credentials.
+
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
+import { leaks } from './gate/leaks';
 import { scanOperations } from './gate/operations';
 import { scanRoutes } from './routes';
 
@@ -11,6 +13,10 @@ export const scans = {
   },
   actions,
   rows: [],
+  sweep(core, now) {
+    leaks(core).sweep(now);
+    return false;
+  },
   operations: scanOperations,
   routes: scanRoutes,
   examples: {

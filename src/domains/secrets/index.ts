@@ -1,7 +1,9 @@
 // Secrets and their versions.
+
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { secretOperations } from './gate/operations';
+import { raised } from './gate/raised';
 import { secretRoutes } from './routes';
 
 export const secrets = {
@@ -10,6 +12,7 @@ export const secrets = {
   },
   actions,
   rows: ['secret'],
+  raises: { secret: raised },
   operations: secretOperations,
   routes: secretRoutes,
   examples: {

@@ -5,8 +5,8 @@ import { utf8 } from '../../crypto/bytes';
 import { type GenerateOptions, optionsProblem } from '../../crypto/generate';
 import { exampleId } from '../../db/ids';
 import { type SecretRow, secretTypes, type VersionRow } from '../../db/schema';
-import type { RotationPlan } from '../../gate/rotation';
 import { EnvironmentRef, iso, isoOrNull, pageOf, pageQuery, QueryInteger, Time, text } from '../../http/wire';
+import type { RotationPlan } from '../policies/gate/due';
 import { etagOf, statuses, statusOf } from './rules';
 
 export const MOST_VALUE = 65_536;

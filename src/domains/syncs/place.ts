@@ -5,7 +5,7 @@ import type { SyncPlatform } from '../../adapters/platforms';
 import { syncAdapters } from '../../adapters/sync';
 import { sha256 } from '../../crypto/digest';
 import type { SyncRow } from '../../db/schema';
-import { type Place, targetIn } from '../../gate/syncs';
+import { type Place, targetIn } from './gate/store';
 
 /** `config` without its credentials. */
 export function placeOf(platform: string, config: Record<string, unknown>, environment: string): string {

@@ -5,7 +5,7 @@ import { isJwt } from '../../auth/jwt';
 import { refusedBy, valuesOf } from '../../auth/trusts';
 import { sha256 } from '../../crypto/digest';
 import type { IssuerKey, Trust, Workload } from '../../db/trusts';
-import type { Spent } from '../../gate/exchanged';
+import type { Spent } from './gate/exchanged';
 import { isAlgorithm, KEY_TYPES } from './keys';
 
 /** The maximum age of a token, and how far ahead of ours the clock of its issuer may be, in seconds. */

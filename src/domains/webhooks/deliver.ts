@@ -2,9 +2,9 @@
 // expire; no URL, secret or payload is logged.
 import type { OrgKeys } from '../../crypto/keyring';
 import { type Egress, guardedFetch } from '../../delivery/egress';
+import type { Attempt, Sent } from '../../delivery/gate/leases';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
-import type { Attempt, Sent } from '../../gate/delivery-jobs';
 import { unwrap } from '../../gate/request/outcome';
 import { iso } from '../../http/wire';
 import { decryptOldSecret, decryptSecret, decryptUrl } from './encryption';

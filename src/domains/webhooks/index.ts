@@ -1,4 +1,7 @@
 // Webhooks: endpoints that events are delivered to.
+
+import { deliveries } from '../../delivery/gate/deliveries';
+import { followWebhook, runDeliveries } from '../../delivery/gate/task';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { deliver } from './deliver';
@@ -11,6 +14,10 @@ export const webhooks = {
   },
   actions,
   rows: ['webhook'],
+  follows: { webhook: followWebhook },
+  tasks: { deliveries: runDeliveries },
+  sweep: (core, now) => deliveries(core).sweep(now),
+  clear: (core) => deliveries(core).clear(),
   operations: webhookOperations,
   routes: webhookRoutes,
   jobs: { deliver },

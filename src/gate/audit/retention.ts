@@ -4,19 +4,13 @@
 
 import { DAY, REMEMBERED } from '../../db/rows';
 import type { Core } from '../core';
-import { deliveries } from '../deliveries';
 import { EVENTS_KEPT } from '../events/outbox';
 import { forgetOldEvents } from '../events/segments';
 import { endedWithDevices } from '../identity/lifetime';
 import { intents } from '../journal/intents';
 import { locks } from '../journal/locks';
-import { leaks } from '../leaks';
 import { WINDOW } from '../limits/rate-limit';
-import { hasRules } from '../rotation';
 import { bound } from '../rows/device-bound';
-import { formerMakers } from '../rows/former-makers';
-import { syncs } from '../syncs';
-import { expiries } from '../tasks/expiry';
 import { BATCH, isPastOver, purge } from '../tasks/purge';
 import { checkpoints } from './checkpoints';
 import { cutOf, noteCut, takeUpSegments } from './gaps';
@@ -37,17 +31,10 @@ const CROWDED = HOUR / 4;
 
 /** Deletes overdue data every hour, and continues immediately while there is more. */
 export async function retain(core: Core, org: string, now: number): Promise<number> {
-  core.outbox.sweep(now);
-  const isMoreSent = deliveries(core).sweep(now);
+  const isMoreToSweep = core.rules.sweep(core, now);
   const goneEvents = await forgetOldEvents(core, org, now - EVENTS_KEPT);
-  if (expiries(core).next() !== null) core.schedule.at('expiry', now);
-  leaks(core).sweep(now);
-  syncs(core).sweep(now);
-  formerMakers(core).sweep();
   await takeUpSegments(core, org, { tell: true });
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
-  // From then on it reschedules itself.
-  if (hasRules(core)) core.schedule.at('rotation', now + HOUR);
   rememberEnded(core, org, now);
   const overdueRows = pastIncidents(core, org, now);
   const isMore = core.rows.forgetOldest(PER_RUN) || overdueRows.length >= BATCH;
@@ -67,7 +54,7 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
     sql: `select ${left.join(' or ')} n, ${oldestKept(now)} is not null crowded`,
     params: [org],
   });
-  if (isMore || isMoreSent || rest?.n) return now;
+  if (isMore || isMoreToSweep || rest?.n) return now;
   if (cutLog(core, org, now, cut)) return now + WINDOW;
   return now + (rest?.crowded ? CROWDED : HOUR);
 }

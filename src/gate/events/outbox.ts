@@ -77,6 +77,10 @@ export interface StoredEvent {
 
 export interface Outbox {
   put(event: Raised, now: number): void;
+  /** Events after this sequence stay in the gate, for whoever still reads them here. */
+  keepAfter(sequence: () => number): void;
+  /** The last sequence that may move to D1. */
+  movable(): number;
   /** Calls this for each event, in the turn that raises it. */
   follow(raised: (now: number) => void): void;
   /** Up to `limit` events in the gate with a greater sequence, oldest first. */
@@ -115,6 +119,7 @@ export function createOutbox(sql: SqlStorage, meta: Meta): Outbox {
   const gone = () => Number(meta.get('events:gone') ?? 0);
   let head = sql.exec<{ n: number | null }>('select max(sequence) n from outbox').one().n ?? moved();
   const followers: ((now: number) => void)[] = [];
+  const readers: (() => number)[] = [];
   const put = ({ type, data }: Raised, now: number) => {
     // safety: events-numbered
     sql.exec('insert into outbox values (?, ?, ?, ?, ?)', head + 1, newId('evt', now), type, now, JSON.stringify(data));
@@ -144,6 +149,8 @@ export function createOutbox(sql: SqlStorage, meta: Meta): Outbox {
   return {
     put,
     follow: (raised) => void followers.push(raised),
+    keepAfter: (sequence) => void readers.push(sequence),
+    movable: () => Math.min(Number.MAX_SAFE_INTEGER, ...readers.map((read) => read())),
     from,
     oldest: (limit) => from(0, limit),
     head: () => head,

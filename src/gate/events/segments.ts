@@ -5,7 +5,6 @@ import { gzip } from '../../crypto/gzip';
 import { eventSegments } from '../../db/schema';
 import { insertOf } from '../../db/statements';
 import type { Core } from '../core';
-import { deliveredThrough } from '../delivery-task';
 import { locks } from '../journal/locks';
 import { EVENTS_A_SEGMENT, type StoredEvent } from './outbox';
 
@@ -32,7 +31,7 @@ export const closeEvents = (core: Core, org: string, now: number): Promise<numbe
       const [first, last] = [part[0], part.at(-1)];
       if (!first || !last) return null;
       // safety: events-kept-until-delivered
-      if (last.sequence > deliveredThrough(core)) return now + RETRY;
+      if (last.sequence > core.outbox.movable()) return now + RETRY;
       const events = toBase64(await gzip(utf8(JSON.stringify(part))));
       if (part.length > 1 && events.length > MOST_ROW) continue;
       // Replaces what an interrupted move left under this number.

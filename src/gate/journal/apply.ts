@@ -1,20 +1,12 @@
-// Applies a commit to the gate: its rows, audit entry, events and stored response, and what follows from each kind of row. Invariant: all of it
-// happens in one transaction, together with the deletion of the intent.
-
-import { isBrief, type RowKind, sweepAt } from '../../db/rows';
-import type { ApprovalRow } from '../../db/schema';
+// Applies a commit to the gate: its rows, audit entry, events and stored response, and what follows from each row (`Declared` in `core.ts`). Invariant: all
+// of it happens in one transaction, together with the deletion of the intent.
+import { type RowKind, sweepAt } from '../../db/rows';
 import { approvalDetails } from '../approvals/details';
-import { approvalWaiters } from '../approvals/waiters';
-import { readers } from '../audit/readers';
 import type { Core } from '../core';
-import { followEndpoint, followWebhook } from '../delivery-task';
 import { listeners } from '../events/listeners';
-import { permits } from '../permits';
+import { permits } from '../request/permits';
 import { storedResponses } from '../request/stored-responses';
 import { ciphertexts } from '../rows/ciphertexts';
-import { followEnvironment, followSync } from '../sync-task';
-import { syncs } from '../syncs';
-import { expiries } from '../tasks/expiry';
 import { leave } from '../tasks/purge';
 import { type Intent, intents } from './intents';
 
@@ -27,11 +19,8 @@ export function apply(core: Core, intent: Intent, isDone: boolean): void {
 
 function takeEffect(core: Core, intent: Intent): void {
   const now = core.now();
-  for (const put of intent.puts) {
-    endAsked(core, put, intent.draft.action);
-    write(core, put, intent, now);
-  }
-  for (const { kind, id } of intent.gone) remove(core, kind, id, now);
+  for (const put of intent.puts) write(core, put, intent);
+  for (const { kind, id } of intent.gone) remove(core, kind, id, intent);
   for (const id of intent.destroyed) {
     // safety: purge-drops-ciphertexts
     ciphertexts(core).drop(id);
@@ -44,73 +33,35 @@ function takeEffect(core: Core, intent: Intent): void {
   const entry = core.auditLog.append(intent.draft, intent.status, now);
   for (const id of intent.environments) {
     core.meta.set(revisionOf(id), String(entry.sequence));
-    followEnvironment(core, id, now);
+    core.rules.followSecrets(core, id, now);
   }
   if (intent.details) approvalDetails(core).save(intent.details);
   for (const event of intent.events ?? []) core.outbox.put(event, now);
   if (mayEnd(intent)) listeners(core).wake();
-  followApprovals(core, now);
+  core.rules.followCommit(core, now);
   permits(core).follow();
 }
 
-/** Writes a row, and notifies whatever follows rows of its kind. */
-function write(core: Core, { kind, row }: Intent['puts'][number], { at, root }: Intent, now: number): void {
-  if (kind === 'webhook') followWebhook(core, row.id, row, now);
-  if (kind === 'integration') followEndpoint(core, now);
-  const told = expiries(core).note(kind, core.rows.get(kind, row.id), row, at);
-  if (told !== null) core.schedule.at('expiry', told);
+/** Writes a row, after what follows from it. */
+function write(core: Core, { kind, row }: Intent['puts'][number], { at, root, draft }: Intent): void {
+  const before = core.rows.get(kind, row.id);
+  core.rules.follow<RowKind>(core, kind, { id: row.id, before, after: row, at, action: draft.action });
   core.rows.put(kind, row as never, kind === 'secret' ? root : undefined);
-  if (kind === 'approval') followApproval(core, row);
-  if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
-  if (kind === 'sync') followSync(core, row, now);
-  if (kind === 'policy' && row.kind === 'rotation') core.schedule.at('rotation', now);
   const sweep = sweepAt(kind, row as never);
   if (sweep !== null) core.schedule.at('rows', sweep);
 }
 
-/** An approval that has ended leaves no details; one that was approved keeps them until it expires. */
-function followApproval(core: Core, { id, ended_at, expires_at }: ApprovalRow): void {
-  // safety: approval-details-end-with-it
-  if (ended_at !== null) approvalDetails(core).forget(id);
-  else approvalDetails(core).extend(id, expires_at);
-}
-
-/**
- * What a session asked for ends with it if it was revoked. Its member or API key stays, so this is not seen from the rows. After signing
- * out, a member can still use what they asked for.
- */
-function endAsked(core: Core, { kind, row }: Intent['puts'][number], action: string): void {
-  if (kind !== 'credential' || !isBrief(row.kind) || row.revoked_at === null || action.startsWith('auth.')) return;
-  // safety: revoked-session-ends-approvals
-  approvalDetails(core).voidOf(row.id);
-}
-
-/** How long changes wait for others before the approvals that they make void are looked for. */
-const GATHERED = 5000;
-
-/** Any change may make approvals void: whoever waits for one is told, and what deciders were shown is erased soon. */
-function followApprovals(core: Core, now: number): void {
-  approvalWaiters(core).check();
-  if (approvalDetails(core).isAny()) core.schedule.at('approvals', now + GATHERED);
-}
-
-/** Removes a row, and what the gate holds about it elsewhere. */
-function remove(core: Core, kind: RowKind, id: string, now: number): void {
+/** Removes a row, after what follows from that. */
+function remove(core: Core, kind: RowKind, id: string, { at, draft }: Intent): void {
+  const before = core.rows.get(kind, id);
+  core.rules.follow<RowKind>(core, kind, { id, before, after: null, at, action: draft.action });
   if (kind === 'credential') {
-    leave(core, [id], now);
-    core.schedule.at('rows', now);
+    leave(core, [id], core.now());
+    core.schedule.at('rows', core.now());
   }
-  if (kind === 'webhook') followWebhook(core, id, null, now);
-  if (kind === 'integration') followEndpoint(core, now);
-  core.rows.bury(kind, id, now);
+  core.rows.bury(kind, id, core.now());
   if (kind === 'credential') storedResponses(core).forget(id);
-  if (kind === 'approval') approvalDetails(core).forget(id);
-  if (kind === 'sync') syncs(core).forget(id);
-  if (kind === 'integration') syncs(core).forgetIntegration(id);
-  if (kind === 'secret' || kind === 'environment') readers(core).forget(id);
-  if (kind !== 'environment') return;
-  syncs(core).forgetEnvironment(id);
-  core.meta.forget(revisionOf(id));
+  if (kind === 'environment') core.meta.forget(revisionOf(id));
 }
 
 /** Whether a change may end a caller or narrow what one can see. New session tokens cannot, and there are thousands of them. */

@@ -20,12 +20,12 @@ import { locks } from '../journal/locks';
 import { lastUsed } from '../limits/last-used';
 import { quotaRootOf } from '../limits/quota-root';
 import { type RateLimitState, rateLimit, SLACK, WINDOW } from '../limits/rate-limit';
-import { permits } from '../permits';
 import { ciphertexts } from '../rows/ciphertexts';
 import type { Ask, Call, Operation, Reply } from './call';
 import { findStored, responseToStore, storedFor } from './idempotency';
 import { fail, type Outcome, ok } from './outcome';
 import { callOf, type Performed, perform, type Request, refusalOfError } from './perform';
+import { permits } from './permits';
 import { storedResponses } from './stored-responses';
 
 /** The answer of a step; omitted fields are null. */

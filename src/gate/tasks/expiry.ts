@@ -3,10 +3,10 @@
 // an interrupted run neither loses nor repeats an event; after an outage, events that are still true are raised late, but no warning comes after
 // the expiry.
 import { newId } from '../../db/ids';
-import { DAY, isBrief, type RowKind } from '../../db/rows';
+import { DAY, isBrief } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
 import { SYSTEM_ACTOR } from '../audit/entry';
-import type { Core } from '../core';
+import type { Core, Declared } from '../core';
 import type { Raised } from '../events/outbox';
 import { credentialData, secretData } from '../events/raised';
 import { isAlive } from '../identity/lifetime';
@@ -110,7 +110,7 @@ function tell(core: Core, id: string, { event, action, environment, version }: T
 }
 
 /** How long before an expiry an event is raised; 0 is the expiry itself, which raises no event for a credential. */
-const LEADS = { secret: [7 * DAY, 0], credential: [7 * DAY] } as const;
+const LEADS = { secret: [7 * DAY, DAY, 0], credential: [7 * DAY, DAY] } as const;
 
 export interface Expiry {
   kind: keyof typeof LEADS;
@@ -121,7 +121,7 @@ export interface Expiry {
 
 export interface Expiries {
   /** Records a row written by a change at this time. Returns when its first event is due, or null. */
-  note(kind: RowKind, before: object | null, after: object, at: number): number | null;
+  note(kind: Expiry['kind'], before: Expiring | null, after: Expiring, at: number): number | null;
   /** Up to `limit` that are due, earliest first. */
   due(now: number, limit: number): Expiry[];
   /** When the next is due, or null. */
@@ -131,8 +131,7 @@ export interface Expiries {
   begin(now: number): void;
 }
 
-const isTold = (kind: RowKind, row: object): kind is Expiry['kind'] =>
-  kind === 'secret' || (kind === 'credential' && !isBrief((row as CredentialRow).kind));
+type Expiring = Pick<SecretRow | CredentialRow, 'id' | 'expires_at'>;
 
 export function createExpiries(sql: SqlStorage, meta: Meta): Expiries {
   sql.exec(
@@ -156,11 +155,9 @@ export function createExpiries(sql: SqlStorage, meta: Meta): Expiries {
   if (meta.get('expiries') === null) begin(Date.now());
   return {
     note(kind, before, after, at) {
-      const end = (row: object | null) => (row as SecretRow | CredentialRow | null)?.expires_at ?? null;
-      if (!isTold(kind, after) || end(before) === end(after)) return null;
-      const { id } = after as SecretRow;
+      const { id, expires_at: expires } = after;
+      if ((before?.expires_at ?? null) === expires) return null;
       if (before) sql.exec('delete from expiries where id = ?', id);
-      const expires = end(after);
       if (expires === null) return null;
       const times = LEADS[kind].map((lead) => ({ lead, due: expires - lead })).filter(({ due }) => due > at);
       for (const { lead, due } of times) sql.exec('insert into expiries values (?, ?, ?, ?)', id, lead, kind, due);
@@ -181,3 +178,24 @@ export function createExpiries(sql: SqlStorage, meta: Meta): Expiries {
 }
 
 export const expiries = part(({ storage, meta }) => createExpiries(storage.sql, meta));
+
+function follow(
+  core: Core,
+  kind: Expiry['kind'],
+  { before, after, at }: { before: Expiring | null; after: Expiring | null; at: number },
+): void {
+  const due = after && expiries(core).note(kind, before, after, at);
+  if (due !== null) core.schedule.at('expiry', due);
+}
+
+export const expiry: Declared = {
+  tasks: { expiry: tellExpiries },
+  follows: {
+    secret: (core, change) => follow(core, 'secret', change),
+    credential: (core, change) => void (change.after && !isBrief(change.after.kind) && follow(core, 'credential', change)),
+  },
+  sweep(core, now) {
+    if (expiries(core).next() !== null) core.schedule.at('expiry', now);
+    return false;
+  },
+};

@@ -3,23 +3,17 @@
 // commit in doubt stays until the commit is settled; what refuses the tokens of a deleted organisation stays.
 import { isBrief, REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
 import type { OrgRow } from '../../db/schema';
-import { approvalDetails } from '../approvals/details';
-import { readers } from '../audit/readers';
 import type { Core } from '../core';
-import { deliveries } from '../deliveries';
 import { emergencies } from '../events/emergencies';
 import { intents } from '../journal/intents';
 import { locks } from '../journal/locks';
 import { lastUsed } from '../limits/last-used';
 import { WINDOW } from '../limits/rate-limit';
 import { storedResponses } from '../request/stored-responses';
-import { rotations } from '../rotations';
 import { ciphertexts } from '../rows/ciphertexts';
 import { descendants } from '../rows/descendants';
 import { formerMakers } from '../rows/former-makers';
 import type { Sweepable } from '../rows/store';
-import { syncs } from '../syncs';
-import { told } from '../told';
 
 /** The most rows that one run purges. */
 export const BATCH = 200;
@@ -42,6 +36,7 @@ async function purgeLocked(core: Core, org: string, now: number, locked: Readonl
   core.storage.transactionSync(() => {
     const credentials = brief.filter(({ kind, buried }) => kind === 'credential' && !buried).map(({ id }) => id);
     // Credentials revoked together with them are kept for just as long.
+    for (const id of credentials) follow(core, 'credential', id);
     leave(core, credentials, now + REMEMBERED);
     for (const { kind, id } of brief) core.rows.forget(kind, id);
   });
@@ -56,9 +51,12 @@ export function leave(core: Core, ids: string[], at: number): void {
   for (const id of ids) {
     lastUsed(core).forget(id);
     emergencies(core).forget(id);
-    told(core).forget(id);
   }
 }
+
+/** Tells what follows a row that it leaves. */
+const follow = (core: Core, kind: RowKind, id: string): void =>
+  core.rules.follow<RowKind>(core, kind, { id, before: core.rows.get(kind, id), after: null, at: core.now(), action: null });
 
 /** Deletes rows, in D1 first, and leaves tombstones. Returns whether it is done. */
 export async function purge(core: Core, org: string, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
@@ -79,12 +77,11 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
   // safety: purged-in-database-first
   if (done.end !== 'done') return false;
   core.storage.transactionSync(() => {
+    for (const { kind, id } of rows) follow(core, kind, id);
     leave(core, idsOf('credential'), core.now());
     for (const { kind, id } of rows) {
       core.rows.bury(kind, id, core.now());
       ciphertexts(core).drop(id);
-      if (kind === 'secret') readers(core).forget(id);
-      if (kind === 'sync') syncs(core).forget(id);
       storedResponses(core).forget(id);
     }
   });
@@ -135,10 +132,6 @@ export async function endOrg(core: Core, org: string, now: number): Promise<numb
   if (done.end !== 'done') return now + 5000;
   core.storage.transactionSync(() => core.rows.clear(CLEARED));
   core.storage.transactionSync(() => ciphertexts(core).clear());
-  rotations(core).clear();
-  deliveries(core).clear();
-  syncs(core).clear();
-  approvalDetails(core).clear();
-  formerMakers(core).clear();
+  core.rules.clear(core);
   return null;
 }

@@ -1,22 +1,8 @@
 // The schedule: which task is due when, in one table, behind the Durable Object's single alarm. Nothing depends on punctuality: expired
 // things are refused by time, and tasks only clean up.
 
-export type Task =
-  | 'settle'
-  | 'minutes'
-  | 'segments'
-  | 'checkpoint'
-  | 'replays'
-  | 'rows'
-  | 'retention'
-  | 'past'
-  | 'rotation'
-  | 'deliveries'
-  | 'expiry'
-  | 'events'
-  | 'syncs'
-  | 'approvals'
-  | 'end';
+/** The name of a task that a room or a domain declares. */
+export type Task = string;
 
 export interface Schedule {
   /** Schedules a task; an earlier time for it stays. */

@@ -2,12 +2,12 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NotifyPlatform } from '../../../src/adapters/platforms';
+import { deliveries } from '../../../src/delivery/gate/deliveries';
+import { BETWEEN_MESSAGES, GATHERED_FOR, LEASE } from '../../../src/delivery/gate/endpoints';
+import { MOST_TOGETHER } from '../../../src/delivery/gate/leases';
+import { ATTENDED } from '../../../src/delivery/gate/task';
 import { runJob } from '../../../src/delivery/jobs';
 import type { Env } from '../../../src/env';
-import { deliveries } from '../../../src/gate/deliveries';
-import { BETWEEN_MESSAGES, GATHERED_FOR, LEASE } from '../../../src/gate/delivery-endpoints';
-import { MOST_TOGETHER } from '../../../src/gate/delivery-jobs';
-import { ATTENDED } from '../../../src/gate/delivery-task';
 import type { Raised } from '../../../src/gate/events/outbox';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { newBreakGlass } from '../../support/credentials';

@@ -1,7 +1,7 @@
 // Attacks on a sync under way: rows that were altered, callers who end while values are fetched, addresses that became private, and two consumers at once.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createSyncs } from '../../../src/domains/syncs/gate/store';
 import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
-import { createSyncs } from '../../../src/gate/syncs';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, inGate } from '../../support/gate';

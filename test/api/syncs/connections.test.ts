@@ -1,6 +1,6 @@
 // Stored connections of kind sync: what is stored and shown, on which environments and within whose reach they run, and automatic syncs.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GATHERED } from '../../../src/gate/sync-task';
+import { GATHERED } from '../../../src/domains/syncs/gate/task';
 import { signIn } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';

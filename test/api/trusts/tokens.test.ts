@@ -2,7 +2,7 @@
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { toBase64Url, utf8 } from '../../../src/crypto/bytes';
-import { exchanged } from '../../../src/gate/exchanged';
+import { exchanged } from '../../../src/domains/trusts/gate/exchanged';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { exchange, type Issuer, newIssuer, newTrust, newWorkload } from '../../support/issuers';

@@ -1,6 +1,6 @@
 // Webhooks as resources: what they show, who may use them, and that what is stored cannot be moved.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { deliveries } from '../../../src/gate/deliveries';
+import { deliveries } from '../../../src/delivery/gate/deliveries';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';

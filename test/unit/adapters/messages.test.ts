@@ -1,7 +1,7 @@
 // Messages about events: the page that each links to.
 import { expect, it } from 'vitest';
+import type { Sent } from '../../../src/delivery/gate/leases';
 import { messageAbout } from '../../../src/domains/integrations/events';
-import type { Sent } from '../../../src/gate/delivery-jobs';
 
 const sent = (type: string, data: Record<string, unknown>): Sent => ({ id: 'evt_1', type, at: 0, data });
 const linkOf = (...events: Sent[]) => messageAbout(events, 'org_1', 'https://vault.example.com').link;

@@ -1,6 +1,6 @@
 // Places where values leaked are remembered for a day, and their number is bounded.
 import { describe, expect, it } from 'vitest';
-import { createLeaks, leakQuota } from '../../../src/gate/leaks';
+import { createLeaks, leakQuota } from '../../../src/domains/scans/gate/leaks';
 import { inCore } from '../../support/gate';
 import { DAY } from '../../support/time';
 import { newOrg, useWorld } from '../../support/world';

@@ -12,8 +12,8 @@ import { lastUsed } from '../../../gate/limits/last-used';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
-import { madeAt } from '../../../gate/rotation';
 import { auditOperations } from '../../audit/gate/operations';
+import { madeAt } from '../../policies/gate/due';
 import { statusOf } from '../../secrets/rules';
 import { isOfInterest } from '../interest';
 import type {

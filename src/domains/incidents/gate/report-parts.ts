@@ -8,12 +8,12 @@ import { lineageOf } from '../../../gate/identity/lineage';
 import { rootOfCredential } from '../../../gate/limits/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
-import { told } from '../../../gate/told';
 import { etagOf, statusOf } from '../../secrets/rules';
 import type { CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
 import { rowOf } from './contain';
 import { descentOf, isLiving, target } from './descent';
 import { incidentOf } from './record';
+import { told } from './told';
 
 const PAGE = 1000;
 

@@ -1,13 +1,13 @@
 // Notifications of events, in the gate: leases due events of one kind to the job of a connection and records the result. Invariant: leasing
 // and reporting write no audit entries, so notifications never cause more notifications.
 import type { IntegrationRow } from '../../../db/schema';
-import { deliveries } from '../../../gate/deliveries';
-import type { Attempt, Taken } from '../../../gate/delivery-jobs';
-import { ATTENDED } from '../../../gate/delivery-task';
+import { deliveries } from '../../../delivery/gate/deliveries';
+import type { Attempt, Taken } from '../../../delivery/gate/leases';
+import { ATTENDED } from '../../../delivery/gate/task';
 import { alwaysNotified } from '../../../gate/events/outbox';
-import { LONGEST_PERMIT, permits } from '../../../gate/permits';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
+import { LONGEST_PERMIT, permits } from '../../../gate/request/permits';
 import { ownersOf } from '../../members/gate/operations';
 import { subjectOf } from '../events';
 

@@ -5,11 +5,11 @@ import type { SecretRow, SecretType } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
-import { dueOf, isToRotate, raiseDue } from '../../../gate/rotation';
-import { rotations } from '../../../gate/rotations';
 import { advance, type Kept, keptOf } from '../../secrets/gate/plans';
 import { subjectOf } from '../../secrets/gate/state';
 import { type EncryptedValue, etagOf } from '../../secrets/rules';
+import { dueOf, isToRotate, raiseDue } from './due';
+import { rotations } from './rotations';
 
 /** Secrets listed per round, and the rows examined to find them. */
 const TOLD = 20;

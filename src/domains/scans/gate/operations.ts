@@ -6,7 +6,6 @@ import { mayReveal } from '../../../gate/approvals/hold';
 import type { Raised } from '../../../gate/events/outbox';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
-import { leaks } from '../../../gate/leaks';
 import { quotaRootOf } from '../../../gate/limits/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
@@ -15,6 +14,7 @@ import { inDoubt } from '../../secrets/gate/state';
 import { readableVersion } from '../../secrets/rules';
 import { allLinks, shownBy } from '../../shares/gate/links';
 import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../parts';
+import { leaks } from './leaks';
 
 /** The most matching steps for one scan. */
 const MOST_STEPS = 4_000_000;

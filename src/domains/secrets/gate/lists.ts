@@ -8,7 +8,7 @@ import { refuse } from '../../../errors';
 import type { Call } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, MOST_ENVIRONMENTS, slugOf } from '../../../gate/request/target';
-import { rotationOf } from '../../../gate/rotation';
+import { rotationOf } from '../../policies/gate/due';
 import { statusOf } from '../rules';
 import { rotationOut, secretOut } from '../wire';
 import { type Below, below, type Place, reader } from './folders';

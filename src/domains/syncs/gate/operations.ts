@@ -9,13 +9,13 @@ import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { found, type Outcome, ok } from '../../../gate/request/outcome';
 import type { ListInput } from '../../../gate/rows/listing';
-import { cancelled } from '../../../gate/sync-task';
-import { syncs } from '../../../gate/syncs';
 import { placeOf } from '../place';
 import { syncOut } from '../wire';
 import { end, names, next, permit, plan, take, values } from './run';
 import { MOST_SECRETS, pinned } from './select';
 import { sync } from './start';
+import { syncs } from './store';
+import { cancelled } from './task';
 
 const target = ({ ask }: Call<unknown>) => ask.named.sync as string;
 

@@ -7,17 +7,17 @@ import type { Draft } from '../../../gate/audit/entry';
 import { namesNoted } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { environmentRevision } from '../../../gate/journal/apply';
-import { permitLasts, permits } from '../../../gate/permits';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
+import { permitLasts, permits } from '../../../gate/request/permits';
 import { slugOf } from '../../../gate/request/target';
-import { cancelled } from '../../../gate/sync-task';
-import { type OpenStep, syncs, targetIn } from '../../../gate/syncs';
 import { type Delivered, readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 import { deliveredOf, fitting } from './delivered';
 import { actingFor, formerly, heldBack, isRepointed, prunable, select } from './select';
 import { ending } from './state';
+import { type OpenStep, syncs, targetIn } from './store';
+import { cancelled } from './task';
 
 /** Secrets per page, and per chunk of writes. */
 const PAGE = { secrets: 1000, bytes: 8 * 1024 ** 2 };

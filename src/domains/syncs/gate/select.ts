@@ -9,9 +9,9 @@ import type { Core } from '../../../gate/core';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
-import { syncs } from '../../../gate/syncs';
 import { readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
+import { syncs } from './store';
 
 /** The most secrets of one sync, and the most matching steps. */
 export const MOST_SECRETS = 10_000;

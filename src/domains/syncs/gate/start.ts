@@ -10,12 +10,12 @@ import type { Fact, Plan } from '../../../gate/journal/plan';
 import { insertion } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { environmentOf, slugOf } from '../../../gate/request/target';
-import { syncs } from '../../../gate/syncs';
 import { sees } from '../../integrations/gate/reach';
 import type { Delivered } from '../../secrets/rules';
 import { placeOf, recordedAt } from '../place';
 import { deliveredOf, fitting } from './delivered';
 import { heldBack, makersOf, mayRead, pinned, prunable, runnerOf, type Selected, select } from './select';
+import { syncs } from './store';
 
 export interface SyncInput {
   id: string;

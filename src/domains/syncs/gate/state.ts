@@ -6,7 +6,7 @@ import type { Plan } from '../../../gate/journal/plan';
 import { revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
 import { slugOf } from '../../../gate/request/target';
-import { syncs } from '../../../gate/syncs';
+import { syncs } from './store';
 
 /** How a sync ended, from the results of its names. */
 export function statusOf(results: readonly Result[]): 'completed' | 'partial' | 'failed' {

@@ -5,7 +5,6 @@ import { isWithin } from '../../../auth/addresses';
 import { essential, refusedBy } from '../../../auth/trusts';
 import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { exchanged } from '../../../gate/exchanged';
 import { accountableFor } from '../../../gate/identity/accountable';
 import { callerOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
@@ -20,6 +19,7 @@ import { printable } from '../../../text';
 import { fresh, RATES } from '../../credentials/gate/create';
 import type { TokenInput } from '../../credentials/gate/credential';
 import type { Verified } from '../verify';
+import { exchanged } from './exchanged';
 
 /** How often one token can be exchanged, and how many session tokens of a trust can be live. */
 const MOST_USES = 10;

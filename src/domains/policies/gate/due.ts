@@ -3,18 +3,18 @@
 // together with the start of the next, so an interrupted run neither skips nor repeats a secret; a value is replaced only if the policy and
 // the secret allow it and this service generated it.
 
-import { dueSince, firstDue, type RotationRule } from '../auth/rotation';
-import { canGenerate } from '../crypto/generate';
-import { newId } from '../db/ids';
-import { DAY } from '../db/rows';
-import type { RotationConfig, SecretRow } from '../db/schema';
-import { policiesOf } from './approvals/policies';
-import { SYSTEM_ACTOR } from './audit/entry';
-import type { Core } from './core';
-import { secretData } from './events/raised';
-import { WINDOW } from './limits/rate-limit';
-import { slugOf } from './request/target';
-import { beginTurn, TurnSpent } from './request/turns';
+import { dueSince, firstDue, type RotationRule } from '../../../auth/rotation';
+import { canGenerate } from '../../../crypto/generate';
+import { newId } from '../../../db/ids';
+import { DAY } from '../../../db/rows';
+import type { RotationConfig, SecretRow } from '../../../db/schema';
+import { policiesOf } from '../../../gate/approvals/policies';
+import { SYSTEM_ACTOR } from '../../../gate/audit/entry';
+import type { Core, Follow } from '../../../gate/core';
+import { secretData } from '../../../gate/events/raised';
+import { WINDOW } from '../../../gate/limits/rate-limit';
+import { slugOf } from '../../../gate/request/target';
+import { beginTurn, TurnSpent } from '../../../gate/request/turns';
 import { rotations } from './rotations';
 
 const HOUR = 3_600_000;
@@ -94,6 +94,16 @@ export function raiseDue(core: Core, row: SecretRow, since: number, failed: stri
 
 /** Whether any rotation rule exists. */
 export const hasRules = (core: Core): boolean => policiesOf(core, 'rotation').length > 0 || core.rows.rotating('', 1).length > 0;
+
+/** A rotation policy that changes is looked at anew. */
+export const followPolicy: Follow<'policy'> = (core, { after }, now) =>
+  void (after?.kind === 'rotation' && core.schedule.at('rotation', now));
+
+/** Schedules the run where a rule is not looked at yet. From then on it reschedules itself. */
+export function rescheduled(core: Core, now: number): boolean {
+  if (hasRules(core)) core.schedule.at('rotation', now + HOUR);
+  return false;
+}
 
 /** One page of the run; the next follows immediately. */
 export async function findDue(core: Core, _org: string, now: number): Promise<number | null> {

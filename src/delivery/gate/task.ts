@@ -2,14 +2,15 @@
 // that has something due. Invariants: the cursor advances in the turn in which deliveries are created, so none is missing or duplicated; if
 // an endpoint has no finished job within about a minute, another is requested; each endpoint has its own queue message, so none waits for
 // another.
+// What a new event schedules: the delivery task, and the task that moves a closed range of events to D1.
 
-import type { WebhookRow } from '../db/schema';
-import type { JobName } from '../delivery/messages';
-import type { Core } from './core';
-import { deliveries } from './deliveries';
-import { LEASE } from './delivery-endpoints';
-import { alwaysNotified } from './events/outbox';
-import { hasEndpoints } from './wake';
+import type { Core, RowChange } from '../../gate/core';
+import { alwaysNotified } from '../../gate/events/outbox';
+import { part } from '../../gate/part';
+import type { Rows } from '../../gate/rows/store';
+import type { JobName } from '../messages';
+import { COLLECTED_FOR, deliveries } from './deliveries';
+import { LEASE } from './endpoints';
 
 /** Events for which one run creates deliveries, and deliveries that one run ends or deletes. */
 const EVENTS = 500;
@@ -34,9 +35,8 @@ const endpointsOf = ({ rows }: Core): Endpoint[] => [
   ...rows.within('integration', 'notify').map((row) => ({ ...row, disabled: null, job: 'notify' as const })),
 ];
 
-/** Called just before a webhook changes; `after` is null if it is deleted. */
-export function followWebhook(core: Core, id: string, after: WebhookRow | null, now: number): void {
-  const before = core.rows.get('webhook', id);
+/** Before a webhook changes. */
+export function followWebhook(core: Core, { id, before, after }: RowChange<'webhook'>, now: number): void {
   followEndpoint(core, now);
   if (before?.disabled !== after?.disabled || before?.url_sealed !== after?.url_sealed) deliveries(core).reset(id);
 }
@@ -50,11 +50,10 @@ export function followEndpoint(core: Core, now: number): void {
 }
 
 /** The sequence up to which events have their deliveries. */
-export const deliveredThrough = (core: Core): number =>
-  hasEndpoints(core.rows) ? (deliveries(core).cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
+const deliveredThrough = (core: Core): number => (hasEndpoints(core.rows) ? (deliveries(core).cursor() ?? 0) : Number.MAX_SAFE_INTEGER);
 
 /** One run. */
-export async function deliver(core: Core, org: string, now: number): Promise<number | null> {
+export async function runDeliveries(core: Core, org: string, now: number): Promise<number | null> {
   if (core.rows.get('org', org)?.deleted_at !== null) return null;
   const endpoints = endpointsOf(core);
   const isMore = core.storage.transactionSync(() => fanOut(core, endpoints, now) || clearUp(core, endpoints, now));
@@ -129,3 +128,15 @@ async function attend(core: Core, endpoints: Endpoint[], now: number): Promise<n
   if (asked.length) next = Math.min(next, now + ATTENDED);
   return Number.isFinite(next) ? next : null;
 }
+
+/** Whether there is any endpoint for events. */
+export const hasEndpoints = (rows: Pick<Rows, 'count'>): boolean => rows.count('webhook') > 0 || rows.count('integration') > 0;
+
+part((core) => {
+  const { rows, outbox, schedule } = core;
+  outbox.keepAfter(() => deliveredThrough(core));
+  outbox.follow((now) => {
+    if (hasEndpoints(rows)) schedule.at('deliveries', now + COLLECTED_FOR);
+    if (outbox.canClose()) schedule.at('events', now);
+  });
+});

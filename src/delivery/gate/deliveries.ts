@@ -1,12 +1,12 @@
 // Deliveries of events to endpoints (webhooks, and connections that receive messages) with their results. Stored in the gate's own storage,
 // with a copy of each event, for 30 days. Jobs lease and report them by `delivery-jobs.ts`; the state of each endpoint is in
 // `delivery-endpoints.ts`. Invariant: each event that an endpoint subscribes to has one delivery there, which ends as delivered or failed.
-import { newId } from '../db/ids';
-import { DAY } from '../db/rows';
-import { createDeliveryEndpoints, type DeliveryEndpoints, type Found } from './delivery-endpoints';
-import { type Attempt, createDeliveryJobs, type DeliveryJobs, type DeliveryStatus, noteAttempt, type Sent } from './delivery-jobs';
-import type { Meta } from './meta';
-import { part } from './part';
+import { newId } from '../../db/ids';
+import { DAY } from '../../db/rows';
+import type { Meta } from '../../gate/meta';
+import { part } from '../../gate/part';
+import { createDeliveryEndpoints, type DeliveryEndpoints, type Found } from './endpoints';
+import { type Attempt, createDeliveryJobs, type DeliveryJobs, type DeliveryStatus, noteAttempt, type Sent } from './leases';
 
 export interface Delivery {
   id: string;

@@ -1,7 +1,7 @@
 // Which secrets were found due for rotation, and for which period: reported once, or waiting for a new value. Invariant: a secret is
 // reported, or starts to wait, once per period, because the row is written in the same turn; it is deleted with the secret.
 
-import { part } from './part';
+import { part } from '../../../gate/part';
 
 export interface Rotation {
   /** When the period began. */

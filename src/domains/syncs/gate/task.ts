@@ -1,16 +1,23 @@
 // The sync task: requests a job for each sync whose turn it is, and starts automatic syncs after changes. Invariants: jobs are requested
 // for an unfinished sync until it has ended; a change is recorded in its own turn, so no automatic sync is missed.
-import type { SyncRow } from '../db/schema';
-import type { Core } from './core';
-import { syncs, targetIn } from './syncs';
+
+import type { SyncRow } from '../../../db/schema';
+import type { Core, Declared } from '../../../gate/core';
+import { syncs, targetIn } from './store';
 
 /** How long changes of secrets wait for others, to be synced together. */
 export const GATHERED = 3000;
 /** How long a requested job may take to begin. */
 const PATIENCE = 60_000;
 
-/** Called when a sync is started, cancelled or ended, just before its row is written. */
-export function followSync(core: Core, row: SyncRow, now: number): void {
+export const follows: Declared['follows'] = {
+  sync: (core, { id, after }, now) => (after ? followSync(core, after, now) : syncs(core).forget(id)),
+  integration: (core, { id, after }) => void (after === null && syncs(core).forgetIntegration(id)),
+  environment: (core, { id, after }) => void (after === null && syncs(core).forgetEnvironment(id)),
+};
+
+/** A sync is started, cancelled or ended. */
+function followSync(core: Core, row: SyncRow, now: number): void {
   if (row.revision === 1 && row.credential === null && row.integration_id !== null)
     syncs(core).undue(row.integration_id, row.environment_id, row.created_at);
   if (row.cancelled_at !== null && row.finished_at === null) syncs(core).fail(row.id, cancelled, 'not begun');

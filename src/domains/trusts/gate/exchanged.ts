@@ -1,7 +1,7 @@
 // How often issuers' tokens were exchanged. Invariants: stored durably, so an eviction of the gate allows no replay; a request repeated
 // after a lost response counts once.
 
-import { part } from './part';
+import { part } from '../../../gate/part';
 
 /** How long after its expiry a token is remembered, in milliseconds: the clock of the gate's next host may be behind. */
 const KEPT = 600_000;

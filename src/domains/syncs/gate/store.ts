@@ -1,9 +1,10 @@
 // Running syncs: who works on one, the rest of its plan, the results, and which names this service wrote at which place. Invariants: a name
 // is ours from the turn in which its write is reported, until another environment is about to write it or a listing lacks it; a step is marked when it is handed out, so after an interruption the next consumer
 // knows that it may have been done; only one consumer works on a sync at a time.
-import type { Owned, Result, Step } from '../adapters/sync/plan';
-import { DAY } from '../db/rows';
-import { part } from './part';
+import type { Owned, Result, Step } from '../../../adapters/sync/plan';
+import { DAY } from '../../../db/rows';
+import { part } from '../../../gate/part';
+import { permits } from '../../../gate/request/permits';
 
 /** A step of a plan, and whether it was handed out before. */
 export interface OpenStep extends Step {
@@ -346,4 +347,8 @@ function dues(sql: SqlStorage, all: Query): Pick<Syncs, 'due' | 'dueBy' | 'nextD
   };
 }
 
-export const syncs = part(({ storage }) => createSyncs(storage.sql));
+export const syncs = part((core) => {
+  const all = createSyncs(core.storage.sql);
+  if (all.isAnyLeased()) permits(core).resume();
+  return all;
+});

@@ -2,8 +2,7 @@
 // once a commit has ended what a permit was given for, no change is answered before the permit has run out. So no call begins after the
 // reply to a cancellation, a revocation or a deletion, however slow the target is.
 
-import { part } from './part';
-import { syncs } from './syncs';
+import { part } from '../part';
 
 /** How long a permit lasts for its holder, counted from when it was asked for: longer after one that had run out on its way. */
 const SHORTEST = 250;
@@ -15,6 +14,8 @@ const MARGIN = 250;
 export interface Permits {
   /** Gives a permit for this many milliseconds, unless `isEnded` says otherwise after a commit. */
   give(holder: string, lasts: number, isEnded: () => boolean): void;
+  /** An earlier instance of the gate may have given permits that still last. */
+  resume(): void;
   /** The holder begins nothing more under its permit. */
   giveBack(holder: string): void;
   /** A commit has been applied: permits that it has ended are waited for. */
@@ -23,13 +24,12 @@ export interface Permits {
   settled(): Promise<void>;
 }
 
-/** `mayBeGiven`: an earlier instance of the gate may have given permits that still last. */
-export function createPermits(mayBeGiven: boolean): Permits {
+export function createPermits(): Permits {
   const given = new Map<string, { until: number; isEnded(): boolean }>();
   const ended = new Map<string, number>();
-  if (mayBeGiven) given.set('', { until: Date.now() + LONGEST_PERMIT + MARGIN, isEnded: () => true });
   return {
     give: (holder, lasts, isEnded) => void given.set(holder, { until: Date.now() + lasts + MARGIN, isEnded }),
+    resume: () => void given.set('', { until: Date.now() + LONGEST_PERMIT + MARGIN, isEnded: () => true }),
     giveBack(holder) {
       given.delete(holder);
       ended.delete(holder);
@@ -55,4 +55,4 @@ function remaining(ended: Map<string, number>): number {
   return Math.min(100, Math.max(0, ...[...ended.values()].map((until) => until - now)));
 }
 
-export const permits = part((core) => createPermits(syncs(core).isAnyLeased()));
+export const permits = part(() => createPermits());

@@ -1,7 +1,7 @@
 // The state of delivery endpoints: which have a running job, which deliveries are in flight, since when an endpoint fails, and when it next
 // gets a message about a kind. Invariants: a lease expires on its own; an endpoint without a successful attempt for 5 days, or that reports
 // it is gone, is to be disabled until it is reset.
-import { DAY } from '../db/rows';
+import { DAY } from '../../db/rows';
 
 /** Why an endpoint must be disabled. */
 export type Disabling = 'failing' | 'gone';

@@ -1,7 +1,7 @@
 // What jobs lease and report: the due deliveries of an endpoint, one by one or several as one message, and the results of their attempts.
 // Invariants: only one job at a time sends a delivery, while its lease lasts, and any other job may afterwards; an endpoint has only a few
 // deliveries in progress at a time; the failure of an earlier attempt changes nothing about a later one.
-import type { DeliveryEndpoints, Found } from './delivery-endpoints';
+import type { DeliveryEndpoints, Found } from './endpoints';
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];

@@ -1,0 +1,69 @@
+// What the gate's own rooms declare, as domains do: tasks, and what follows from rows.
+import { approvals } from './approvals/follow';
+import { requestCheckpoint } from './audit/checkpoints';
+import { readers } from './audit/readers';
+import { retain } from './audit/retention';
+import { closeSegments } from './audit/segments';
+import type { Declared } from './core';
+import { emergencies } from './events/emergencies';
+import { closeEvents } from './events/segments';
+import { settle } from './journal/commit';
+import { rateLimit, WINDOW } from './limits/rate-limit';
+import { storedResponses } from './request/stored-responses';
+import { formerMakers } from './rows/former-makers';
+import { expiry } from './tasks/expiry';
+import { endOrg, purgePast, purgeRows } from './tasks/purge';
+
+/** The most stored responses that one run deletes; it runs again immediately while there are more. */
+const PER_RUN = 1000;
+
+const journal: Declared = {
+  tasks: { settle: async (core, org, now) => ((await settle(core, org)) ? null : now + 5000) },
+};
+
+const limits: Declared = {
+  tasks: {
+    minutes: (core, _org, now) =>
+      core.storage.transactionSync(() => {
+        const times = [rateLimit(core).flush(now), emergencies(core).flush(now)].filter((time) => time !== null);
+        return times.length ? Math.min(...times) : null;
+      }),
+  },
+};
+
+const responses: Declared = {
+  tasks: {
+    replays: (core, _org, now) => {
+      const next = storedResponses(core).sweep(now, PER_RUN);
+      return next === null ? null : next <= now ? now : Math.max(next, now + WINDOW);
+    },
+  },
+};
+
+const audit: Declared = {
+  tasks: { segments: closeSegments, checkpoint: requestCheckpoint, retention: retain },
+  follows: {
+    secret: (core, { id, after }) => void (after === null && readers(core).forget(id)),
+    environment: (core, { id, after }) => void (after === null && readers(core).forget(id)),
+  },
+};
+
+const events: Declared = {
+  tasks: { events: closeEvents },
+  sweep(core, now) {
+    core.outbox.sweep(now);
+    return false;
+  },
+};
+
+const rows: Declared = {
+  tasks: { rows: purgeRows, past: purgePast, end: endOrg },
+  follows: { org: (core, { after }, now) => void (after?.deleted_at != null && core.schedule.at('end', now)) },
+  sweep(core) {
+    formerMakers(core).sweep();
+    return false;
+  },
+  clear: (core) => formerMakers(core).clear(),
+};
+
+export const rooms: readonly Declared[] = [journal, limits, responses, audit, events, rows, expiry, approvals];
