@@ -3,7 +3,7 @@
 import type { Action } from '../../src/auth/actions';
 import { sha256 } from '../../src/crypto/digest';
 import { newId } from '../../src/db/ids';
-import { macOf, places, type RowKind, type RowTypes } from '../../src/db/rows';
+import { kindOf, macOf, type RowKind, type RowTypes } from '../../src/db/rows';
 import type { CredentialRow } from '../../src/db/schema';
 import { upsertOf } from '../../src/db/statements';
 import { type Refusal, statusOf } from '../../src/errors';
@@ -41,7 +41,7 @@ export async function add<K extends RowKind>(o: Caller, kind: K, rows: Omit<RowT
     const bare = { ...row, org_id: o.id, revision: 1 };
     return { ...bare, mac: macOf(key, kind, bare) } as unknown as RowTypes[K];
   });
-  const { sql, params } = upsertOf(places[kind].table, whole);
+  const { sql, params } = upsertOf(kindOf(kind).table, whole);
   await db
     .prepare(sql)
     .bind(...params)

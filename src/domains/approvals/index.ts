@@ -1,14 +1,16 @@
 // Requests that an approval policy holds until members approve them.
+
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { approvalOperations } from './gate/operations';
 import { approvalRoutes } from './routes';
+import { approval } from './rows';
 
 export const approvals = {
   tags: { Approvals: 'Requests that an approval policy holds until enough members approve them.' },
   actions,
-  rows: ['approval'],
+  rows: [approval],
   operations: approvalOperations,
   routes: approvalRoutes,
   examples: {

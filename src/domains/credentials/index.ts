@@ -6,6 +6,7 @@ import { actions } from './actions';
 import { credentialOperations } from './gate/operations';
 import { raised } from './gate/raised';
 import { credentialRoutes } from './routes';
+import { credential } from './rows';
 
 export const credentials = {
   tags: {
@@ -20,7 +21,7 @@ export const credentials = {
       'Credentials for emergencies. They give access to all secrets of the organisation for at most four hours, and the audit log marks every use.',
   },
   actions,
-  rows: ['credential'],
+  rows: [credential],
   raises: { credential: raised },
   operations: credentialOperations,
   routes: credentialRoutes,

@@ -1,8 +1,10 @@
 // Devices of members, and the keys that sign requests.
+
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { deviceOperations } from './gate/operations';
 import { deviceRoutes } from './routes';
+import { device } from './rows';
 
 export const devices = {
   tags: {
@@ -10,7 +12,7 @@ export const devices = {
       'A device belongs to a member and can hold a public key. A session token or an agent credential that is bound to it works only with a proof signed by that key (DPoP, RFC 9449).',
   },
   actions,
-  rows: ['device'],
+  rows: [device],
   operations: deviceOperations,
   routes: deviceRoutes,
   examples: {

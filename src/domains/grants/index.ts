@@ -6,6 +6,7 @@ import { actions } from './actions';
 import { grantOperations } from './gate/operations';
 import { raised } from './gate/raised';
 import { grantRoutes } from './routes';
+import { grant } from './rows';
 
 export const grants = {
   tags: {
@@ -13,7 +14,7 @@ export const grants = {
       'A grant gives a member or a team access to secrets in addition to roles: read or write, and optionally limited to environments, names and a lifetime.',
   },
   actions,
-  rows: ['grant'],
+  rows: [grant],
   raises: { grant: raised },
   operations: grantOperations,
   routes: grantRoutes,

@@ -5,13 +5,14 @@ import { actions } from './actions';
 import { incidentOperations } from './gate/operations';
 import { told } from './gate/told';
 import { incidentRoutes } from './routes';
+import { incident } from './rows';
 
 export const incidents = {
   tags: {
     'Incident response': 'For leaked credentials: revoke one or all of them, and see what a credential did and what it could reach.',
   },
   actions,
-  rows: ['incident'],
+  rows: [incident],
   follows: { credential: (core, { id, after }) => void (after === null && told(core).forget(id)) },
   operations: incidentOperations,
   routes: incidentRoutes,

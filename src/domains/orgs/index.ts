@@ -1,9 +1,11 @@
 // Organisations and their environments.
+
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { orgOperations } from './gate/operations';
 import { orgRoutes } from './routes';
+import { environment, org } from './rows';
 
 export const orgs = {
   tags: {
@@ -13,7 +15,7 @@ export const orgs = {
       'Every secret belongs to an environment, such as staging or production. Requests without an environment use the default one.',
   },
   actions,
-  rows: ['org', 'environment'],
+  rows: [org, environment],
   operations: orgOperations,
   routes: orgRoutes,
   examples: {

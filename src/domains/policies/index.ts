@@ -8,13 +8,14 @@ import { raised } from './gate/raised';
 import { rotations } from './gate/rotations';
 import { rotate } from './rotate';
 import { policyRoutes } from './routes';
+import { policy } from './rows';
 
 export const policies = {
   tags: {
     Policies: 'Rules for the names of secrets, for rotation, and for operations that need approval. They apply to every route.',
   },
   actions,
-  rows: ['policy'],
+  rows: [policy],
   raises: { policy: raised },
   follows: { policy: followPolicy },
   tasks: { rotation: findDue },

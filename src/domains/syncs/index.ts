@@ -6,12 +6,13 @@ import { syncOperations } from './gate/operations';
 import { syncs as store } from './gate/store';
 import { followEnvironment, follows, runSyncs } from './gate/task';
 import { syncRoutes } from './routes';
+import { sync } from './rows';
 import { run } from './run';
 
 export const syncs = {
   tags: { Syncs: 'Secrets of an environment, written to other platforms. Fields are in camelCase.' },
   actions,
-  rows: ['sync'],
+  rows: [sync],
   follows,
   followSecrets: followEnvironment,
   tasks: { syncs: runSyncs },

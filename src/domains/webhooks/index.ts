@@ -7,13 +7,14 @@ import { actions } from './actions';
 import { deliver } from './deliver';
 import { webhookOperations } from './gate/operations';
 import { webhookRoutes } from './routes';
+import { webhook } from './rows';
 
 export const webhooks = {
   tags: {
     Webhooks: 'Endpoints that receive events as signed POST requests, with retries, a delivery log and redelivery.',
   },
   actions,
-  rows: ['webhook'],
+  rows: [webhook],
   follows: { webhook: followWebhook },
   tasks: { deliveries: runDeliveries },
   sweep: (core, now) => deliveries(core).sweep(now),

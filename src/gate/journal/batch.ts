@@ -1,6 +1,6 @@
 // The batch of a commit: its rows, and the marker, which D1 accepts only if every row is as planned under the gate's epoch.
 
-import { places, tableName } from '../../db/rows';
+import { kindOf, tableName } from '../../db/rows';
 import { secretVersions } from '../../db/schema';
 import { insertAllOf, insertOf, reviseOf, type Statement, updateOf } from '../../db/statements';
 import type { Intent } from './intents';
@@ -69,7 +69,7 @@ function statementsOf(org: string, group: Put[]): Statement[] {
   const changed = group.filter(({ from }) => from > 0);
   const [{ kind }] = group as [Put];
   if (group.length <= FEW || kind === 'org') return group.map(statementOf);
-  const { table } = places[kind];
+  const { table } = kindOf(kind);
   const rowsOf = (puts: Put[]) => puts.map(({ row }) => row);
   return [
     ...insertsOf(table, rowsOf(group.filter(({ from }) => from === 0))),
@@ -78,7 +78,7 @@ function statementsOf(org: string, group: Put[]): Statement[] {
 }
 
 function statementOf({ kind, row, from }: Put): Statement {
-  const { table } = places[kind];
+  const { table } = kindOf(kind);
   if (from === 0) return insertOf(table, row);
   const tenant = kind === 'org' ? {} : { org_id: (row as { org_id: string }).org_id };
   // safety: update-from-planned-revision

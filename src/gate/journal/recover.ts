@@ -1,7 +1,7 @@
 // A gate that lost its storage starts again from D1: it loads every row that decisions depend on whose MAC is correct, and the end of the
 // audit chain that had moved there. It takes a new epoch, so no batch of its earlier life can still take effect.
 import { and, asc, eq, gt } from 'drizzle-orm';
-import { macOf, places, readable, rowKinds } from '../../db/rows';
+import { kindOf, macOf, readable, rowKinds } from '../../db/rows';
 import { fences } from '../../db/schema';
 import { sqlite } from '../../db/statements';
 import { ApiError, refuse } from '../../errors';
@@ -29,8 +29,8 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
   if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 
   let refused = 0;
-  for (const kind of rowKinds) {
-    const table = places[kind].table as typeof places.secret.table;
+  for (const kind of rowKinds()) {
+    const table = kindOf(kind).table;
     for (let after = ''; ; ) {
       const mine = kind === 'org' ? eq(table.id, org) : eq(table.org_id, org);
       const page = await core.database.all<Record<string, unknown>>(

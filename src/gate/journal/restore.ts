@@ -3,7 +3,7 @@
 // a version number is never used twice; each page is written to D1, in one batch, before it counts here; an interrupted restore is repeated
 // as a whole, and no change is allowed before it is done.
 
-import { macOf, places, readable, rowKinds, tableName } from '../../db/rows';
+import { kindOf, macOf, readable, rowKinds, tableName } from '../../db/rows';
 import { type SecretRow, secrets, type VersionRow } from '../../db/schema';
 import { type Statement, upsertOf } from '../../db/statements';
 import { ApiError, refuse } from '../../errors';
@@ -34,7 +34,7 @@ const PAGE = 200;
 /** Rows of links per parameter: each may have 90 kB, and D1 allows 2 MB. */
 const FEW = 20;
 /** Kinds of rows for which the gate's state takes precedence. */
-const GOVERNING = rowKinds.filter((kind) => kind !== 'secret');
+const governingKinds = () => rowKinds().filter((kind) => kind !== 'secret');
 
 /**
  * Accepts the current state of D1. `by` is the creator of versions that restore values. Throws UNAVAILABLE if D1 does not respond; the
@@ -92,7 +92,7 @@ function writer(core: Core, org: string, request: string, epoch: number): Write 
  * D1.
  */
 async function governing(core: Core, org: string): Promise<Statement[]> {
-  return GOVERNING.flatMap((kind) => {
+  return governingKinds().flatMap((kind) => {
     const rows: object[] = [];
     for (let after = ''; ; ) {
       const page = core.rows.after(kind, after, 1000);
@@ -104,7 +104,7 @@ async function governing(core: Core, org: string): Promise<Statement[]> {
     const over = kind === 'credential' ? ` and not (kind in ('session', 'browser') and expires_at <= ${core.now()})` : '';
     return [
       { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [org] },
-      ...slices(rows, kind === 'share' ? FEW : PAGE).map((slice) => upsertOf(places[kind].table, slice)),
+      ...slices(rows, kind === 'share' ? FEW : PAGE).map((slice) => upsertOf(kindOf(kind).table, slice)),
     ];
   });
 }

@@ -3,7 +3,7 @@
 
 import { getTableColumns } from 'drizzle-orm';
 import { utf8 } from '../../crypto/bytes';
-import { macOf, places, type RowKind, type RowTypes, tableName } from '../../db/rows';
+import { kindOf, macOf, type RowKind, type RowTypes, tableName } from '../../db/rows';
 import { ApiError, refuse } from '../../errors';
 import type { Call, LentKeys } from '../request/call';
 import type { Plan, Put } from './plan';
@@ -28,16 +28,18 @@ type Nullable<T> = { [F in keyof T]-?: null extends T[F] ? F : never }[keyof T];
 /** Nullable fields may be omitted. */
 export type New<K extends RowKind> = Omit<Fields<K>, Nullable<Fields<K>>> & Partial<Pick<Fields<K>, Nullable<Fields<K>> & keyof Fields<K>>>;
 
-const blanks = Object.fromEntries(
-  Object.entries(places).map(([kind, { table }]) => [
-    kind,
-    Object.fromEntries(Object.keys(getTableColumns(table)).map((name) => [name, null])),
-  ]),
-);
+const blanks = new Map<RowKind, object>();
+
+/** A row of a kind whose columns are all null. */
+function blank(kind: RowKind): object {
+  const known = blanks.get(kind) ?? Object.fromEntries(Object.keys(getTableColumns(kindOf(kind).table)).map((name) => [name, null]));
+  blanks.set(kind, known);
+  return known;
+}
 
 /** A new row. */
 export const insertion = <K extends RowKind>(call: Call<unknown>, kind: K, fields: New<K>): Put =>
-  authenticated(call, kind, { ...blanks[kind], ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
+  authenticated(call, kind, { ...blank(kind), ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
 
 /** A changed row: the current one with other fields. */
 export function revision<K extends RowKind>(call: Call<unknown>, kind: K, before: RowTypes[K], fields: Partial<Fields<K>>): Put {

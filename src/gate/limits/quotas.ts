@@ -1,56 +1,25 @@
 // The quotas of an organisation: how much of each kind of row it stores, and each root in it. Every commit is checked against them here.
 // Invariants: rows that commits are still adding count, so no race exceeds a quota; where finished rows count, the oldest of them leave in the
 // commit that needs their room.
-import type { RowKind } from '../../db/rows';
+import { kindOf, type Lasting, type Passing, type RowKind, type Usage } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import { intents } from '../journal/intents';
 import type { Plan, Put } from '../journal/plan';
 import { removal } from '../journal/writes';
 import type { Call } from '../request/call';
-import { MOST_ENVIRONMENTS } from '../request/target';
-import type { Stored, Usage } from '../rows/stored';
+import type { Stored } from '../rows/stored';
 import { quotaRootOf, rootOfCredential } from './quota-root';
 
-const MIB = 1024 ** 2;
+export const MIB = 1024 ** 2;
 
-/** The quota of a kind of row that stays until it is removed. `root`: where others than administrators create it. */
-interface Lasting {
-  most: number;
-  root?: number;
-  message: string;
-}
-
-/** The quota of a kind of row that stays for a while. `open`: how many may be unfinished. */
-interface Passing {
-  org: Usage & { open?: number };
-  root: Usage & { open?: number };
-  /** What a caller can do where nothing has finished. */
-  message: string;
-}
-
-const lasting = (most: number, root: number | undefined, what: string, advice = ''): Lasting => ({
+/** The quota of a kind that stays until it is removed, with the message of its refusal. `root`: for kinds that others than administrators create. */
+export const lasting = (most: number, root: number | undefined, what: string, advice = ''): Lasting => ({
   most,
   ...(root !== undefined && { root }),
   message: `An organisation can have at most ${most.toLocaleString('en')} ${what}${root === undefined || root === most ? '' : `, a member or an API key ${root.toLocaleString('en')}`}.${advice && ` ${advice}`}`,
 });
-const REMOVE = 'Remove some that you no longer need.';
-
-/**
- * Kinds that stay until they are removed. Environments, members, teams and policies are created by administrators alone: developers, and what
- * they create, hold no scope for them.
- */
-export const lastingQuotas = {
-  environment: lasting(MOST_ENVIRONMENTS, undefined, 'environments'),
-  member: lasting(2000, undefined, 'members'),
-  team: lasting(1000, undefined, 'teams'),
-  grant: lasting(10_000, 2500, 'grants', REMOVE),
-  device: lasting(2000, 1000, 'devices', REMOVE),
-  policy: lasting(100, undefined, 'policies', 'Combine some of them, or delete some that you no longer need.'),
-  // The API promises these numbers to an organisation, whoever uses them.
-  webhook: lasting(100, 100, 'webhooks', REMOVE),
-  integration: lasting(100, 100, 'connections', REMOVE),
-} satisfies { [K in RowKind]?: Lasting };
+export const REMOVE = 'Remove some that you no longer need.';
 
 /** What is bounded in the domains, where more than rows is counted: secrets and their ciphertexts, and live credentials. */
 export const wholeQuotas = { secrets: 100_000, sealedBytes: 4 * 1024 * MIB, credentials: 10_000 };
@@ -64,45 +33,20 @@ export const secretsOfRoot = { count: wholeQuotas.secrets, bytes: wholeQuotas.se
 /** Session tokens in a gate, besides the 1,000 live ones of each key or trust. */
 export const sessionQuotas = { org: 100_000, root: 20_000 };
 
-/** Kinds that stay for a while, finished ones included: the oldest finished ones leave first. Session tokens are not counted here. */
-export const passingQuotas = {
-  approval: {
-    org: { count: 20_000, bytes: 256 * MIB },
-    root: { count: 2000, bytes: 16 * MIB },
-    message: 'There are too many requests that wait for approval. Cancel some.',
-  },
-  credential: {
-    org: { count: 70_000, bytes: 256 * MIB },
-    root: { count: 20_000, bytes: 64 * MIB, open: 5000 },
-    message: 'A member or an API key can have at most 5,000 live credentials below it. Revoke some that you no longer need.',
-  },
-  sync: {
-    org: { count: 10_000, bytes: 256 * MIB, open: 100 },
-    root: { count: 1000, bytes: 32 * MIB, open: 25 },
-    message:
-      'An organisation can have at most 100 unfinished syncs, a member or an API key 25. Wait until some have ended, or cancel some.',
-  },
-  share: {
-    org: { count: 1000, bytes: 16 * MIB },
-    root: { count: 250, bytes: 4 * MIB },
-    message:
-      'An organisation can have at most 1,000 links, and 16 MiB of encrypted values in them; a member or an API key 250, and 4 MiB. Revoke some that you no longer need.',
-  },
-} satisfies { [K in RowKind]?: Passing };
+/**
+ * The quota of a kind that stays until it is removed. Kinds that only administrators create have none for each root: developers, and what they
+ * create, hold no scope for them.
+ */
+export function lastingOf(kind: RowKind): Lasting | undefined {
+  const { quota } = kindOf(kind);
+  return typeof quota === 'object' && 'most' in quota ? quota : undefined;
+}
 
-type Bounded = keyof typeof lastingQuotas | keyof typeof passingQuotas;
-
-/** Kinds that their domains bound, because the bound is that of another row. Each kind is here or above. */
-export const boundedElsewhere: Record<Exclude<RowKind, Bounded>, string> = {
-  org: 'one',
-  passkey: 'of a member: domains/passkeys',
-  team_member: 'of a member: domains/teams',
-  secret: 'domains/secrets, by wholeQuotas; of a root here, by secretsOfRoot',
-  incident: 'domains/incidents, which refuses no containment',
-};
-
-const lastingOf = (kind: RowKind): Lasting | undefined => (lastingQuotas as { [K in RowKind]?: Lasting })[kind];
-const passingOf = (kind: RowKind): Passing | undefined => (passingQuotas as { [K in RowKind]?: Passing })[kind];
+/** The quota of a kind that stays for a while, finished ones included. */
+export function passingOf(kind: RowKind): Passing | undefined {
+  const { quota } = kindOf(kind);
+  return typeof quota === 'object' && 'org' in quota ? quota : undefined;
+}
 
 /** A plan within the quotas: with the removal of finished rows where it needs their room. 409 where there is none. */
 export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan | Refusal {

@@ -2,7 +2,7 @@
 // credentials, and the state of secrets (not their ciphertext). Invariants: only a settled commit (or the recovery of a lost gate) writes
 // here; a deleted row leaves a tombstone with its revision, so an old copy restored to D1, with a correct MAC, has no effect.
 import QuickLRU from 'quick-lru';
-import { DAY, places, type RowKind, type RowTypes, rowOf, sweepAt } from '../../db/rows';
+import { DAY, kindOf, type RowKind, type RowTypes, rowOf, sweepAt } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import { type CredentialQueries, createCredentialQueries } from './credentials';
 import { createSecretQueries, type SecretQueries } from './secrets';
@@ -92,7 +92,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
   const listed = new QuickLRU<string, { edits: number; rows: readonly object[] }>({ maxSize: LISTED });
   const forget = (kind: RowKind, id: string, row: object | null) => {
     parsed.delete(id);
-    const { space, key } = places[kind] as { space(row: object): string; key(row: object): string | null };
+    const { space, key } = kindOf(kind) as { space(row: object): string; key(row: object): string | null };
     if (row) ids.delete(`${kind} ${space(row)} ${key(row)}`);
   };
   const keep = (kind: RowKind, row: { id: string }, body: string) => {
@@ -186,7 +186,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     within,
     put(kind, row, root) {
       tally(kind, row.id, row);
-      const { space, key } = places[kind];
+      const { space, key } = kindOf(kind);
       const body = JSON.stringify(row);
       sql.exec(
         'insert or replace into rows values (?, ?, ?, ?, ?, ?, ?)',

@@ -1,14 +1,8 @@
 // How much each root stores of each kind of row that it can create. Invariants: written in the turn in which the row is; a row keeps its
 // root after the credential that made it is forgotten.
-import { isBrief, type RowKind, type RowReader, type RowTypes } from '../../db/rows';
-import type { ApprovalRow, CredentialRow, GrantRow, SecretRow, ShareRow, SyncRow } from '../../db/schema';
-import { aboveOf, rootOfCredential } from '../limits/quota-root';
-
-/** How many, and how many bytes of the gate's storage. */
-export interface Usage {
-  count: number;
-  bytes: number;
-}
+import { isBrief, kindOf, type RowKind, type RowReader, type RowTypes, rowKinds, type Usage } from '../../db/rows';
+import type { CredentialRow, SecretRow } from '../../db/schema';
+import { rootOfCredential } from '../limits/quota-root';
 
 /** What is counted of a row. */
 export interface Stored extends Usage {
@@ -41,32 +35,8 @@ export interface StoredRows {
 /** The size of a row in addition to its texts. */
 const OVERHEAD = 200;
 
-/** Who made a row: a member, a credential, or a connection. A session token is soon forgotten: its parent is not. */
-const makers: { [K in RowKind]?: (row: RowTypes[K]) => string } = {
-  approval: ({ root }: ApprovalRow) => root,
-  credential: aboveOf,
-  device: ({ created_by }) => created_by,
-  grant: ({ created_by, dies_with }: GrantRow) => dies_with ?? created_by,
-  integration: ({ created_by }) => created_by,
-  // Its row does not say: see the intent.
-  secret: () => '',
-  share: ({ created_by, dies_with }: ShareRow) => dies_with ?? created_by,
-  // An automatic sync counts for its connection.
-  sync: ({ requester, integration_id }: SyncRow) =>
-    (requester.kind === 'system' ? integration_id : requester.kind === 'session' ? requester.parent_id : requester.id) ?? 'system',
-  webhook: ({ created_by }) => created_by,
-};
-
-const ends: { [K in RowKind]?: (row: RowTypes[K]) => number | null } = {
-  approval: ({ ended_at, expires_at }: ApprovalRow) => ended_at ?? expires_at,
-  credential: ({ expires_at, revoked_at }: CredentialRow) =>
-    expires_at === null || revoked_at === null ? (expires_at ?? revoked_at) : Math.min(expires_at, revoked_at),
-  share: ({ expires_at }: ShareRow) => expires_at,
-  sync: ({ finished_at }: SyncRow) => finished_at,
-};
-
-/** The kinds that are counted. Session tokens and browser sessions are not: see session-counts.ts. */
-export const countedKinds = Object.keys(makers) as RowKind[];
+/** The kinds that are counted: those that say who made a row. Session tokens and browser sessions are not: see session-counts.ts. */
+const countedKinds = (): RowKind[] => rowKinds().filter((kind) => kindOf(kind).maker);
 
 /** Notes an end for all credentials that end with one, through every link. */
 const END_BELOW = `update stored_rows set ends = ?1 where kind = 'credential' and (ends is null or ends > ?1) and id in (
@@ -91,7 +61,7 @@ export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K exte
     all,
     (kind, row, root) =>
       // safety: stored-row-keeps-root
-      rootOf(kind, row.id) ?? root ?? rootOfCredential(reader, makers[kind]?.(row) ?? ''),
+      rootOf(kind, row.id) ?? root ?? rootOfCredential(reader, kindOf(kind).maker?.(row) ?? ''),
   );
   const forget = (kind: RowKind, id: string) => {
     const [gone] = all<Stored>('delete from stored_rows where kind = ? and id = ? returning root, bytes', kind, id);
@@ -114,14 +84,14 @@ export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K exte
   const count = (kind: RowKind) => {
     for (const row of rows.all(kind)) note(kind, row);
   };
-  for (const kind of countedKinds) if (sums.of(kind, null).count === 0) count(kind);
+  for (const kind of countedKinds()) if (sums.of(kind, null).count === 0) count(kind);
   return {
     of,
     note,
     forget,
     endBelow: (id, at) => void sql.exec(END_BELOW, at, id),
     recount() {
-      for (const kind of countedKinds) {
+      for (const kind of countedKinds()) {
         clear(kind);
         count(kind);
       }
@@ -191,8 +161,8 @@ function measure(all: Query, rootOf: <K extends RowKind>(kind: K, row: RowTypes[
     return OVERHEAD + JSON.stringify(row).length + (kind === 'sync' && end !== null ? resultsOf(row.id) : 0);
   };
   return (kind, row, root) => {
-    if (!makers[kind] || (kind === 'credential' && isBrief((row as CredentialRow).kind))) return null;
-    const end = ends[kind]?.(row) ?? null;
+    if (!kindOf(kind).maker || (kind === 'credential' && isBrief((row as CredentialRow).kind))) return null;
+    const end = kindOf(kind).ends?.(row) ?? null;
     return { id: row.id, root: rootOf(kind, row, root), count: 1, bytes: bytesOf(kind, row, end), ends: end };
   };
 }

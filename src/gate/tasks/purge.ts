@@ -62,18 +62,16 @@ const follow = (core: Core, kind: RowKind, id: string): void =>
 export async function purge(core: Core, org: string, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
   if (rows.length === 0) return true;
   const idsOf = (kind: RowKind) => rows.filter((row) => row.kind === kind).map(({ id }) => id);
-  const ids = (kind: RowKind) => JSON.stringify(idsOf(kind));
-  const among = 'org_id = ? and id in (select value from json_each(?))';
-  const done = await core.database.write([
-    { sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))', params: [org, ids('secret')] },
-    { sql: `delete from secrets where ${among}`, params: [org, ids('secret')] },
-    { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
-    { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
-    { sql: `delete from approvals where ${among}`, params: [org, ids('approval')] },
-    { sql: `delete from shares where ${among}`, params: [org, ids('share')] },
-    { sql: `delete from syncs where ${among}`, params: [org, ids('sync')] },
-    { sql: `delete from incidents where ${among}`, params: [org, ids('incident')] },
-  ]);
+  const purged = rowKinds().filter((kind) => idsOf(kind).length);
+  const statements = purged.map((kind) => ({
+    sql: `delete from ${tableName(kind)} where org_id = ? and id in (select value from json_each(?))`,
+    params: [org, JSON.stringify(idsOf(kind))],
+  }));
+  const versions = {
+    sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))',
+    params: [org, JSON.stringify(idsOf('secret'))],
+  };
+  const done = await core.database.write([versions, ...statements]);
   // safety: purged-in-database-first
   if (done.end !== 'done') return false;
   core.storage.transactionSync(() => {
@@ -109,18 +107,21 @@ export async function purgePast(core: Core, org: string, now: number): Promise<n
 }
 
 /** Tables of D1, values first. The organisation's own row is deleted last. */
-const TABLES = new Set([
-  ...['secret_versions', 'secrets'],
-  ...rowKinds.filter((kind) => kind !== 'org').map(tableName),
-  ...['event_segments', 'audit_segments', 'audit_checkpoints', 'commits'],
-]);
+const tables = () =>
+  new Set([
+    ...['secret_versions', 'secrets'],
+    ...rowKinds()
+      .filter((kind) => kind !== 'org')
+      .map(tableName),
+    ...['event_segments', 'audit_segments', 'audit_checkpoints', 'commits'],
+  ]);
 
 /** Kinds of rows that the gate deletes. */
-const CLEARED = rowKinds.filter((kind) => kind !== 'org' && kind !== 'credential');
+const cleared = () => rowKinds().filter((kind) => kind !== 'org' && kind !== 'credential');
 
 /** Deletes the remaining data of a deleted organisation, in batches. */
 export async function endOrg(core: Core, org: string, now: number): Promise<number | null> {
-  for (const table of TABLES) {
+  for (const table of tables()) {
     const left = await core.database.all<{ one: number }>({ sql: `select 1 one from ${table} where org_id = ? limit 1`, params: [org] });
     if (left.length === 0) continue;
     await core.database.write([
@@ -130,7 +131,7 @@ export async function endOrg(core: Core, org: string, now: number): Promise<numb
   }
   const done = await core.database.write([{ sql: 'delete from orgs where id = ?', params: [org] }]);
   if (done.end !== 'done') return now + 5000;
-  core.storage.transactionSync(() => core.rows.clear(CLEARED));
+  core.storage.transactionSync(() => core.rows.clear(cleared()));
   core.storage.transactionSync(() => ciphertexts(core).clear());
   core.rules.clear(core);
   return null;

@@ -10,7 +10,7 @@ import { toldQuota } from '../../../src/domains/incidents/gate/told';
 import { leakQuota } from '../../../src/domains/scans/gate/leaks';
 import { nameQuotas, syncs } from '../../../src/domains/syncs/gate/store';
 import { rootOfCredential } from '../../../src/gate/limits/quota-root';
-import { lastingQuotas, passingQuotas, secretsOfRoot, sessionQuotas, wholeQuotas } from '../../../src/gate/limits/quotas';
+import { lastingOf, passingOf, secretsOfRoot, sessionQuotas, wholeQuotas } from '../../../src/gate/limits/quotas';
 import { storedResponses } from '../../../src/gate/request/stored-responses';
 import { makerQuota } from '../../../src/gate/rows/former-makers';
 import { tombstoneQuota } from '../../../src/gate/rows/tombstones';
@@ -19,6 +19,7 @@ import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approval
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import { allOf } from '../../support/quotas';
 import { newLink } from '../../support/shares';
 import { herokuConfig, syncAll, useTargets } from '../../support/syncs';
 import { DAY } from '../../support/time';
@@ -67,13 +68,13 @@ describe('quotas: rows that stay until they are removed', () => {
   };
 
   it('are all tested', () => {
-    expect(Object.keys(creates).sort()).toEqual(Object.keys(lastingQuotas).sort());
+    expect(Object.keys(creates).sort()).toEqual(Object.keys(allOf(lastingOf)).sort());
   });
 
   it.each(Object.keys(creates) as RowKind[])('%s: of ten created at once as many succeed as there is room for', async (kind) => {
     const o = await newOrg();
     const before = await countOf(o, kind);
-    lower((lastingQuotas as Partial<Record<RowKind, { most: number }>>)[kind], 'most', before + 3);
+    lower(lastingOf(kind), 'most', before + 3);
     faults.delay = 5;
     const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => (creates[kind] as (typeof creates)[RowKind] & object)(o, n)));
     faults.delay = 0;
@@ -83,12 +84,12 @@ describe('quotas: rows that stay until they are removed', () => {
     expect(await countOf(o, kind)).toBe(before + 3);
   });
 
-  const ofRoots = Object.entries(lastingQuotas).flatMap(([kind, quota]) => ('root' in quota ? [kind as RowKind] : []));
+  const ofRoots = Object.entries(allOf(lastingOf)).flatMap(([kind, quota]) => ('root' in quota ? [kind as RowKind] : []));
   it.each(ofRoots)('%s: one root, agents included, creates no more than its part, and others still do', async (kind) => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['*'] });
     const agent = await newAgent(key.o, { scopes: ['*'] });
-    lower((lastingQuotas as Partial<Record<RowKind, { root?: number }>>)[kind], 'root', 3);
+    lower(lastingOf(kind), 'root', 3);
     const by = (caller: Caller, n: number) => creates[kind]?.({ ...caller, keyId: key.id }, n) as Promise<Answer>;
     faults.delay = 5;
     const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => by(n % 2 ? agent.o : key.o, n)));
@@ -109,7 +110,7 @@ describe('quotas: credentials of one root', () => {
     await o.del(`/agent-credentials/${gone.id}`);
     // It ends before all others, and is live.
     const soon = await newAgent(o, { ttlSeconds: 60 });
-    lower(passingQuotas.credential?.root, 'count', 4);
+    lower(passingOf('credential')?.root, 'count', 4);
     const ids: string[] = [];
     for (let n = 0; n < 6; n++) {
       const { id } = await newAgent(key.o, { ttlSeconds: 31_000_000 });
@@ -134,7 +135,7 @@ describe('quotas: credentials of one root', () => {
     const below = await newAgent(top.o, { scopes: ['*'] });
     const last = await newAgent(below.o);
     await key.o.del(`/agent-credentials/${top.id}`);
-    lower(passingQuotas.credential?.root, 'count', 4);
+    lower(passingOf('credential')?.root, 'count', 4);
     await newAgent(key.o);
     await newAgent(key.o);
     expect(await Promise.all([top, below, last].map(({ id }) => ended(o, id)))).toEqual([true, true, false]);
@@ -144,7 +145,7 @@ describe('quotas: credentials of one root', () => {
   it('live ones are bounded, however many are created at once', async () => {
     const o = await newOrg();
     const key = await newKey(o);
-    lower(passingQuotas.credential?.root, 'open', 4);
+    lower(passingOf('credential')?.root, 'open', 4);
     faults.delay = 5;
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => key.o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] })),
@@ -270,7 +271,7 @@ describe('quotas: syncs', () => {
     expect(row?.names).toBe('[]');
     expect(await bytesIn(o)).toBeGreaterThan(500_000);
     // A third one takes the place of the first.
-    lower(passingQuotas.sync?.root, 'bytes', 900_000);
+    lower(passingOf('sync')?.root, 'bytes', 900_000);
     await ask(key.o, { names });
     await syncAll(o);
     expect(await bytesIn(o)).toBeLessThan(900_000);
@@ -289,7 +290,7 @@ describe('quotas: syncs', () => {
     const key = await limited(o);
     const mine = (await ask(o)).json.syncId;
     await syncAll(o);
-    lower(passingQuotas.sync?.root, 'count', 3);
+    lower(passingOf('sync')?.root, 'count', 3);
     const agents = await Promise.all([1, 2].map(() => newAgent(o, { scopes: ['integrations:sync', 'secrets:read'], secrets: ['only'] })));
     // Agents of the first key count with it, so its own sync leaves.
     for (let n = 0; n < 4; n++) {
@@ -305,7 +306,7 @@ describe('quotas: syncs', () => {
     const o = await newOrg();
     await newSecret(o, { name: 'only' });
     const key = await limited(o);
-    lower(passingQuotas.sync?.root, 'open', 5);
+    lower(passingOf('sync')?.root, 'open', 5);
     const answers = await Promise.all(Array.from({ length: 12 }, () => ask(key.o)));
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(5);
     expect(answers.filter((answer) => codeOf(answer)[1] === 'LIMIT_REACHED')).toHaveLength(7);
@@ -378,7 +379,7 @@ describe('quotas: held requests', () => {
     const { o, asked } = await newOffice();
     await newApprovalPolicy(o, ['secret.read']);
     const secret = await newSecret(o);
-    lower(passingQuotas.approval?.root, 'count', 4);
+    lower(passingOf('approval')?.root, 'count', 4);
     const ids: string[] = [];
     for (let n = 0; n < 12; n++) {
       const { id } = approvalIn(await asked.get(`/secrets/${secret.id}`));
@@ -393,7 +394,7 @@ describe('quotas: held requests', () => {
   it('what waits does not leave: past the quota a further request is refused', async () => {
     const { o, asked } = await newOffice();
     await newApprovalPolicy(o, ['secret.read']);
-    lower(passingQuotas.approval?.root, 'count', 2);
+    lower(passingOf('approval')?.root, 'count', 2);
     const secrets = [await newSecret(o), await newSecret(o), await newSecret(o)];
     const answers: Answer[] = [];
     for (const { id } of secrets) answers.push(await asked.get(`/secrets/${id}`));
@@ -443,7 +444,7 @@ describe('quotas: links', () => {
     const { id } = await newSecret(o);
     const key = await newKey(o, { scopes: ['secrets:read', 'secrets:share', 'tokens:write'] });
     const agent = await newAgent(key.o, { scopes: ['secrets:read', 'secrets:share'] });
-    lower(passingQuotas.share?.root, 'count', 3);
+    lower(passingOf('share')?.root, 'count', 3);
     const body = { kind: 'link', expires_in: 3600, max_views: 3 };
     const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => (n % 2 ? key : agent).o.post(`/secrets/${id}/share`, body)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
@@ -481,7 +482,7 @@ describe('quotas: every table', () => {
 
   it('with a quota has the one that is enforced', () => {
     const tables = documented('Tables of D1');
-    for (const [kind, quota] of Object.entries(lastingQuotas)) {
+    for (const [kind, quota] of Object.entries(allOf(lastingOf))) {
       const root = 'root' in quota ? (quota as { root: number }).root.toLocaleString('en') : '— (administrators create them)';
       expect(tables.get(tableName(kind as RowKind))?.slice(0, 2), kind).toEqual([quota.most.toLocaleString('en'), root]);
     }
@@ -495,7 +496,7 @@ describe('quotas: every table', () => {
         table,
       ).toEqual([org, root].map((n) => n.toLocaleString('en')));
     }
-    for (const [kind, { org, root }] of Object.entries(passingQuotas)) {
+    for (const [kind, { org, root }] of Object.entries(allOf(passingOf))) {
       const [ofOrg, ofRoot] = tables.get(tableName(kind as RowKind)) ?? [];
       const open = (bounds: { count: number; open?: number }) =>
         bounds.open === undefined ? '' : `, ${bounds.open.toLocaleString('en')} unfinished`;

@@ -11,7 +11,7 @@ import { incidentQuotas } from '../../../src/domains/incidents/gate/record';
 import { leakQuota } from '../../../src/domains/scans/gate/leaks';
 import { nameQuotas } from '../../../src/domains/syncs/gate/store';
 import type { Core } from '../../../src/gate/core';
-import { lastingQuotas, passingQuotas, secretsOfRoot, sessionQuotas } from '../../../src/gate/limits/quotas';
+import { lastingOf, passingOf, secretsOfRoot, sessionQuotas } from '../../../src/gate/limits/quotas';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
@@ -21,6 +21,7 @@ import { inCore } from '../../support/gate';
 import { newIssuer, newTrust, trustIn } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
+import { allOf } from '../../support/quotas';
 import { newLink } from '../../support/shares';
 import { herokuConfig, syncAll, useTargets } from '../../support/syncs';
 import { type Caller, db, newSecret, send, useWorld } from '../../support/world';
@@ -76,8 +77,8 @@ function lowerQuotas(): () => void {
     kept.push([bounds, { ...bounds }]);
     Object.assign(bounds, fields);
   };
-  for (const quota of Object.values(lastingQuotas)) if ('root' in quota) lower(quota, { root: MOST });
-  for (const { root } of Object.values(passingQuotas)) lower(root, { count: MOST });
+  for (const quota of Object.values(allOf(lastingOf))) if ('root' in quota) lower(quota, { root: MOST });
+  for (const { root } of Object.values(allOf(passingOf))) lower(root, { count: MOST });
   lower(secretsOfRoot, { count: MOST });
   lower(sessionQuotas, { root: MOST });
   lower(incidentQuotas, { root: MOST });
@@ -232,7 +233,7 @@ async function stored(o: Caller): Promise<Map<string, number>> {
   const inD1 = await db.batch<{ n: number }>(
     named.map((name) => db.prepare(`select count(*) n from ${name} where org_id = ?${name === 'credentials' ? BRIEF : ''}`).bind(o.id)),
   );
-  const kindOf = Object.fromEntries(rowKinds.map((kind) => [tableName(kind), kind]));
+  const kindOf = Object.fromEntries(rowKinds().map((kind) => [tableName(kind), kind]));
   const inGate = await inCore(o, ({ storage: { sql } }) => {
     const of = sql
       .exec<{ name: string }>(

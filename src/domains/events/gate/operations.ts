@@ -1,7 +1,7 @@
 // The event feed in the gate: returns the events in its storage, and the sequence from which the Worker must read D1. A stream waits here
 // for new events. Invariant: a stream ends in the same turn as its caller. Every change that may end a caller wakes the stream, which
 // authorises the caller again before returning anything.
-import { rowKinds } from '../../../db/rows';
+import { type RowKind, rowKinds } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
 import { listeners } from '../../../gate/events/listeners';
 import type { EventType, StoredEvent } from '../../../gate/events/outbox';
@@ -20,7 +20,7 @@ interface Asked {
 }
 
 /** Kinds of rows whose changes are counted for user interfaces, because not every change has an event. Secrets have events. */
-const counted = rowKinds.filter((kind) => kind !== 'secret');
+const counted = (): RowKind[] => rowKinds().filter((kind) => kind !== 'secret');
 
 /** How often rows of each kind were written since the gate started. */
 export type Counts = Record<string, number>;
@@ -83,7 +83,7 @@ const read: Operation<Asked & { limit: number }> = {
 function countsOf({ core }: Call<unknown>, { view }: EventsPart, known: Counts | undefined): Counts | null {
   // safety: changes-for-who-sees-all
   if (known === undefined || view !== null) return null;
-  return Object.fromEntries(counted.map((kind) => [kind, core.rows.edits(kind)]));
+  return Object.fromEntries(counted().map((kind) => [kind, core.rows.edits(kind)]));
 }
 
 const full = refuse('LIMIT_REACHED', {
@@ -120,7 +120,7 @@ async function round(call: StreamCall, from: number): Promise<Outcome> {
   for (let after = from; ; ) {
     const part = look(call, after, input.types, MOST_FOUND);
     const counts = countsOf(call, part, input.counts);
-    const hasChanged = counts !== null && counted.some((kind) => counts[kind] !== input.counts?.[kind]);
+    const hasChanged = counts !== null && counted().some((kind) => counts[kind] !== input.counts?.[kind]);
     const left = Math.min(deadline - Date.now(), endOf(call) - core.now());
     if (part.events.length || part.moved > after || part.through < part.head || hasChanged || left <= 0)
       return ok({ ...part, ...(counts && { counts }) });

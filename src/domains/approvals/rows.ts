@@ -1,0 +1,28 @@
+// The rows of approvals.
+import { DAY, rowKind } from '../../db/rows';
+import { type ApprovalRow, approvals } from '../../db/schema';
+import { MIB } from '../../gate/limits/quotas';
+
+declare module '../../db/rows' {
+  interface RowTypes {
+    approval: ApprovalRow;
+  }
+}
+
+/** How long an approval is kept after it ends: a compliance report looks back a year. */
+const KEPT = 400 * DAY;
+
+export const approval = rowKind('approval', {
+  table: approvals,
+  // A request is held once: a repeat finds the approval that has not ended.
+  space: (row) => row.root,
+  key: (row) => (row.ended_at === null ? row.digest : null),
+  sweepAt: (row) => row.expires_at + KEPT,
+  maker: ({ root }) => root,
+  ends: ({ ended_at, expires_at }) => ended_at ?? expires_at,
+  quota: {
+    org: { count: 20_000, bytes: 256 * MIB },
+    root: { count: 2000, bytes: 16 * MIB },
+    message: 'There are too many requests that wait for approval. Cancel some.',
+  },
+});

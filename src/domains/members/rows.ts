@@ -1,0 +1,18 @@
+// The rows of members.
+import { rowKind } from '../../db/rows';
+import { type MemberRow, members } from '../../db/schema';
+import { lasting } from '../../gate/limits/quotas';
+
+declare module '../../db/rows' {
+  interface RowTypes {
+    member: MemberRow;
+  }
+}
+
+export const member = rowKind('member', {
+  table: members,
+  space: () => '',
+  key: (row) => row.email.toLowerCase(),
+  added: ['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at', 'connections'],
+  quota: lasting(2000, undefined, 'members'),
+});
