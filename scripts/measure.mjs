@@ -436,7 +436,7 @@ export async function signIn(vault, org, count) {
 /** The Worker's functions for encryption and signing, for this process. */
 const ownCode = () =>
   codeOf({
-    'src/crypto/keyring': ['deriveOrg', 'unwrap'],
+    'src/keys/keyring': ['deriveOrg', 'unwrap'],
     'src/domains/secrets/encryption': ['encryptValue'],
     'src/db/rows': ['macOf'],
     'src/db/ids': ['newId'],

@@ -2,7 +2,6 @@
 // and nosniff (and HSTS if PUBLIC_URL is https), and every error has the format of the error catalogue.
 import { Hono } from 'hono';
 import { newId } from './db/ids';
-import { docsRoutes } from './docs/pages';
 import { routes } from './domains';
 import { type Env, settingsOf } from './env';
 import { ApiError, type Refusal, refuse } from './errors';
@@ -13,6 +12,7 @@ import { readHeaders } from './http/headers';
 import { handlePublic } from './http/public';
 import { errorResponse, isRead, readOnly } from './http/responses';
 import { API, type Route } from './http/route';
+import { docsRoutes } from './pages/docs';
 import { pageRoutes } from './pages/routes';
 import { version } from './version';
 

@@ -2,10 +2,10 @@
 // value.
 import { z } from 'zod';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
-import type { Asking, Decision, Polled, Started } from './auth/device-login';
+import type { Asking, Decision, Polled, Started } from './auth/terminal-login';
 import { fromBase64 } from './crypto/bytes';
 import type { IssuerKey } from './db/trusts';
-import type { QueueMessage } from './delivery/messages';
+import type { QueueMessage } from './gate/messages';
 import type { GateCalls } from './gate/request/call';
 
 /** The calls of a throttle: see `objects/throttle.ts`. */

@@ -1,10 +1,10 @@
 // The Worker: HTTP, queue and schedule handlers, and the Durable Object classes it exports.
 import { app } from './app';
-import { runJob } from './delivery/jobs';
-import type { JobName, QueueMessage } from './delivery/messages';
 import type { Env } from './env';
 import { ApiError } from './errors';
+import type { JobName, QueueMessage } from './gate/messages';
 import { probeCame, sendProbe } from './health';
+import { runJob } from './queue';
 
 export { Gate } from './objects/gate';
 export { IssuerKeys } from './objects/issuer-keys';

@@ -1,8 +1,8 @@
-// The type of a job, which `jobs.ts` runs. Separate, so that a domain can declare one.
+// The type of a job, which `queue.ts` runs. Separate, so that a domain can declare one.
 import type { Action } from '../auth/actions';
-import type { OrgKeys } from '../crypto/keyring';
 import type { Env } from '../env';
 import type { Outcome } from '../gate/request/outcome';
+import type { OrgKeys } from '../keys/keyring';
 
 /** The context of a job. */
 export interface JobContext {

@@ -2,8 +2,8 @@
 import type { Needs } from '../auth/actions';
 import type { RowKind } from '../db/rows';
 import type { Job } from '../delivery/job';
-import type { JobName } from '../delivery/messages';
 import type { Declared } from '../gate/core';
+import type { JobName } from '../gate/messages';
 import type { Operation } from '../gate/request/call';
 import type { DeclaredRoute } from '../http/route';
 

@@ -1,8 +1,8 @@
 // The domains of the vault and everything derived from them. A new domain is a folder and one line in `domains`.
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
 import type { Job } from '../delivery/job';
-import type { JobName } from '../delivery/messages';
 import type { Rules } from '../gate/core';
+import type { JobName } from '../gate/messages';
 import type { Operation } from '../gate/request/call';
 import { rooms } from '../gate/rooms';
 import { rulesOf } from '../gate/rules';

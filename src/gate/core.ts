@@ -3,10 +3,10 @@
 // Invariant: the SQLite always has every row that decisions depend on; D1 is the relational record of the same rows and is written first.
 import type { Action } from '../auth/actions';
 import type { RowKind, RowTypes } from '../db/rows';
-import type { JobName, QueueMessage } from '../delivery/messages';
 import { type AuditLog, createAuditLog } from './audit/log';
 import { createOutbox, type Outbox, type Raised } from './events/outbox';
 import { createDatabase, type Database } from './journal/d1';
+import type { JobName, QueueMessage } from './messages';
 import { createMeta, type Meta } from './meta';
 import { createRows, type Rows } from './rows/store';
 import { upgrade } from './storage-version';

@@ -1,12 +1,12 @@
 // Identifies the caller by the token alone: its form, its checksum under this deployment's key, or the signature of a session. Invariant: a
 // forged token reaches no gate and no database; the gate decides whether a genuine one is still valid.
 import { type Proof, readProof } from '../auth/dpop';
-import { isJwt, readSession } from '../auth/jwt';
-import { signingKeysOf } from '../auth/signing';
 import { canonical, prefixes, readToken, type TokenRef } from '../auth/token';
 import { equalSecret } from '../crypto/digest';
-import type { DeploymentKeys, Keyring } from '../crypto/keyring';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
+import { isJwt, readSession } from '../keys/jwt';
+import type { DeploymentKeys, Keyring } from '../keys/keyring';
+import { signingKeysOf } from '../keys/signing';
 import type { Incoming } from './context';
 import { countRefused } from './refused-attempts';
 import type { Route } from './route';

@@ -1,13 +1,13 @@
 // What a handler knows about one request. Services take this, never Hono's context.
 
 import type { Action } from '../auth/actions';
-import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/keyring';
 import { toCursor } from '../db/page';
 import type { Env, Settings } from '../env';
 import type { IntegrityViolation, Refusal } from '../errors';
 import type { RateLimitState } from '../gate/limits/rate-limit';
 import type { Ask, Named, Reply, RequestFacts } from '../gate/request/call';
 import type { Outcome } from '../gate/request/outcome';
+import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../keys/keyring';
 import type { RequestHeaders } from './headers';
 
 /** The input for handling any request. */

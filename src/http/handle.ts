@@ -4,7 +4,6 @@
 
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
-import { keyringOf } from '../crypto/keyring';
 import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
@@ -12,6 +11,7 @@ import { ApiError, type IntegrityViolation, type Refusal, refuse } from '../erro
 import { revisionTag } from '../etag';
 import type { Ask, Named, Reply } from '../gate/request/call';
 import { fail, refusalOf } from '../gate/request/outcome';
+import { keyringOf } from '../keys/keyring';
 import { type Authenticated, authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
 import { type Also, type BaseContext, type Context, type Incoming, keysOf, type Org, type RenderContext } from './context';

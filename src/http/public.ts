@@ -1,8 +1,9 @@
 // Requests without a credential, authenticated by their body or a cookie: sign-in. Invariants: a refused request is counted by address and
 // has not called a gate; a successful one is neither counted nor delayed.
-import { keyringOf } from '../crypto/keyring';
+
 import { ApiError, refuse } from '../errors';
 import type { Ask } from '../gate/request/call';
+import { keyringOf } from '../keys/keyring';
 import { readBody } from './body';
 import type { Incoming, PublicContext } from './context';
 import { callGate } from './gate-call';

@@ -2,13 +2,10 @@
 // user code, named by a keyed digest of the code. Invariants: it stores the digest of the device code and no token; a decision is final; a
 // poll writes nothing; it deletes itself.
 import { DurableObject } from 'cloudflare:workers';
-import type { Asking, Decision, Polled, Started } from '../auth/device-login';
+import { type Asking, CODE_LIVES, type Decision, INTERVAL, type Polled, type Started } from '../auth/terminal-login';
 import { equal } from '../crypto/digest';
 import type { Env } from '../env';
 
-/** How long a code is valid, in milliseconds, and the polling interval, in seconds. */
-export const CODE_LIVES = 600_000;
-export const INTERVAL = 5;
 /** What an early poll adds to the interval (RFC 8628 §3.5), and the longest interval. */
 const SLOWER = 5;
 const LONGEST = 60;

@@ -1,12 +1,12 @@
 // What this deployment serves besides its API and documentation: the pages, the files that pages load, and its public keys.
 import type { Hono } from 'hono';
-import { signingKeysOf } from '../auth/signing';
-import { keyringOf } from '../crypto/keyring';
 import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
 import { responseOf } from '../http/page';
 import { isRead, prefersHtml, readOnly } from '../http/responses';
+import { keyringOf } from '../keys/keyring';
+import { signingKeysOf } from '../keys/signing';
 import { asset, assetTypes } from './assets';
 import { consoleFile, consolePage } from './console';
 import { devicePage } from './device';

@@ -1,7 +1,7 @@
 // A new master key: keys are re-wrapped while the service goes on, whatever fails in between, until the old one can be taken away.
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { wrap } from '../../src/crypto/keyring';
+import { wrap } from '../../src/keys/keyring';
 import { type Faults, faults, reset } from '../support/faults';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 

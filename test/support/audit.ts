@@ -1,9 +1,9 @@
 // The audit log as tests make it, move it to D1, have its checkpoints signed, and read it.
 import { env } from 'cloudflare:workers';
-import { runJob } from '../../src/delivery/jobs';
 import type { Env } from '../../src/env';
 import { checkpoints } from '../../src/gate/audit/checkpoints';
 import type { Draft, Entry } from '../../src/gate/audit/entry';
+import { runJob } from '../../src/queue';
 import { faults } from './faults';
 import { inCore } from './gate';
 import { type Caller, db } from './world';

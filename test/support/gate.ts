@@ -2,11 +2,11 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import type { Action } from '../../src/auth/actions';
-import { keyringOf, type OrgKeys } from '../../src/crypto/keyring';
 import { newId } from '../../src/db/ids';
 import { type Env, type Settings, settingsOf } from '../../src/env';
 import type { Ask } from '../../src/gate/request/call';
 import { runTasks } from '../../src/gate/tasks/run';
+import { keyringOf, type OrgKeys } from '../../src/keys/keyring';
 import type { Gate } from '../../src/objects/gate';
 
 /** An organisation, by its id. */

@@ -2,9 +2,9 @@
 // the queue run it. How vendors answer in full is tested in test/vendors.
 import { env } from 'cloudflare:workers';
 import { vi } from 'vitest';
-import { runJob } from '../../src/delivery/jobs';
 import type { Env } from '../../src/env';
 import { runTasks } from '../../src/gate/tasks/run';
+import { runJob } from '../../src/queue';
 import { faulty } from './faults';
 import { inCore } from './gate';
 import { type Caller, db } from './world';

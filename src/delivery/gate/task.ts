@@ -6,9 +6,9 @@
 
 import type { Core, RowChange } from '../../gate/core';
 import { alwaysNotified } from '../../gate/events/outbox';
+import type { JobName } from '../../gate/messages';
 import { part } from '../../gate/part';
 import type { Rows } from '../../gate/rows/store';
-import type { JobName } from '../messages';
 import { COLLECTED_FOR, deliveries } from './deliveries';
 import { LEASE } from './endpoints';
 

@@ -1,8 +1,9 @@
 // HTTP routes for the bootstrap token.
-import { rewrap } from '../../crypto/keyring';
+
 import { fromCursor, toCursor } from '../../db/page';
 import { ApiError, refuse } from '../../errors';
 import { route } from '../../http/route';
+import { rewrap } from '../../keys/keyring';
 import * as wire from './wire';
 
 const path = '/deployment/keys/rewrap';

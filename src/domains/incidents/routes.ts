@@ -1,14 +1,14 @@
 // HTTP routes of incident response: panic, containment, incidents, and the graph of a credential.
 
 import type { z } from '@hono/zod-openapi';
-import { isJwt, readSession } from '../../auth/jwt';
 import { readRefreshToken } from '../../auth/proofs';
-import { signingKeysOf } from '../../auth/signing';
 import { readToken, type TokenRef } from '../../auth/token';
 import { unwrap } from '../../gate/request/outcome';
 import type { Context, RenderContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
+import { isJwt, readSession } from '../../keys/jwt';
+import { signingKeysOf } from '../../keys/signing';
 import { issue } from '../credentials/routes';
 import type { Contained, ContainInput } from './gate/contain';
 import type { ShownIncident } from './gate/incidents';

@@ -3,10 +3,10 @@
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { equal } from '../../crypto/digest';
 import { decrypt, encrypt } from '../../crypto/envelope';
-import type { OrgKeys } from '../../crypto/keyring';
 import { macOf } from '../../db/rows';
 import type { IntegrationRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
+import type { OrgKeys } from '../../keys/keyring';
 import type { Config, Parts } from './config';
 
 export const encryptCredentials = (keys: OrgKeys, org: string, id: string, credentials: Config): string =>

@@ -3,9 +3,9 @@
 import type { Kind } from '../../auth/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';
-import type { OrgKeys } from '../../crypto/keyring';
 import type { Also, Context, RenderContext } from '../../http/context';
 import { keysOf } from '../../http/context';
+import type { OrgKeys } from '../../keys/keyring';
 import { fingerprintOf } from '../secrets/encryption';
 import type { Position } from './engine/lines';
 import { type File, type Found, MOST_FINDINGS, type Scanned, scanFiles } from './engine/scan';

@@ -5,11 +5,11 @@ import QuickLRU from 'quick-lru';
 import { fromUtf8, tuple, utf8 } from '../../crypto/bytes';
 import { equal, hmacHex } from '../../crypto/digest';
 import { type Decrypter, decrypterOf, encrypt } from '../../crypto/envelope';
-import type { OrgKeys } from '../../crypto/keyring';
 import { newId } from '../../db/ids';
 import { macOf } from '../../db/rows';
 import type { SecretRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
+import type { OrgKeys } from '../../keys/keyring';
 import type { Delivered, EncryptedValue, Readable } from './rules';
 
 /** The keyed digest of a value. */

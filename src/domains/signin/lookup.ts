@@ -1,11 +1,11 @@
 // What sign-in looks up in D1 before it calls a gate: the member of an enrolment token, and the passkey of a response. Invariant: only rows
 // with a correct MAC count; the gate checks again with its own rows.
 import { readPageToken } from '../../auth/token';
-import type { OrgKeys } from '../../crypto/keyring';
 import { macOf, type RowKind, type RowTypes, readable } from '../../db/rows';
 import type { MemberRow, PasskeyRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import type { PublicContext } from '../../http/context';
+import type { OrgKeys } from '../../keys/keyring';
 
 const genuine = <K extends RowKind>(keys: OrgKeys, kind: K, raw: Record<string, unknown>): RowTypes[K][] => {
   const row = readable(kind, raw);

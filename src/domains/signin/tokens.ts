@@ -1,13 +1,13 @@
 // The tokens of a session that the gate has begun: a JWT, and the cookie or refresh token that renews it. Invariant: the signing key is
 // fetched first, so no session begins or continues whose tokens cannot be signed.
 import { generateCookie } from 'hono/cookie';
-import { JWT_LIVES, signSession } from '../../auth/jwt';
 import { toCookie, toRefreshToken } from '../../auth/proofs';
-import { type SigningKey, signingKeysOf } from '../../auth/signing';
 import type { Reply } from '../../gate/request/call';
 import { refusalOf } from '../../gate/request/outcome';
 import type { PublicAnswer, PublicContext } from '../../http/context';
 import { iso } from '../../http/wire';
+import { JWT_LIVES, signSession } from '../../keys/jwt';
+import { type SigningKey, signingKeysOf } from '../../keys/signing';
 import type { Begun } from './gate/sessions';
 
 export const COOKIE = '__Host-svc_refresh';

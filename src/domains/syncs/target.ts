@@ -9,12 +9,12 @@ import { type Client, createClient } from '../../adapters/sync/client';
 import { fromUtf8, tuple } from '../../crypto/bytes';
 import { equal, hmacHex } from '../../crypto/digest';
 import { decrypt } from '../../crypto/envelope';
-import type { OrgKeys } from '../../crypto/keyring';
 import { macOf } from '../../db/rows';
 import type { IntegrationRow, SyncRow } from '../../db/schema';
 import { guardedFetch } from '../../delivery/egress';
 import type { Settings } from '../../env';
 import { ApiError, refuse } from '../../errors';
+import type { OrgKeys } from '../../keys/keyring';
 import { type Config, checked } from '../integrations/config';
 import { decryptConfig } from '../integrations/encryption';
 

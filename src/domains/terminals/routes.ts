@@ -1,8 +1,9 @@
 // HTTP routes of terminal login (RFC 8628). Invariants: no code is in a path, a query or a log; a member confirms a user code only after
 // seeing who requests it; guessing codes is rate-limited before any login is looked up.
 import { clientOf } from '../../auth/addresses';
-import type { Asking, Decision } from '../../auth/device-login';
 import { newDeviceCode, newUserCode, placeOfUserCode, readDeviceCode, readUserCode, shownUserCode } from '../../auth/proofs';
+import type { Asking, Decision } from '../../auth/terminal-login';
+import { CODE_LIVES, INTERVAL } from '../../auth/terminal-login';
 import { sha256 } from '../../crypto/digest';
 import { newId } from '../../db/ids';
 import type { DeviceLoginCalls } from '../../env';
@@ -11,7 +12,6 @@ import type { BaseContext, Context, PublicAnswer, PublicContext } from '../../ht
 import { countAttempt, countPoll } from '../../http/refused-attempts';
 import { type Input, type Prepared, route } from '../../http/route';
 import { iso } from '../../http/wire';
-import { CODE_LIVES, INTERVAL } from '../../objects/terminal-login';
 import { signedIn, signer, terminalTokens } from '../signin/tokens';
 import type { Attempt, Found } from './gate/operations';
 import * as wire from './wire';

@@ -4,7 +4,6 @@
 
 import QuickLRU from 'quick-lru';
 import { newToken } from '../../auth/token';
-import type { OrgKeys } from '../../crypto/keyring';
 import { newId } from '../../db/ids';
 import { forms } from '../../db/names';
 import { macOf, readable } from '../../db/rows';
@@ -18,6 +17,7 @@ import { listRoute } from '../../http/list';
 import { waitOf } from '../../http/refused-attempts';
 import { route } from '../../http/route';
 import { iso } from '../../http/wire';
+import type { OrgKeys } from '../../keys/keyring';
 import type { ExchangeInput, Given } from './gate/exchange';
 import { keysOfIssuer } from './issuer';
 import { readIssuerKey } from './keys';

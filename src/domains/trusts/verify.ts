@@ -1,10 +1,10 @@
 // Verifies an issuer's token (OpenID Connect, RFC 7519) for a trust. Invariants: the algorithm is one of four and matches the type of the
 // one key that the token names; a refusal's reason never contains data from the token.
 import { decodeJwt, decodeProtectedHeader, errors, importJWK, jwtVerify } from 'jose';
-import { isJwt } from '../../auth/jwt';
 import { refusedBy, valuesOf } from '../../auth/trusts';
 import { sha256 } from '../../crypto/digest';
 import type { IssuerKey, Trust, Workload } from '../../db/trusts';
+import { isJwt } from '../../keys/jwt';
 import type { Spent } from './gate/exchanged';
 import { isAlgorithm, KEY_TYPES } from './keys';
 

@@ -1,12 +1,13 @@
 // Sends deliveries, in the Worker: the job of one endpoint, and one attempt. Invariants: repeating a job loses nothing, because its leases
 // expire; no URL, secret or payload is logged.
-import type { OrgKeys } from '../../crypto/keyring';
+
 import { type Egress, guardedFetch } from '../../delivery/egress';
 import type { Attempt, Sent } from '../../delivery/gate/leases';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
 import { unwrap } from '../../gate/request/outcome';
 import { iso } from '../../http/wire';
+import type { OrgKeys } from '../../keys/keyring';
 import { decryptOldSecret, decryptSecret, decryptUrl } from './encryption';
 import type { DeliverInput, Given } from './gate/deliveries';
 import type { Target } from './gate/webhook';

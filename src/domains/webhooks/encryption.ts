@@ -2,9 +2,9 @@
 // URL also to the host in the row, so a ciphertext moved elsewhere does not decrypt.
 import { fromUtf8, randomBytes, toBase64, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt, type Purpose } from '../../crypto/envelope';
-import type { OrgKeys } from '../../crypto/keyring';
 import type { WebhookRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
+import type { OrgKeys } from '../../keys/keyring';
 
 /** Standard Webhooks allows 24 to 64 bytes: https://www.standardwebhooks.com */
 const SECRET_BYTES = 32;

@@ -1,10 +1,10 @@
 // Rotation policies: when secrets are due, and the values that the service replaces itself, exactly once.
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runJob } from '../../../src/delivery/jobs';
 import type { Env } from '../../../src/env';
 import type { Reply } from '../../../src/gate/request/call';
 import { runTasks } from '../../../src/gate/tasks/run';
+import { runJob } from '../../../src/queue';
 import { newKey } from '../../support/credentials';
 import { faults, faulty, until } from '../../support/faults';
 import { askOf, evict, gateOf, inCore } from '../../support/gate';

@@ -1,9 +1,9 @@
 // The JWTs of browser sessions: whom they admit, whom they do not, and the keys that sign them.
 import { createLocalJWKSet, decodeJwt, exportJWK, exportSPKI, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { readSession, signSession } from '../../../src/auth/jwt';
-import { createSigningKeys } from '../../../src/auth/signing';
 import { fromBase64Url, randomBytes, toBase64Url, utf8 } from '../../../src/crypto/bytes';
+import { readSession, signSession } from '../../../src/keys/jwt';
+import { createSigningKeys } from '../../../src/keys/signing';
 import { newSignedIn, ORIGIN } from '../../support/browser';
 import { faults } from '../../support/faults';
 import { DAY } from '../../support/time';

@@ -63,7 +63,7 @@ it('sync: a connection that leads to a private address by now is not called', as
   faults.variables = { PLATFORM_BASE_URLS: JSON.stringify({ kubernetes: 'https://10.0.0.1' }) };
   faults.isolate++;
   const { env } = await import('cloudflare:workers');
-  const { runJob } = await import('../../../src/delivery/jobs');
+  const { runJob } = await import('../../../src/queue');
   await runJob({ ...(env as never as object), ...faults.variables } as never, { kind: 'job', job: 'sync', org: o.id, id: syncId });
   expect(targets.calls).toEqual([]);
   expect(short(await statusOf(o, syncId))).toEqual(['ALPHA failed NOT_ATTEMPTED']);

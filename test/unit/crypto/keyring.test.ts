@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { randomBytes, toBase64 } from '../../../src/crypto/bytes';
 import type { Purpose } from '../../../src/crypto/envelope';
-import { deriveDeployment, deriveOrg, unwrap, type WrappedKey, wrap } from '../../../src/crypto/keyring';
 import type { MasterKey } from '../../../src/env';
 import { ApiError, errorBody } from '../../../src/errors';
+import { deriveDeployment, deriveOrg, unwrap, type WrappedKey, wrap } from '../../../src/keys/keyring';
 import { toHex } from '../../support/hex';
 import vectors from '../../support/vectors/keyring.json';
 

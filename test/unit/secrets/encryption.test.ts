@@ -1,11 +1,11 @@
 // Values that the Worker decrypts: whatever it has checked before, a delivered value is that of the organisation that asks.
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '../../../src/crypto/bytes';
-import { deriveOrg, type OrgKeys } from '../../../src/crypto/keyring';
 import { newId } from '../../../src/db/ids';
 import { macOf } from '../../../src/db/rows';
 import { decryptValue, encryptValue } from '../../../src/domains/secrets/encryption';
 import type { Delivered, Readable } from '../../../src/domains/secrets/rules';
+import { deriveOrg, type OrgKeys } from '../../../src/keys/keyring';
 
 const rest = { environment: 'production', now: 1 };
 

@@ -1,9 +1,9 @@
 // The bearer token of a browser session: a JWT (RFC 7519) valid for ten minutes, signed by the deployment. It names the organisation and
 // the session, and no permissions. Invariant: only ES256, only keys of this deployment, only for its own API.
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import type { TokenRef } from '../auth/token';
 import { sha256 } from '../crypto/digest';
 import type { SigningKey, SigningKeys } from './signing';
-import type { TokenRef } from './token';
 
 /** How long a JWT is valid, in milliseconds. */
 export const JWT_LIVES = 600_000;

@@ -12,8 +12,8 @@ import { json, page, type Rendered, responseOf } from '../http/page';
 import { remember } from '../http/remember';
 import { isRead, readOnly } from '../http/responses';
 import { API, type Route } from '../http/route';
-import { operationIds } from './operation-ids';
-import { errorExample, refusalsOf } from './refusals';
+import { operationIds } from '../openapi/operation-ids';
+import { errorExample, refusalsOf } from '../openapi/refusals';
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
 

@@ -1,4 +1,8 @@
-// Types of the calls to a terminal login (RFC 8628): see `../device-login.ts`.
+// The calls to a terminal login (RFC 8628): see `objects/terminal-login.ts`.
+
+/** How long a code is valid, in milliseconds, and the polling interval, in seconds. */
+export const CODE_LIVES = 600_000;
+export const INTERVAL = 5;
 
 /** The requesting client, as the service saw it. */
 export interface Started {

@@ -1,11 +1,12 @@
 // Jobs: work that a gate requests from the Worker by queue message, because it needs keys that gates do not have. Invariants: a message
 // contains only the organisation, the kind of job and an id; a job is safe to repeat, because the queue may deliver a message twice.
-import { keyringOf } from '../crypto/keyring';
-import { newId } from '../db/ids';
-import { jobs } from '../domains';
-import { type Env, settingsOf } from '../env';
-import { callGate } from '../http/gate-call';
-import type { QueueMessage } from './messages';
+
+import { newId } from './db/ids';
+import { jobs } from './domains';
+import { type Env, settingsOf } from './env';
+import type { QueueMessage } from './gate/messages';
+import { callGate } from './http/gate-call';
+import { keyringOf } from './keys/keyring';
 
 /** Runs the job of a message. Throws if the job must be retried. */
 export async function runJob(env: Env, { job, org, id }: QueueMessage & { kind: 'job' }): Promise<void> {

@@ -3,12 +3,12 @@
 // id are authenticated.
 import { asc, eq, gt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { randomBytes } from '../crypto/bytes';
+import { hkdf } from '../crypto/digest';
+import { decrypt, encrypt, type Purpose } from '../crypto/envelope';
 import { deploymentKeys, orgKeys } from '../db/schema';
 import type { MasterKey } from '../env';
 import { ApiError, refuse } from '../errors';
-import { randomBytes } from './bytes';
-import { hkdf } from './digest';
-import { decrypt, encrypt, type Purpose } from './envelope';
 
 const NO_SALT = new Uint8Array();
 

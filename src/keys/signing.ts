@@ -3,13 +3,13 @@
 // query.
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import QuickLRU from 'quick-lru';
+import type { TokenRef } from '../auth/token';
 import { fromUtf8, toBase62, utf8 } from '../crypto/bytes';
 import { equal, hmac } from '../crypto/digest';
 import { decrypt, encrypt } from '../crypto/envelope';
-import type { DeploymentKeys } from '../crypto/keyring';
 import { newId } from '../db/ids';
 import { ApiError, refuse } from '../errors';
-import type { TokenRef } from './token';
+import type { DeploymentKeys } from './keyring';
 
 const DAY = 86_400_000;
 /** How long a key signs, and how long its signatures are accepted, which is longer by more than a JWT's lifetime. */
