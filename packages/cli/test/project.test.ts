@@ -2,7 +2,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../../../test/packages/vault.mjs';
 import { isReserved, isSteering } from '../src/run/steering.ts';
 import { variablesOf } from '../src/run/variables.ts';
 import { type Machine, signedIn, succeeding } from './harness.ts';
@@ -158,19 +157,6 @@ describe('export', () => {
     expect(await names()).toEqual(['URL=billing']);
     fs.rmSync(file());
     expect((await machine.svc([...argv, '--prefix', 'none/'])).code).toBe(5);
-  });
-
-  it('export: more secrets than one file of the vault holds are in one file, and none is lost', async () => {
-    const many = await signedIn();
-    const data = Object.fromEntries(Array.from({ length: 2_100 }, (_, n) => [`N_${n}`, `value ${n}`]));
-    await call(many.url, many.key, 'POST', `/orgs/${many.org}/integrations/import`, { source: 'svc', data, onConflict: 'fail' });
-    const { stdout } = await many.machine.svc(['export', '--format', 'json']);
-    expect(JSON.parse(stdout)).toEqual(data);
-    expect((await many.machine.svc(['export', '--format', 'dotenv'])).stdout.match(/^N_/gm)).toHaveLength(2_100);
-    const refused = await many.machine.svc(['export', '--format', 'kubernetes']);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot hold 2,100 secrets') });
-    await many.machine.svc(['set', 'N-7'], { stdin: 'collides' });
-    expect((await many.machine.svc(['export', '--format', 'dotenv'])).stderr).toContain('become one name in the file');
   });
 });
 
