@@ -2,7 +2,7 @@
 // only a response that has the fields of the document, each of a documented kind; fields that it does not name are ignored.
 import type { Vault } from '@secrets-vault/client';
 import { CliError } from './errors.ts';
-import { RESPONSES, SCHEMAS } from './shapes.ts';
+import { OTHER_TYPES, RESPONSES, SCHEMAS } from './shapes.ts';
 
 type Method = keyof Vault['api'];
 type Call = (path: string, init?: { parseAs?: string }) => Promise<{ data: unknown; response: Response }>;
@@ -12,9 +12,12 @@ export function checkingAnswers(vault: Vault): Vault {
   const methods = Object.entries(vault.api as unknown as Record<Method, Call>).map(([method, send]) => {
     const checked: Call = async (path, init) => {
       const answer = await send(path, init);
-      const { status } = answer.response;
+      const { status, headers } = answer.response;
+      const operation = `${method} ${path}`;
+      const type = headers.get('Content-Type')?.split(';')[0] ?? '';
+      if (init?.parseAs || OTHER_TYPES[`${operation} ${status}`]?.split(' ').includes(type)) return answer;
       // safety: cli-answer-shape
-      if (!init?.parseAs && !isAnswerOf(answer.data, `${method} ${path} ${status}`)) throw notDocumented(status);
+      if (!isAnswerOf(answer.data, operation, status)) throw notDocumented(status);
       return answer;
     };
     return [method, checked];
@@ -22,7 +25,7 @@ export function checkingAnswers(vault: Vault): Vault {
   return Object.assign(vault, { api: Object.fromEntries(methods) });
 }
 
-const notDocumented = (status: number) =>
+export const notDocumented = (status: number) =>
   new CliError('The response is not what a vault answers.', {
     exit: 'failure',
     code: 'UNEXPECTED_RESPONSE',
@@ -30,13 +33,17 @@ const notDocumented = (status: number) =>
     next: 'Check the address and any proxies: svc doctor',
   });
 
+/** The operations of which a success has a JSON body. */
+const WITH_BODY = new Set(Object.keys(RESPONSES).map((key) => key.slice(0, key.lastIndexOf(' '))));
+
 /**
- * Whether a response has its shape. Statuses without one in the document, such as 204 and 304, have no body that a command looks at.
- * @param operation method, path as in the document, and status
+ * Whether a response has its shape.
+ * @param operation method, and path as in the document
  */
-export function isAnswerOf(data: unknown, operation: string): boolean {
-  const schema = RESPONSES[operation];
-  return schema === undefined || hasShape(data, schema);
+export function isAnswerOf(data: unknown, operation: string, status: number): boolean {
+  const schema = RESPONSES[`${operation} ${status}`];
+  if (schema) return hasShape(data, schema);
+  return !WITH_BODY.has(operation) || status === 204 || status === 304;
 }
 
 interface Field {

@@ -2,7 +2,6 @@
 // else `.svc.json`, else the profile. Invariant: a credential is sent only to the origin it was stored for, or that the user or the job has
 // given; a repository never decides where a credential is sent.
 import type { Credential, Vault, VaultOptions } from '@secrets-vault/client';
-import { checkingAnswers } from './answers.ts';
 import type { OpenVault } from './approvals.ts';
 import { checked, configDir, profileName, readProfiles, type Settings } from './config.ts';
 import { CliError, usage } from './errors.ts';
@@ -170,7 +169,7 @@ export class Context {
         code: 'NOT_SIGNED_IN',
         next: 'Sign in: svc login. In CI, set SVC_TOKEN or SVC_TRUST_ID',
       });
-    const { createVault: create } = await import('@secrets-vault/client');
+    const [{ createVault: create }, { checkingAnswers }] = await Promise.all([import('@secrets-vault/client'), import('./answers.ts')]);
     const createVault = (options: VaultOptions) => checkingAnswers(create(options));
     const credential = await this.credential(url, identity);
     const key = typeof credential === 'string' && credential.startsWith('svc_live_') ? credential : undefined;

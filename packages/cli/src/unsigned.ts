@@ -37,7 +37,7 @@ export async function call<Result>(host: Host, url: string, path: string, init: 
     });
   }
   const answer = await jsonIn(response);
-  if (response.ok && isAnswerOf(answer, `${method} ${path.split('?')[0]} ${response.status}`)) return answer as Result;
+  if (response.ok && isAnswerOf(answer, `${method} ${path.split('?')[0]}`, response.status)) return answer as Result;
   const { code, message, docs, retry_after } = refusalIn(answer);
   throw new CliError(message === undefined ? `${url} responded with status ${response.status}. It may not be a vault.` : clean(message), {
     exit: exitOfStatus(response.status),

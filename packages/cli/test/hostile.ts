@@ -47,5 +47,8 @@ function sample(kind: string, text: string): unknown {
   return { string: text, number: 1, boolean: true, array: [], object: {} }[kind] ?? null;
 }
 
-/** Every operation of the document with the schema of its answer: method, path, status, schema. */
-export const OPERATIONS = Object.entries(RESPONSES).map(([operation, schema]) => [...operation.split(' '), schema] as const);
+/** Every operation of the document with its status and the schema of its answer. */
+export const OPERATIONS = Object.entries(RESPONSES).map(([key, schema]) => {
+  const at = key.lastIndexOf(' ');
+  return { operation: key.slice(0, at), status: Number(key.slice(at + 1)), schema };
+});

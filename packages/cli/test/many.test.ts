@@ -1,5 +1,5 @@
 // An environment of more secrets than the vault answers at once: svc run and svc export show one revision of it.
-import { beforeEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { call } from '../../../test/packages/vault.mjs';
 import { type Given, type Machine, signedIn } from './harness.ts';
 

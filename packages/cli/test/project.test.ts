@@ -99,6 +99,19 @@ describe('svc init and svc check', () => {
     expect([values, stderr]).toEqual([['postgres://app', null], expect.stringContaining('NEW_ONE is left out: it is not listed')]);
   });
 
+  it('init: before the first secret it lists none, and the list is written later', async () => {
+    const { machine: other } = await signedIn();
+    const json = () => JSON.parse(fs.readFileSync(path.join(other.work, '.svc.json'), 'utf8'));
+    const made = await other.svc(['init', '--env', 'development']);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('no secrets yet, so none are listed')]);
+    expect(json()).not.toHaveProperty('secrets');
+    for (const argv of [['check'], ['run', '--listed', '--', 'true']])
+      expect(await other.svc(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining('svc init --force') });
+    await other.svc(['set', 'FIRST'], { stdin: 'x' });
+    expect((await other.svc(['init', '--force', '--env', 'development'])).stderr).toContain('which lists 1 secret:');
+    expect(json().secrets).toEqual(['FIRST']);
+  });
+
   it('init: the environment is chosen: at no terminal by --env alone, and never the default one', async () => {
     fs.rmSync(file());
     const refused = await machine.svc(['init']);
