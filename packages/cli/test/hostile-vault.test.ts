@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isAnswerOf } from '../src/answers.ts';
 import { Machine, until } from './harness.ts';
-import { answerOf, type Hostile, OPERATIONS, startHostile } from './hostile.ts';
+import { answeringEverything, answerOf, type Hostile, OPERATIONS, startHostile } from './hostile.ts';
 
 let hostile: Hostile;
 let machine: Machine;
@@ -121,29 +121,54 @@ describe('shape of an answer', () => {
   });
 });
 
+describe('text of an answer', () => {
+  const ESCAPES = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\r\nfake line';
+  /** Commands that print a value or a file, lines and all. */
+  const PRINTS = new Set<string | undefined>(['get', 'export']);
+  const DIM = new RegExp(`${String.fromCharCode(27)}\\[2?2m`, 'g');
+
+  it('escape sequences: no text of an answer acts on the terminal or adds a line, whatever the command', async () => {
+    const odd: string[] = [];
+    let shown = 0;
+    hostile.handler = answeringEverything(ESCAPES, { default_environment: 'staging' });
+    for (const argv of COMMANDS)
+      for (const more of [[], ['--json']]) {
+        if (argv[0] === 'run' && more.length > 0) continue;
+        const { stdout, stderr } = await machine.svc([...argv, ...more], { stdin: 'value', terminal: true });
+        const text = (stdout + stderr).replaceAll(DIM, '');
+        shown += Number(text.includes('owned'));
+        if (/[^\P{Cc}\n\t]|\p{Cf}/u.test(text) || /^fake line/m.test(PRINTS.has(argv[0]) ? stderr : text))
+          odd.push(`${argv.join(' ')}: ${JSON.stringify(text)}`);
+      }
+    fs.rmSync(path.join(machine.work, '.svc.json'), { force: true });
+    expect(odd).toEqual([]);
+    expect(shown).toBeGreaterThan(20);
+  });
+});
+
 describe('size and time', () => {
   it('response: an endless body is given up', async () => {
-    let isClosed = false;
-    hostile.handler = (_, response) => {
-      isClosed = false;
-      response.writeHead(200, { 'Content-Type': 'application/json' });
-      response.on('close', () => (isClosed = true));
-      const chunk = Buffer.alloc(1024 * 1024, ' ');
+    let open = 0;
+    hostile.handler = ({ method }, response) => {
+      open++;
+      let isClosed = false;
+      response.writeHead(method === 'GET' ? 200 : 403, { 'Content-Type': 'application/json' });
+      response.on('close', () => {
+        isClosed = true;
+        open--;
+      });
+      const chunk = Buffer.alloc(256 * 1024, ' ');
       const more = () => {
         while (!isClosed && response.write(chunk));
         if (!isClosed) response.once('drain', more);
       };
       more();
     };
-    for (const argv of [
-      ['get', 'A'],
-      ['login', '--url', hostile.url, '--key-stdin'],
-      ['team', 'rename', 'team_1', 'x'],
-    ]) {
-      const ran = await machine.svc(argv, { stdin: `svcag_${'0'.repeat(40)}`, env: { SVC_TOKEN: argv[0] === 'login' ? '' : 'svcag_x' } });
-      expect([ran.code, ran.stdout], ran.stderr).toEqual([1, '']);
-      await until(() => isClosed);
-    }
+    const login = ['login', '--url', hostile.url, '--key-stdin'];
+    expect(await machine.svc(login, { stdin: `svcag_${'0'.repeat(40)}`, env: { SVC_TOKEN: '' } })).toMatchObject({ code: 1, stdout: '' });
+    // The state before the change is read first.
+    expect(await machine.svc(['team', 'rename', 'team_1', 'x'])).toMatchObject({ code: 4, stdout: '' });
+    await until(() => open === 0);
   });
 
   it('redirect: not followed when the state before a change is read', async () => {

@@ -52,3 +52,24 @@ export const OPERATIONS = Object.entries(RESPONSES).map(([key, schema]) => {
   const at = key.lastIndexOf(' ');
   return { operation: key.slice(0, at), status: Number(key.slice(at + 1)), schema };
 });
+
+const matchers = OPERATIONS.map(({ operation, status, schema }) => {
+  const [method, at = ''] = operation.split(' ');
+  return {
+    method,
+    at: new RegExp(`^/api/v1${at.replace(/\{\w+\}/g, '[^/]+')}$`),
+    literals: at.replace(/\{\w+\}/g, '').length,
+    status,
+    schema,
+  };
+}).sort((one, other) => other.literals - one.literals);
+
+/** Answers every operation with every field of its schema, all texts this one. */
+export const answeringEverything =
+  (text: string, fields: object = {}): NonNullable<Hostile['handler']> =>
+  ({ method, url = '' }, response) => {
+    const { pathname } = new URL(url, 'http://vault');
+    const found = matchers.find((one) => one.method === method && one.at.test(pathname));
+    response.writeHead(found?.status ?? 204, { 'Content-Type': 'application/json' });
+    response.end(found && JSON.stringify(answerOf(found.schema, text, fields)));
+  };

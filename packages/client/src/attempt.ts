@@ -87,7 +87,6 @@ async function bodyOf({ body, headers, ok, status }: Response): Promise<Uint8Arr
   const reader = body?.getReader();
   let size = 0;
   while (reader) {
-    // safety: client-body-bounded
     if (Math.max(size, Number(headers.get('Content-Length'))) > most) {
       reader.cancel().catch(() => {});
       const message = 'The response is larger than any response of a vault: check the URL and any proxies.';

@@ -20,7 +20,6 @@ export function documented<Data>(data: Data, fields: { [Name in keyof Data]?: Ki
   const isDocumented = Object.entries(fields).every(([name, kind]) =>
     TESTS[kind as Kind]((data as Record<string, unknown> | undefined)?.[name]),
   );
-  // safety: client-answer-shape
   if (!isDocumented) throw notDocumented(0);
   return data;
 }

@@ -134,7 +134,6 @@ export class Watcher {
     const events = body
       .pipeThrough(bytes)
       .pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>)
-      // safety: client-event-bounded
       .pipeThrough(new EventSourceParserStream({ maxBufferSize: LARGEST_EVENT }))
       .getReader();
     for (;;) {
