@@ -4,6 +4,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeProfile } from '../src/config.ts';
+import type { Host } from '../src/host.ts';
 import { Machine, signedIn } from './harness.ts';
 import { answerOf, type Hostile, startHostile } from './hostile.ts';
 
@@ -204,6 +205,27 @@ describe('files of svc', () => {
     expect((await machine.svc(['export', '--output', 'out.env', '--force'])).code).toBe(0);
     expect(fs.readFileSync(target, 'utf8')).toBe('mine');
     expect(fs.lstatSync(link).isFile()).toBe(true);
+  });
+
+  it('export: a file, a link to nothing or a directory is not replaced, and no value is read for it', async () => {
+    machine.write('taken.env', 'mine');
+    fs.symlinkSync('nowhere', path.join(machine.work, 'dangling.env'));
+    fs.mkdirSync(path.join(machine.work, 'directory.env'));
+    const sent: string[] = [];
+    const host: Partial<Host> = {
+      async fetch(input) {
+        sent.push(String(input));
+        return Response.error();
+      },
+    };
+    for (const [name, code, ...more] of [
+      ['taken.env', 6],
+      ['dangling.env', 6],
+      ['directory.env', 2],
+      ['directory.env', 2, '--force'],
+    ] as [string, number, ...string[]][])
+      expect((await machine.svc(['export', '--output', name, ...more], { host })).code, name).toBe(code);
+    expect([sent, fs.readdirSync(machine.work).filter((name) => name.startsWith('.directory'))]).toEqual([[], []]);
   });
 
   it('profile: a path is not accepted as a name', async () => {
