@@ -126,8 +126,8 @@ export async function asked({ o, a, staged, expired, gone, deleted, low, bound, 
 
 /** Whether a bulk read is that of before without the values that it names as unreadable. */
 function lacksAltered([, was]: unknown[], [status, now]: unknown[]): boolean {
-  const [before, after] = [was, now].map((text) => (String(text).includes('"unreadable"') ? JSON.parse(String(text)) : null));
-  if (status !== 200 || !before?.values || !after?.unreadable.length) return false;
+  const [before, after] = [was, now].map((text) => (String(text).includes('"versions"') ? JSON.parse(String(text)) : null));
+  if (status !== 200 || !before?.values || !after?.unreadable?.length) return false;
   const left = Object.entries(before.values).filter(([name]) => !after.unreadable.includes(name));
   return JSON.stringify(Object.entries(after.values)) === JSON.stringify(left);
 }
