@@ -1,5 +1,5 @@
 // `npm run openapi`: updates what the packages and the Worker know about the API. Writes packages/client/openapi.json, the document that every
-// deployment serves, packages/client/src/api.ts, the types generated from it, and copies of the rules that packages share with the service.
+// deployment serves, packages/client/src/api.ts, the types generated from it, packages/cli/src/shapes.ts, what svc compares responses with, and copies of the rules that packages share with the service.
 // Invariant: nothing is written by hand; tests compare all with the service.
 import fs from 'node:fs';
 import os from 'node:os';
@@ -8,6 +8,7 @@ import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import './scratch.mjs';
 import { asDeployed } from './as-deployed.mjs';
+import { shapesOf } from './openapi-shapes.mjs';
 import { client, copies, copyOf, PUBLIC_URL, spelled, typesOf } from './openapi-types.mjs';
 import { root } from './wrangler.mjs';
 
@@ -33,6 +34,7 @@ try {
   const document = await (await runtime.dispatchFetch(PUBLIC_URL)).json();
   fs.writeFileSync(path.join(client, 'openapi.json'), spelled(document));
   fs.writeFileSync(path.join(client, 'src', 'api.ts'), await typesOf(document));
+  fs.writeFileSync(path.join(root, 'packages', 'cli', 'src', 'shapes.ts'), shapesOf(document));
   for (const [from, to] of copies) fs.writeFileSync(path.join(root, to), copyOf(from));
 } finally {
   await runtime.dispose();

@@ -151,7 +151,27 @@ export const mutants = [
     notice: 'packages/cli/seen: a team that a colleague renamed is not deleted',
   },
 
+  // ---------------------------------------------------------------- a hostile vault
+  {
+    name: 'svc: takes any response for one of the vault',
+    tag: 'cli-answer-shape',
+    change: 'never',
+    notice: 'packages/cli/hostile-vault: response: {} is one clear error of every command',
+  },
+  {
+    name: 'svc: a body that it reads itself has no bound',
+    tag: 'cli-body-bounded',
+    change: 'never',
+    notice: 'packages/cli/hostile-vault: response: an endless body is given up',
+  },
+
   // ---------------------------------------------------------------- svc run
+  {
+    name: 'svc export: the parts of a file show different revisions',
+    tag: 'cli-export-one-revision',
+    change: 'never',
+    notice: 'packages/cli/many: export: a change between parts starts it again, so that the file shows one revision',
+  },
   {
     name: 'svc: a profile that a repository chooses decides where SVC_TOKEN goes',
     tag: 'cli-profile-choice',
@@ -180,7 +200,7 @@ export const mutants = [
     name: 'svc export: two names become one between two files',
     tag: 'cli-export-collision',
     change: 'never',
-    notice: 'packages/cli/project: export: more secrets than one file of the vault holds are in one file, and none is lost',
+    notice: 'packages/cli/many: export: more secrets than one file of the vault holds are in one file, and none is lost',
   },
   {
     name: 'svc init: lists what can steer programs',

@@ -1,7 +1,7 @@
 // The context of a command: the vault, the organisation, the environment and the credential. A setting comes from a flag, else a variable,
 // else `.svc.json`, else the profile. Invariant: a credential is sent only to the origin it was stored for, or that the user or the job has
 // given; a repository never decides where a credential is sent.
-import type { Credential, Vault } from '@secrets-vault/client';
+import type { Credential, Vault, VaultOptions } from '@secrets-vault/client';
 import type { OpenVault } from './approvals.ts';
 import { checked, configDir, profileName, readProfiles, type Settings } from './config.ts';
 import { CliError, usage } from './errors.ts';
@@ -169,7 +169,8 @@ export class Context {
         code: 'NOT_SIGNED_IN',
         next: 'Sign in: svc login. In CI, set SVC_TOKEN or SVC_TRUST_ID',
       });
-    const { createVault } = await import('@secrets-vault/client');
+    const [{ createVault: create }, { checkingAnswers }] = await Promise.all([import('@secrets-vault/client'), import('./answers.ts')]);
+    const createVault = (options: VaultOptions) => checkingAnswers(create(options));
     const credential = await this.credential(url, identity);
     const key = typeof credential === 'string' && credential.startsWith('svc_live_') ? credential : undefined;
     const base = { url, credential: key ? DIRECT : credential, fetch: fetchOf(this, key), reason: this.reason() };
@@ -200,7 +201,7 @@ export class Context {
   /** The organisation that the credential belongs to. */
   private async ownOrg(open: () => Vault): Promise<string> {
     const { data } = await open().api.GET('/whoami');
-    return (data as { org_id: string }).org_id;
+    return data.org_id;
   }
 
   private reason(): string | undefined {

@@ -139,12 +139,16 @@ export function isUnreachable(error: unknown): boolean {
   return error.message === 'fetch failed' || isUnreachable(error.cause);
 }
 
+/** The most details that people are shown. */
+const MOST_DETAILS = 20;
+
 /** An error as text for people. */
 export function textOf(error: CliError, paint: (text: string) => string): string {
-  const { code, status, details, next, docs, requestId } = error.problem;
+  const { code, status, details = [], next, docs, requestId } = error.problem;
   const about = code && code !== 'USAGE' ? ` (${[code, status].filter(Boolean).join(', ')})` : '';
   const lines = [`${paint('error:')} ${clean(error.message)}${clean(about)}`];
-  for (const { path, message } of details ?? []) lines.push(`  ${path ? `${clean(path)}: ` : ''}${clean(message)}`);
+  for (const { path, message } of details.slice(0, MOST_DETAILS)) lines.push(`  ${path ? `${clean(path)}: ` : ''}${clean(message)}`);
+  if (details.length > MOST_DETAILS) lines.push(`  and ${details.length - MOST_DETAILS} more: --json prints all of them`);
   if (next) lines.push(`  next: ${clean(next)}`);
   if (docs) lines.push(`  docs: ${clean(docs)}`);
   if (requestId) lines.push(`  request: ${clean(requestId)}`);

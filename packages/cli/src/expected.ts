@@ -12,7 +12,8 @@ export async function namesIn(context: Context, environment: string, prefixes: r
   const { vault } = await context.vault();
   const names = new Set<string>();
   for (const prefix of prefixes ?? [undefined])
-    for (const { name } of await listSecrets(vault, environment, { prefix: prefix || undefined, status: 'active' })) names.add(name);
+    for (const { name } of await listSecrets(vault, environment, { prefix: prefix || undefined, status: 'active', sort: 'name' }))
+      names.add(name);
   return [...names].sort();
 }
 

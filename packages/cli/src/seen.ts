@@ -1,5 +1,6 @@
 // What svc has seen of the resources that it changes. Each change of one names that state (If-Match), so svc never undoes what someone else
 // changed meanwhile. Invariants: no value of a secret is read for it; a credential that may change a resource but not read it sends `*`.
+import { jsonIn } from './bounded.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -77,8 +78,7 @@ export class Seen {
 async function read(fetch: Fetch, { address }: Target, { headers: sent, signal }: RequestInit): Promise<Resource | null> {
   const headers = new Headers(sent);
   for (const name of ['Idempotency-Key', 'Approval-Id', 'Content-Type']) headers.delete(name);
-  const response = await fetch(address, { method: 'GET', headers, signal });
-  if (!response.ok) return null;
-  const body = (await response.json()) as Resource & { data?: Resource[] };
-  return (address.includes('?id=') ? body.data?.[0] : body) ?? null;
+  const response = await fetch(address, { method: 'GET', headers, redirect: 'manual', signal });
+  const body = response.ok ? ((await jsonIn(response)) as (Resource & { data?: Resource[] }) | null) : null;
+  return (address.includes('?id=') ? body?.data?.[0] : body) ?? null;
 }

@@ -1,6 +1,7 @@
 // How svc sends requests, beneath the client: the credential, the state that a change applies to, and what happens if approval is required. Invariant: with --wait, exactly the same
 // request is repeated once it is approved, with the token that is current by then.
 import { type Asking, awaitDecision } from './approvals.ts';
+import { jsonIn } from './bounded.ts';
 import type { Host } from './host.ts';
 import type { Fetch, Seen } from './seen.ts';
 import { clean } from './text.ts';
@@ -34,10 +35,7 @@ export function fetchOf(context: Sending, key?: string): Fetch {
   const held: Fetch = async (url, init) => {
     const response = await send(url, init);
     if (response.status !== 403 || !context.options.wait) return response;
-    const refusal = (await response
-      .clone()
-      .json()
-      .catch(() => null)) as Held | null;
+    const refusal = (await jsonIn(response.clone())) as Held | null;
     const id = refusal?.error?.code === 'APPROVAL_REQUIRED' ? refusal.error.approval?.id : undefined;
     if (!id || !/^apr_[A-Za-z0-9]{1,60}$/.test(id)) return response;
     context.out.note(`Waiting for approval ${id}: ${new URL(url).origin}/console/approvals/${id}`);

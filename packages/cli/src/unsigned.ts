@@ -1,5 +1,7 @@
 // Requests without a credential, or with one that is not stored yet. Invariant: redirects are not followed, so a code or a token
 // is sent only to the vault.
+import { isAnswerOf } from './answers.ts';
+import { jsonIn } from './bounded.ts';
 import { CliError, exitOfStatus } from './errors.ts';
 import type { Host } from './host.ts';
 import { clean } from './text.ts';
@@ -17,10 +19,11 @@ export async function call<Result>(host: Host, url: string, path: string, init: 
   if (init.body) headers['Content-Type'] = 'application/json';
   if (init.token) headers.Authorization = `Bearer ${init.token}`;
   if (init.idempotencyKey) headers['Idempotency-Key'] = init.idempotencyKey;
+  const method = init.body ? 'POST' : 'GET';
   let response: Response;
   try {
     response = await (host.fetch ?? fetch)(`${url}/api/v1${path}`, {
-      method: init.body ? 'POST' : 'GET',
+      method,
       headers,
       body: init.body && JSON.stringify(init.body),
       redirect: 'error',
@@ -33,8 +36,8 @@ export async function call<Result>(host: Host, url: string, path: string, init: 
       next: 'Check the address and the network: svc doctor',
     });
   }
-  const answer: unknown = await response.json().catch(() => null);
-  if (response.ok && answer !== null && typeof answer === 'object') return answer as Result;
+  const answer = await jsonIn(response);
+  if (response.ok && isAnswerOf(answer, `${method} ${path.split('?')[0]}`, response.status)) return answer as Result;
   const { code, message, docs, retry_after } = refusalIn(answer);
   throw new CliError(message === undefined ? `${url} responded with status ${response.status}. It may not be a vault.` : clean(message), {
     exit: exitOfStatus(response.status),

@@ -4,31 +4,25 @@ import http from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeProfile } from '../src/config.ts';
+import type { Host } from '../src/host.ts';
 import { Machine, signedIn } from './harness.ts';
+import { answerOf, type Hostile, startHostile } from './hostile.ts';
 
 const VALUE = 'correct-horse-battery';
 let at: Awaited<ReturnType<typeof signedIn>>;
 let machine: Machine;
-/** A vault of an attacker, which records the requests it gets. */
-let hostile: http.Server;
+let hostile: Hostile;
 let hostileUrl: string;
-const stolen: string[] = [];
+let stolen: string[];
+let answers: Record<string, string>;
 
 beforeAll(async () => {
   at = await signedIn();
   machine = at.machine;
-  hostile = http.createServer(async (request, response) => {
-    let body = '';
-    for await (const part of request) body += part;
-    stolen.push(`${JSON.stringify(request.headers)} ${body}`);
-    response.writeHead(200, { 'Content-Type': 'application/json' });
-    response.end(answers[request.url ?? ''] ?? '{}');
-  });
-  await new Promise<void>((done) => hostile.listen(0, '127.0.0.1', done));
-  hostileUrl = `http://127.0.0.1:${(hostile.address() as { port: number }).port}`;
+  hostile = await startHostile();
+  ({ url: hostileUrl, stolen, answers } = hostile);
 });
 afterAll(() => hostile.close());
-const answers: Record<string, string> = {};
 
 const project = (settings: object | string) =>
   machine.write('.svc.json', typeof settings === 'string' ? settings : JSON.stringify(settings));
@@ -125,6 +119,7 @@ describe('hostile .svc.json', () => {
   });
 
   it('credential: a file stored for one address is not read for another', async () => {
+    answers['/api/v1/whoami'] = JSON.stringify(answerOf('WhoAmI', 'x', { org_id: at.org }));
     const dir = path.join(machine.config, 'credentials');
     const [name = ''] = fs.readdirSync(dir);
     await machine.svc(['login', '--url', hostileUrl, '--key-stdin', '--profile', 'hostile'], {
@@ -137,6 +132,7 @@ describe('hostile .svc.json', () => {
     expect((await machine.svc(['whoami', '--url', hostileUrl, '--profile', 'hostile'])).code).toBe(3);
     expect(stolen.slice(before).join()).not.toContain(at.key);
     await machine.svc(['logout', '--profile', 'hostile', '--url', hostileUrl]);
+    delete answers['/api/v1/whoami'];
   });
 
   it.each([
@@ -211,6 +207,27 @@ describe('files of svc', () => {
     expect(fs.lstatSync(link).isFile()).toBe(true);
   });
 
+  it('export: a file, a link to nothing or a directory is not replaced, and no value is read for it', async () => {
+    machine.write('taken.env', 'mine');
+    fs.symlinkSync('nowhere', path.join(machine.work, 'dangling.env'));
+    fs.mkdirSync(path.join(machine.work, 'directory.env'));
+    const sent: string[] = [];
+    const host: Partial<Host> = {
+      async fetch(input) {
+        sent.push(String(input));
+        return Response.error();
+      },
+    };
+    for (const [name, code, ...more] of [
+      ['taken.env', 6],
+      ['dangling.env', 6],
+      ['directory.env', 2],
+      ['directory.env', 2, '--force'],
+    ] as [string, number, ...string[]][])
+      expect((await machine.svc(['export', '--output', name, ...more], { host })).code, name).toBe(code);
+    expect([sent, fs.readdirSync(machine.work).filter((name) => name.startsWith('.directory'))]).toEqual([[], []]);
+  });
+
   it('profile: a path is not accepted as a name', async () => {
     for (const name of ['../x', 'a/b', '.', 'A B', '__proto__']) expect((await machine.svc(['whoami', '--profile', name])).code).toBe(2);
   });
@@ -235,25 +252,9 @@ describe('terminal', () => {
       { value: ESCAPES, description: 'x' },
       { 'User-Agent': '\u001b[31mred'.replace('\u001b', '\u009b') },
     );
-    answers[`/api/v1/orgs/${at.org}/secrets?sort=name&limit=100`] = JSON.stringify({
-      data: [{ name: ESCAPES, type: ESCAPES, description: ESCAPES, status: 'active', version: 1, updated_at: ESCAPES }],
-      next_cursor: null,
-    });
-    answers[`/api/v1/orgs/${at.org}/audit-log?limit=50`] = JSON.stringify({
-      data: [
-        {
-          time: ESCAPES,
-          actor: { kind: ESCAPES, name: ESCAPES },
-          action: ESCAPES,
-          outcome: ESCAPES,
-          status: 200,
-          ip: ESCAPES,
-          reason: ESCAPES,
-          sequence: 1,
-        },
-      ],
-      next_cursor: null,
-    });
+    answers['/api/v1/whoami'] = JSON.stringify(answerOf('WhoAmI', ESCAPES, { default_environment: 'production' }));
+    answers[`/api/v1/orgs/${at.org}/secrets?environment=production&sort=name&limit=100`] = JSON.stringify(answerOf('SecretPage', ESCAPES));
+    answers[`/api/v1/orgs/${at.org}/audit-log?limit=50`] = JSON.stringify(answerOf('AuditPage', ESCAPES));
     const env = { SVC_TOKEN: 'svcag_x', SVC_URL: hostileUrl, SVC_ORG_ID: at.org };
     for (const argv of [['list'], ['audit']])
       for (const terminal of [true, false])
@@ -292,9 +293,8 @@ describe('terminal', () => {
   });
 
   it('escape sequences: what a vault says adds no line to a sentence', async () => {
-    const answer = { name: ESCAPES, kind: ESCAPES, id: ESCAPES, environment: ESCAPES, version: 1, expires_at: ESCAPES, org_id: at.org };
-    answers[`/api/v1/orgs/${at.org}/secrets/by-name/NEW?environment=production`] = JSON.stringify(answer);
-    answers['/api/v1/whoami'] = JSON.stringify(answer);
+    answers[`/api/v1/orgs/${at.org}/secrets/by-name/NEW?environment=production`] = JSON.stringify(answerOf('Secret', ESCAPES));
+    answers['/api/v1/whoami'] = JSON.stringify(answerOf('WhoAmI', ESCAPES, { org_id: at.org }));
     const env = { SVC_TOKEN: 'svcag_x', SVC_URL: hostileUrl, SVC_ORG_ID: at.org };
     for (const argv of [
       ['set', 'NEW', '--env', 'production', '--yes'],
@@ -305,11 +305,14 @@ describe('terminal', () => {
       expect(actsOn(stdout + stderr)).toBe(false);
       expect(stdout + stderr).not.toMatch(/^fake line/m);
     }
-    const token = { id: 'key_1', name: 'x', token: ESCAPES, expires_at: ESCAPES };
-    answers[`/api/v1/orgs/${at.org}/api-keys`] = JSON.stringify(token);
+    hostile.handler = (_, response) => {
+      response.writeHead(201, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify(answerOf('NewApiKey', ESCAPES)));
+    };
     const created = await new Machine(env).svc(['key', 'create', 'x', '--scopes', 'secrets:read']);
     expect(created.code, created.stderr).toBe(0);
     expect(created.stdout).not.toMatch(/^fake line/m);
+    hostile.handler = undefined;
   });
 
   it.each(['null', '5', '{"error":{"code":5,"message":{},"docs":1,"retry_after":"x"}}', '{"error":null}', '{}'])(

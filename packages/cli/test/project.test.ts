@@ -2,7 +2,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../../../test/packages/vault.mjs';
 import { isReserved, isSteering } from '../src/run/steering.ts';
 import { variablesOf } from '../src/run/variables.ts';
 import { type Machine, signedIn, succeeding } from './harness.ts';
@@ -33,7 +32,7 @@ beforeAll(async () => {
 describe('steering', () => {
   it('steering names: variables that programs read their behaviour from are among them, and credentials are not', () => {
     const steering =
-      'PATH MANPATH TAR_OPTIONS MAKEFILES MAKEFLAGS JAVA_HOME JAVA_TOOL_OPTIONS ZIPOPT GIT_TRACE GIT_SSH_COMMAND CARGO_BUILD_RUSTC_WRAPPER RUSTC RUSTC_WRAPPER GOENV GOFLAGS WGETRC HGRCPATH PGHOST PGSERVICEFILE AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CONFIG_FILE NODE_OPTIONS NODE_PATH https_proxy BASH_ENV ENV PYTHONSTARTUP PERL5OPT RUBYOPT KUBECONFIG CURL_HOME LESSOPEN EDITOR NPM_CONFIG_SCRIPT_SHELL PIP_INDEX_URL TF_CLI_ARGS LUA_INIT_5_4 INPUTRC VIMINIT CC CFLAGS DOCKER_HOST GCONV_PATH SSL_CERT_FILE LD_PRELOAD DYLD_INSERT_LIBRARIES SVC_URL ANSIBLE_VAULT_PASSWORD_FILE CHROME_BIN PRISMA_QUERY_ENGINE_BINARY PRISMA_QUERY_ENGINE_LIBRARY FZF_DEFAULT_COMMAND DJANGO_SETTINGS_MODULE FLASK_APP COREPACK_NPM_REGISTRY';
+      'PATH MANPATH TAR_OPTIONS MAKEFILES MAKEFLAGS JAVA_HOME JAVA_TOOL_OPTIONS ZIPOPT GIT_TRACE GIT_SSH_COMMAND CARGO_BUILD_RUSTC_WRAPPER RUSTC RUSTC_WRAPPER GOENV GOFLAGS WGETRC HGRCPATH PGHOST PGSERVICEFILE AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CONFIG_FILE NODE_OPTIONS NODE_PATH https_proxy BASH_ENV ENV PYTHONSTARTUP PERL5OPT RUBYOPT KUBECONFIG CURL_HOME LESSOPEN EDITOR NPM_CONFIG_SCRIPT_SHELL PIP_INDEX_URL TF_CLI_ARGS LUA_INIT_5_4 INPUTRC VIMINIT CC CFLAGS DOCKER_HOST GCONV_PATH SSL_CERT_FILE LD_PRELOAD DYLD_INSERT_LIBRARIES SVC_URL ANSIBLE_VAULT_PASSWORD_FILE CHROME_BIN PRISMA_QUERY_ENGINE_BINARY PRISMA_QUERY_ENGINE_LIBRARY FZF_DEFAULT_COMMAND DJANGO_SETTINGS_MODULE FLASK_APP COREPACK_NPM_REGISTRY R_PROFILE_USER R_ENVIRON_USER BORG_PASSCOMMAND BORG_RSH SOPS_GPG_EXEC GDK_PIXBUF_MODULE_FILE CELERY_LOADER RANLIB HEX_API_URL COMPOSER JUPYTER_CONFIG_DIR OCAMLRUNPARAM';
     expect(steering.split(' ').filter((name) => !isSteering(name))).toEqual([]);
     const ordinary =
       'DATABASE_URL STRIPE_KEY SMTP_HOST PGPASSWORD PGUSER NODE_AUTH_TOKEN CARGO_REGISTRY_TOKEN GIT_TOKEN DOCKER_USERNAME DOCKER_PASSWORD SSH_PRIVATE_KEY JAVA_KEYSTORE_PASSWORD AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_REGION TF_VAR_region RAILS_MASTER_KEY GOOGLE_API_KEY MANDRILL_KEY REDIS_URL FEATURE_FLAGS APP_CONFIG SLACK_WEBHOOK';
@@ -100,6 +99,19 @@ describe('svc init and svc check', () => {
     expect([values, stderr]).toEqual([['postgres://app', null], expect.stringContaining('NEW_ONE is left out: it is not listed')]);
   });
 
+  it('init: before the first secret it lists none, and the list is written later', async () => {
+    const { machine: other } = await signedIn();
+    const json = () => JSON.parse(fs.readFileSync(path.join(other.work, '.svc.json'), 'utf8'));
+    const made = await other.svc(['init', '--env', 'development']);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('no secrets yet, so none are listed')]);
+    expect(json()).not.toHaveProperty('secrets');
+    for (const argv of [['check'], ['run', '--listed', '--', 'true']])
+      expect(await other.svc(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining('svc init --force') });
+    await other.svc(['set', 'FIRST'], { stdin: 'x' });
+    expect((await other.svc(['init', '--force', '--env', 'development'])).stderr).toContain('which lists 1 secret:');
+    expect(json().secrets).toEqual(['FIRST']);
+  });
+
   it('init: the environment is chosen: at no terminal by --env alone, and never the default one', async () => {
     fs.rmSync(file());
     const refused = await machine.svc(['init']);
@@ -158,19 +170,6 @@ describe('export', () => {
     expect(await names()).toEqual(['URL=billing']);
     fs.rmSync(file());
     expect((await machine.svc([...argv, '--prefix', 'none/'])).code).toBe(5);
-  });
-
-  it('export: more secrets than one file of the vault holds are in one file, and none is lost', async () => {
-    const many = await signedIn();
-    const data = Object.fromEntries(Array.from({ length: 2_100 }, (_, n) => [`N_${n}`, `value ${n}`]));
-    await call(many.url, many.key, 'POST', `/orgs/${many.org}/integrations/import`, { source: 'svc', data, onConflict: 'fail' });
-    const { stdout } = await many.machine.svc(['export', '--format', 'json']);
-    expect(JSON.parse(stdout)).toEqual(data);
-    expect((await many.machine.svc(['export', '--format', 'dotenv'])).stdout.match(/^N_/gm)).toHaveLength(2_100);
-    const refused = await many.machine.svc(['export', '--format', 'kubernetes']);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot hold 2,100 secrets') });
-    await many.machine.svc(['set', 'N-7'], { stdin: 'collides' });
-    expect((await many.machine.svc(['export', '--format', 'dotenv'])).stderr).toContain('become one name in the file');
   });
 });
 

@@ -1,6 +1,7 @@
-// One HTTP attempt with a timeout. Invariants: a response is returned only after its whole body has arrived, except streams; a redirect
-// is never followed, so a token is sent only to the vault; the caller's signal aborts the attempt immediately.
-import { ConnectionError } from './errors.js';
+// One HTTP attempt with a timeout. Invariants: a response is returned only after its whole body has arrived, except streams; no body takes
+// more memory than the largest response of a vault; a redirect is never followed, so a token is sent only to the vault; the caller's signal
+// aborts the attempt immediately.
+import { ConnectionError, VaultError } from './errors.js';
 
 /** A request that can be sent more than once. */
 export interface Outgoing {
@@ -27,6 +28,13 @@ const STREAMS = ['text/event-stream', 'application/x-ndjson'];
 const requests = new WeakMap<ReadableStream, Request>();
 /** Statuses without a body. */
 const EMPTY = [204, 304];
+/**
+ * The largest body of a response: the vault answers with up to 16 MiB of values, whose bytes take up to seven characters each (a control
+ * character of a file in a JSON text), and with their names.
+ */
+const LARGEST = 128 * 1024 * 1024;
+/** The largest body of a refusal. */
+const LARGEST_REFUSAL = 1024 * 1024;
 
 /**
  * Sends a request once.
@@ -58,11 +66,11 @@ export async function attempt(fetch: Fetch, { method, url, headers, body, signal
       if (response.body) requests.set(response.body, request);
       return response;
     }
-    const whole = await response.arrayBuffer();
+    const whole = await bodyOf(response);
     return new Response(EMPTY.includes(response.status) ? null : whole, { status: response.status, headers: response.headers });
   } catch (error) {
     if (signal?.aborted) throw signal.reason;
-    if (error instanceof ConnectionError) throw error;
+    if (error instanceof VaultError) throw error;
     throw isLate
       ? new ConnectionError(`The vault did not respond within ${timeout} ms.`, { code: 'TIMED_OUT', status: 0 })
       : new ConnectionError('The connection to the vault failed.', { code: 'CONNECTION_FAILED', status: 0, cause: error });
@@ -70,4 +78,30 @@ export async function attempt(fetch: Fetch, { method, url, headers, body, signal
     clearTimeout(timer);
     if (!keepsSignal) signal?.removeEventListener('abort', onAbort);
   }
+}
+
+/** The whole body. Refuses one that is too large as soon as that is known. */
+async function bodyOf({ body, headers, ok, status }: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const most = ok ? LARGEST : LARGEST_REFUSAL;
+  const chunks: Uint8Array[] = [];
+  const reader = body?.getReader();
+  let size = 0;
+  while (reader) {
+    if (Math.max(size, Number(headers.get('Content-Length'))) > most) {
+      reader.cancel().catch(() => {});
+      const message = 'The response is larger than any response of a vault: check the URL and any proxies.';
+      throw new VaultError(message, { code: 'UNEXPECTED_RESPONSE', status });
+    }
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    size += value.byteLength;
+  }
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
 }

@@ -1,6 +1,7 @@
 // The bulk read of an environment: in one response, or in pages where it is too large. Invariant: all pages are of one revision.
 import type { components } from './api.js';
 import type { Api } from './client.js';
+import { documented, notDocumented } from './documented.js';
 import { VaultError } from './errors.js';
 
 type Answer = components['schemas']['Values'];
@@ -18,6 +19,8 @@ export interface BulkRead {
 const PAGE = 2000;
 /** How often a read in pages starts again because secrets changed meanwhile. */
 const MOST_STARTS = 5;
+/** More pages than the values that an organisation can hold, 4 GiB in 100,000 secrets, can fill. */
+const MOST_PAGES = 600;
 
 /** Everything that is asked for, with the ETag of a single response; null if the ETag in the headers still matches. */
 export async function bulkRead(api: Api, read: BulkRead): Promise<{ data: Answer; etag: string | null } | null> {
@@ -37,12 +40,15 @@ export async function bulkRead(api: Api, read: BulkRead): Promise<{ data: Answer
 
 const has = (error: unknown, code: string) => error instanceof VaultError && error.code === code;
 
-const request = (api: Api, { org, environment, prefix, headers, signal }: BulkRead, page: { limit?: number; cursor?: string }) =>
-  api.GET('/orgs/{org_id}/environments/{environment}/values', {
+async function request(api: Api, { org, environment, prefix, headers, signal }: BulkRead, page: { limit?: number; cursor?: string }) {
+  const { data, response } = await api.GET('/orgs/{org_id}/environments/{environment}/values', {
     params: { path: { org_id: org, environment }, query: { prefix, ...page } },
     headers,
     signal,
   });
+  if (response.status !== 304) documented(data, { environment: 'string', values: 'texts', versions: 'numbers', withheld: 'list' });
+  return { data, response };
+}
 
 async function pages(api: Api, read: BulkRead): Promise<Answer> {
   // A single page's ETag says nothing about the others.
@@ -53,7 +59,8 @@ async function pages(api: Api, read: BulkRead): Promise<Answer> {
     withheld: [],
     unreadable: [],
   };
-  for (let cursor: string | null | undefined; ; ) {
+  let cursor: string | null | undefined;
+  for (let count = 0; count < MOST_PAGES; count++) {
     const { data } = await request(api, { ...read, headers }, { limit: PAGE, ...(cursor && { cursor }) });
     // Spread defines names such as __proto__, which an assignment would not.
     whole.values = { ...whole.values, ...data.values };
@@ -63,4 +70,5 @@ async function pages(api: Api, read: BulkRead): Promise<Answer> {
     cursor = data.next_cursor;
     if (!cursor) return { ...whole, environment: data.environment, next_cursor: null };
   }
+  throw notDocumented(200);
 }

@@ -2,7 +2,8 @@
 // response or throws; a response that cannot be parsed is not quoted in the error.
 import createClient, { type Client, type ClientPathsWithMethod, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch';
 import type { paths } from './api.js';
-import { InvalidRequestError, VaultError } from './errors.js';
+import { notDocumented } from './documented.js';
+import { InvalidRequestError } from './errors.js';
 
 type Methods = 'get' | 'put' | 'post' | 'delete' | 'patch';
 type Arguments<Init> = Record<never, never> extends Init ? [init?: Init] : [init: Init];
@@ -63,19 +64,16 @@ export function apiOf(url: string, send: (request: Request) => Promise<Response>
           path,
           init,
         );
-        if (data === null || (data !== undefined && typeof data !== 'object' && !parsesOther(init))) throw notExpected(response.status);
+        if (data === null || (data !== undefined && typeof data !== 'object' && !parsesOther(init))) throw notDocumented(response.status);
         return { data, response };
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
-        throw notExpected(0);
+        throw notDocumented(0);
       }
     };
   const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const;
   return Object.fromEntries(methods.map((method) => [method, throwing(method)])) as unknown as Api;
 }
-
-const notExpected = (status: number) =>
-  new VaultError('The response is not from the vault: check the URL and any proxies.', { code: 'UNEXPECTED_RESPONSE', status });
 
 /** Whether the caller asked for something else than JSON. */
 const parsesOther = ({ parseAs = 'json' }: { parseAs?: string } = {}) => parseAs !== 'json';

@@ -3,6 +3,7 @@
 import { fileToken, platformToken } from './ci.js';
 import { apiOf } from './client.js';
 import { fixedToken, RenewedTokens, type Token, type Tokens, tokenOf } from './credentials.js';
+import { documented } from './documented.js';
 import { AuthenticationError, CredentialError, PermissionError } from './errors.js';
 import type { CallOptions, Transport } from './transport.js';
 
@@ -95,6 +96,8 @@ const SESSION_TTL = 900;
 const SHORTEST_TTL = 60;
 /** The vault accepts the same refresh token twice within 10 seconds, for lost responses; later reuse ends the session. Two attempts fit. */
 const REFRESH = { timeout: 4_000, retries: 1, repeatable: true };
+/** What every issued token has. */
+const ISSUED = { token: 'string', expiresAt: 'string' } as const;
 /** The minimum remaining lifetime of a stored token, in milliseconds. */
 const SPARE = 30_000;
 
@@ -115,7 +118,8 @@ function sessionsOf(key: string, { url, org, transport }: Home): Tokens {
   const api = apiOf(url, (request) => transport.send(request, { tokens: fixedToken(key) }));
   const mint = async (ttlSeconds: number) => {
     const { data, response } = await api.POST('/orgs/{org_id}/access-tokens', { params: { path: { org_id: org } }, body: { ttlSeconds } });
-    return tokenOf(data.token as string, data.expiresAt, response);
+    const { token, expiresAt } = documented(data, ISSUED);
+    return tokenOf(token as string, expiresAt, response);
   };
   return new RenewedTokens(async () => {
     try {
@@ -191,5 +195,6 @@ async function signIn(
     body: JSON.stringify(body),
   });
   const response = await transport.send(request, { tokens: null, ...limits });
-  return { data: (await response.json()) as TerminalSession, response };
+  const data = (await response.json().catch(() => undefined)) as TerminalSession;
+  return { data: documented(data, at === 'refresh' ? { ...ISSUED, refresh_token: 'string' } : ISSUED), response };
 }

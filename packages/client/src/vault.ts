@@ -4,6 +4,7 @@ import { bulkRead } from './bulk.js';
 import { Cache, type Loaded } from './cache.js';
 import { type Api, apiOf } from './client.js';
 import type { Tokens } from './credentials.js';
+import { documented } from './documented.js';
 import { AuthenticationError, InvalidRequestError, NotFoundError, VaultError } from './errors.js';
 import { Listeners, type ListenOptions } from './listeners.js';
 import type { CallOptions, FindOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
@@ -92,9 +93,16 @@ export class Vault {
         headers: headersOf(call, etag),
         signal,
       });
-      if (!data) return null;
+      if (response.status === 304) return null;
+      const { value } = documented(data, {
+        name: 'string',
+        environment: 'string',
+        version: 'number',
+        value: 'string',
+        expires_at: 'string?',
+      });
       return {
-        data: new Secret(textIn(data.value), data),
+        data: new Secret(value, data),
         etag: response.headers.get('ETag'),
         environment: data.environment,
         versions: new Map([[data.name, data.version]]),
@@ -121,7 +129,7 @@ export class Vault {
       const { data } = read;
       const versions = new Map(Object.entries(data.versions));
       const secretOf = (name: string, value: string) =>
-        new Secret(textIn(value), { name, environment: data.environment, version: versions.get(name) ?? 0 });
+        new Secret(value, { name, environment: data.environment, version: versions.get(name) ?? 0 });
       const secrets = Object.entries(data.values).map(([name, value]) => [name, secretOf(name, value)] as const);
       return {
         data: new Values(data.environment, secrets, data),
@@ -151,7 +159,8 @@ export class Vault {
       headers: headersOf({ reason: call.reason }),
       signal: call.signal,
     });
-    return data.data.find((secret) => secret.name === name);
+    const found = documented(data, { data: 'list' }).data.find((secret) => secret?.name === name);
+    return found && documented(found, INFO);
   }
 
   /**
@@ -165,7 +174,7 @@ export class Vault {
     if (named !== undefined) return named;
     if (this.#default && Date.now() < this.#default.until) return this.#default.slug;
     const { data } = await this.api.GET('/whoami', { signal: call.signal });
-    const { default_environment: slug } = data;
+    const { default_environment: slug } = documented(data, { default_environment: 'string?' });
     if (slug === null) {
       const message = 'This credential cannot reach the default environment. Name the environment to use.';
       throw new InvalidRequestError(message, { code: 'ENVIRONMENT_NEEDED', status: 0 });
@@ -188,7 +197,7 @@ export class Vault {
       body: { value: textOf(value), type, description, tags, ttlSeconds },
       signal: call.signal,
     });
-    return data;
+    return documented(data, INFO);
   }
 
   /**
@@ -208,7 +217,7 @@ export class Vault {
       body: { ...(value !== undefined && { value: textOf(value) }), ...(generate && { generate }) },
       signal: call.signal,
     });
-    const { value: generated, public_key, ...info } = data;
+    const { value: generated, public_key, ...info } = documented(data, { ...INFO, ...(data?.value != null && { value: 'string' }) });
     return { info, secret: generated == null ? null : new Secret(generated, info), publicKey: public_key ?? null };
   }
 
@@ -310,11 +319,8 @@ export class Vault {
  */
 export const createVault = (options: VaultOptions): Vault => new Vault(options);
 
-/** A value of a response. A server that is no vault may answer anything, and a program must not take that for a value. */
-function textIn(value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw new VaultError('The response has no value: check the URL and any proxies.', { code: 'UNEXPECTED_RESPONSE', status: 0 });
-}
+/** What the client relies on of a secret without its value. */
+const INFO = { id: 'string', name: 'string', environment: 'string', version: 'number' } as const;
 
 const textOf = (value: string | Secret) => (typeof value === 'string' ? value : value.reveal());
 

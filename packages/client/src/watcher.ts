@@ -25,6 +25,8 @@ const KINDS = ['CREATED', 'UPDATED', 'ROTATED', 'DELETED', 'RESTORED', 'REVOKED'
 const FIRST_WITHIN = 10_000;
 const NEXT_WITHIN = 40_000;
 const LONGEST_PAUSE = 15_000;
+/** The most characters of one event. The largest of a vault has a few thousand. */
+const LARGEST_EVENT = 1024 * 1024;
 /** A connection that ends sooner counts as a failure: something in between may close every stream at once. */
 const LASTS = 30_000;
 /** The number of polls before a refused stream is tried again. */
@@ -132,7 +134,7 @@ export class Watcher {
     const events = body
       .pipeThrough(bytes)
       .pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>)
-      .pipeThrough(new EventSourceParserStream())
+      .pipeThrough(new EventSourceParserStream({ maxBufferSize: LARGEST_EVENT }))
       .getReader();
     for (;;) {
       const { value, done } = await events.read();
@@ -150,16 +152,16 @@ export class Watcher {
   }
 
   #tell(text: string): void {
-    let event: { type: string; data: { name?: string; former_name?: string; environment?: string; version?: number } };
+    let event: { type?: unknown; data?: { name?: unknown; former_name?: unknown; environment?: unknown; version?: unknown } | null } | null;
     try {
       event = JSON.parse(text);
     } catch {
       return;
     }
-    const { name, former_name, environment, version } = event.data ?? {};
-    if (name === undefined || environment === undefined) return;
-    const names = former_name === undefined ? [name] : [name, former_name];
-    this.#options.onChange({ environment, names, type: event.type }, version ?? null);
+    const { name, former_name, environment, version } = event?.data ?? {};
+    if (typeof name !== 'string' || typeof environment !== 'string' || typeof event?.type !== 'string') return;
+    const names = typeof former_name === 'string' ? [name, former_name] : [name];
+    this.#options.onChange({ environment, names, type: event.type }, typeof version === 'number' ? version : null);
   }
 }
 

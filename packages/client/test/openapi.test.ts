@@ -2,18 +2,20 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, inject, it } from 'vitest';
+import { shapesOf } from '../../../scripts/openapi-shapes.mjs';
 import { client, copies, copyOf, PUBLIC_URL, spelled, typesOf } from '../../../scripts/openapi-types.mjs';
 import { root } from '../../../scripts/wrangler.mjs';
 import { eventTypes } from '../src/event-types.ts';
 import { takesKey } from '../src/retry.ts';
 import { secretTypes } from '../src/secret-types.ts';
 
-it('OpenAPI: the service serves openapi.json with its own address, and src/api.ts is current (npm run openapi generates both)', async () => {
+it('OpenAPI: the service serves openapi.json with its own address, and what is generated from it is current (npm run openapi)', async () => {
   const url = inject('vaultUrl');
   const served = await (await fetch(`${url}/api/v1/openapi.json`)).text();
   const document = JSON.parse(served.replaceAll(url, PUBLIC_URL));
   expect(fs.readFileSync(`${client}/openapi.json`, 'utf8') === spelled(document)).toBe(true);
   expect(fs.readFileSync(`${client}/src/api.ts`, 'utf8') === (await typesOf(document))).toBe(true);
+  expect(fs.readFileSync(path.join(root, 'packages/cli/src/shapes.ts'), 'utf8') === shapesOf(document)).toBe(true);
 });
 
 it('OpenAPI: the client sends an Idempotency-Key and retries a POST exactly where the vault stores the response', () => {

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { command, list } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { CliError } from '../errors.ts';
+import { CliError, usage } from '../errors.ts';
 import { exported, FORMATS } from '../exported.ts';
 import { writePrivate } from '../files.ts';
 import { clean, cleanLines, isPlain } from '../text.ts';
@@ -37,22 +37,29 @@ export default command<Options>({
   notes: ['The file contains values in plain text. svc run passes secrets to a program without a file.'],
   async run(context, { options }) {
     const { format = 'dotenv', only } = options;
+    const file = options.output === undefined ? undefined : path.resolve(context.host.cwd, options.output);
+    if (file !== undefined) checkTarget(file, options);
     const data = await exported(context, { format, only, prefixes: context.prefixes(options.prefix) });
     const { out } = context;
-    if (options.output === undefined) {
+    if (file === undefined) {
       const isSafe = !out.isTerminal || isPlain(data.content);
       out.result(data, () => out.raw(isSafe ? data.content : cleanLines(data.content)));
       return 0;
     }
-    const file = path.resolve(context.host.cwd, options.output);
-    if (!options.force && fs.existsSync(file))
-      throw new CliError(`${clean(options.output)} already exists.`, {
-        exit: 'conflict',
-        code: 'FILE_EXISTS',
-        next: 'Replace it with --force',
-      });
     writePrivate(file, data.content);
     out.result({ file, format }, () => out.success(`Wrote ${options.output}. Only you can read it. Keep it out of the repository.`));
     return 0;
   },
 });
+
+/** Refuses a file that must not be replaced, before any value is read. A link is replaced, and not followed. */
+function checkTarget(file: string, { output = '', force }: Options): void {
+  const found = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (found?.isDirectory()) throw usage(`${clean(output)} is a directory.`, 'Name a file in it');
+  if (found && !force)
+    throw new CliError(`${clean(output)} already exists.`, {
+      exit: 'conflict',
+      code: 'FILE_EXISTS',
+      next: 'Replace it with --force',
+    });
+}

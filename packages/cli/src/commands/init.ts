@@ -64,7 +64,7 @@ export default command<Options>({
       throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? exists() : error;
     }
     context.out.result({ file, ...settings }, () => {
-      const listed = secrets ? `, which lists ${secrets.length} secrets` : '';
+      const listed = secrets ? `, which lists ${secrets.length} ${secrets.length === 1 ? 'secret' : 'secrets'}` : '';
       context.out.success(`Wrote ${PROJECT_FILE}${listed}: environment ${environment} of ${org_id}. You can commit it.`);
     });
     return 0;
@@ -89,6 +89,11 @@ function projectBefore(context: Context, file: string): Project | undefined {
 async function expected(context: Context, environment: string, prefixes: string[] | undefined, before: string[] = []) {
   try {
     const names = await namesIn(context, environment, prefixes);
+    // An empty list would say that the project expects no secret at all.
+    if (names.length === 0) {
+      context.out.note('There are no secrets yet, so none are listed. List them later with svc init --force');
+      return undefined;
+    }
     // safety: cli-init-steering
     const left = names.filter((name) => steeringOf(name, prefixes) && !before.includes(name));
     if (left.length > 0)

@@ -24,6 +24,9 @@ interface DeviceStart {
   interval: number;
 }
 
+/** The longest pause between polls, in milliseconds. */
+const LONGEST_PAUSE = 60_000;
+
 interface SignedIn {
   token: string;
   expiresAt: string;
@@ -133,7 +136,8 @@ async function poll({ host }: Context, url: string, { device_code, expires_in, i
   let pause = Math.max(1, interval);
   const until = Date.now() + expires_in * 1000;
   while (Date.now() < until) {
-    await sleep(pause * 1000);
+    // A timer takes no more than 24 days, and fires at once beyond that.
+    await sleep(Math.min(pause * 1000, Math.max(0, until - Date.now()), LONGEST_PAUSE));
     try {
       return await call<SignedIn>(host, url, '/auth/device/token', { body: { device_code } });
     } catch (error) {

@@ -22,6 +22,7 @@ interface Options extends CommonOptions {
 }
 
 const DAY = 86_400;
+const UNREADABLE = 'the stored value was altered or is missing';
 
 export default command<Options>({
   needs: 'environment',
@@ -124,14 +125,11 @@ async function currentValues(
   try {
     const { vault } = await context.vault();
     const environment = await context.environment();
-    const values = new Map<string, string>();
-    const withheld = new Set<string>();
-    for (const prefix of prefixes ?? [undefined]) {
-      const found = await vault.values({ environment, prefix });
-      for (const [name, secret] of found) values.set(name, secret.reveal());
-      for (const name of found.withheld) withheld.add(name);
-    }
-    if (withheld.size > 0) context.out.warn(leftOut([...withheld], 'reading it requires approval', 'reading them requires approval'));
+    const found = await vault.values({ environment, prefix: prefixes });
+    const values = new Map([...found].map(([name, secret]) => [name, secret.reveal()]));
+    const { withheld, unreadable } = found;
+    if (withheld.length > 0) context.out.warn(leftOut([...withheld], 'reading it requires approval', 'reading them requires approval'));
+    if (unreadable.length > 0) context.out.warn(leftOut([...unreadable], UNREADABLE, UNREADABLE));
     await fallback
       ?.save(values)
       .catch((error: unknown) => context.out.warn(`The fallback copy could not be written: ${asCliError(error).message}`));

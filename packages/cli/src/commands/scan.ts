@@ -2,12 +2,13 @@
 // code is 0 only if everything that was asked for was scanned.
 import path from 'node:path';
 import type { components } from '@secrets-vault/client';
+import { notDocumented } from '../answers.ts';
 import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { CliError, EXIT_CODES, usage } from '../errors.ts';
 import { baseline, writeBaseline } from '../scan/baseline.ts';
 import { prefixOf } from '../scan/git.ts';
-import { merged, type SarifLog, type SarifResult } from '../scan/sarif.ts';
+import { isLog, merged, type SarifLog, type SarifResult } from '../scan/sarif.ts';
 import { filesAt, IGNORE_FILE, type Left, stagedFiles } from '../scan/sources.ts';
 import { batches, halves, inFile, type Part, type Source } from '../scan/text.ts';
 import { safeJson } from '../text.ts';
@@ -125,11 +126,12 @@ function smallerThan(batch: Part[]): Part[][] {
 
 async function answered(context: Context, { revokeLive }: Options, batch: Part[]) {
   const { vault, org_id } = await context.vault();
-  const { data } = await vault.api.POST('/orgs/{org_id}/scans', {
+  const { data, response } = await vault.api.POST('/orgs/{org_id}/scans', {
     params: { path: { org_id }, query: { format: 'sarif' } },
     body: { files: batch.map(({ path, content }) => ({ path, content })), revoke_live: revokeLive },
   });
-  const log = data as unknown as SarifLog;
+  const log: unknown = data;
+  if (!isLog(log)) throw notDocumented(response.status);
   const [{ invocations }] = log.runs;
   return { log, truncated: invocations.some(({ toolExecutionNotifications }) => toolExecutionNotifications.length > 0) };
 }

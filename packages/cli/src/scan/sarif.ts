@@ -34,6 +34,25 @@ export interface SarifLog {
   runs: [Run];
 }
 
+/** Whether a response has what svc reads of a log. */
+export function isLog(data: unknown): data is SarifLog {
+  try {
+    const { runs } = data as SarifLog;
+    const places = runs.flatMap(({ results }) => results.map(({ locations: [{ physicalLocation }] }) => physicalLocation));
+    const lists = runs.flatMap(({ tool, invocations }) => [
+      tool.driver.rules,
+      ...invocations.map(({ toolExecutionNotifications }) => toolExecutionNotifications),
+    ]);
+    return (
+      runs.length > 0 &&
+      lists.every(Array.isArray) &&
+      places.every(({ region, artifactLocation: { uri } }) => typeof uri === 'string' && typeof region.startLine === 'number')
+    );
+  } catch {
+    return false;
+  }
+}
+
 /** The log for a scan of no files. Uploading it closes the alerts of an earlier scan. */
 const NOTHING: SarifLog = {
   $schema: 'https://json.schemastore.org/sarif-2.1.0.json',

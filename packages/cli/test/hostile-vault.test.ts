@@ -1,0 +1,205 @@
+// A vault that is hostile, or none: whatever it answers is one clear error, and neither memory nor time without a bound.
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { isAnswerOf } from '../src/answers.ts';
+import { Machine, until } from './harness.ts';
+import { answeringEverything, answerOf, type Hostile, OPERATIONS, startHostile } from './hostile.ts';
+
+let hostile: Hostile;
+let machine: Machine;
+beforeAll(async () => {
+  hostile = await startHostile();
+  machine = new Machine({ SVC_URL: hostile.url, SVC_TOKEN: 'svcag_x', SVC_ORG_ID: 'org_1', SVC_ENVIRONMENT: 'staging' });
+});
+afterAll(() => hostile.close());
+afterEach(() => {
+  hostile.handler = undefined;
+});
+
+const answering = (body: string, status = 200, headers = {}) => {
+  hostile.handler = (_, response) => {
+    response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
+    response.end(body);
+  };
+};
+
+const COMMANDS = [
+  ['whoami'],
+  ['list'],
+  ['get', 'A'],
+  ['set', 'A'],
+  ['set', 'A', '--generate'],
+  ['rotate', 'A'],
+  ['delete', 'A', '--yes'],
+  ['restore', 'A'],
+  ['history', 'A'],
+  ['rollback', 'A', '1', '--yes'],
+  ['diff', 'staging', 'production'],
+  ['copy', 'A', '--from', 'staging', '--to', 'production', '--yes'],
+  ['export'],
+  ['export', '--prefix', 'a'],
+  ['share', 'A'],
+  ['run', '--', 'true'],
+  ['init', '--env', 'staging', '--force'],
+  ['environment', 'list'],
+  ['key', 'list'],
+  ['key', 'create', 'x', '--scopes', 'secrets:read'],
+  ['agent', 'list'],
+  ['token', 'list'],
+  ['trust', 'list'],
+  ['member', 'list'],
+  ['team', 'list'],
+  ['team', 'create', 'x'],
+  ['grant', 'list'],
+  ['device', 'list'],
+  ['approval', 'list'],
+  ['approval', 'show', 'apr_1'],
+  ['policy', 'list'],
+  ['audit'],
+  ['sync', 'list'],
+  ['webhook', 'list'],
+  ['incident', 'list'],
+];
+
+const ONE_ERROR = /^error: .*UNEXPECTED_RESPONSE.*\n( {2}.*\n)*$/;
+/** What an error says that no command has foreseen. */
+const SLIPS = /undefined|TypeError|Cannot read|is not a function|\[object/;
+
+describe('shape of an answer', () => {
+  it.each(['{}', '[]', '{"data":[{}],"next_cursor":null,"has_more":false}', '{"data":{}}', '[null]'])(
+    'response: %s is one clear error of every command',
+    async (body) => {
+      answering(body);
+      const odd: string[] = [];
+      for (const argv of COMMANDS)
+        for (const isJson of argv[0] === 'run' ? [false] : [false, true]) {
+          const { code, stdout, stderr } = await machine.svc([...argv, ...(isJson ? ['--json'] : [])], { stdin: 'value' });
+          const isOneError = isJson ? stderr.includes('"code": "UNEXPECTED_RESPONSE"') : ONE_ERROR.test(stderr);
+          if (code !== 1 || stdout !== '' || !isOneError || SLIPS.test(stderr)) odd.push(`${argv.join(' ')}: ${code} ${stdout}${stderr}`);
+        }
+      expect(odd).toEqual([]);
+      expect(fs.existsSync(path.join(machine.work, '.svc.json'))).toBe(false);
+    },
+  );
+
+  it('response: an answer with every field of its schema passes, and without one that is required it does not', () => {
+    expect(OPERATIONS.length).toBeGreaterThan(140);
+    for (const { operation, status, schema } of OPERATIONS) {
+      expect(isAnswerOf(answerOf(schema, 'x'), operation, status), operation).toBe(true);
+      expect(isAnswerOf(answerOf(schema, 'x'), operation, 299), operation).toBe(false);
+      for (const odd of [{}, null, [], 'x', 5]) expect(isAnswerOf(odd, operation, status), operation).toBe(false);
+    }
+    const page = answerOf('SecretPage', 'x', { data: [answerOf('Secret', 'x', { version: '1' })] });
+    expect(isAnswerOf(page, 'GET /orgs/{org_id}/secrets', 200)).toBe(false);
+  });
+
+  it.each(['{}', '{"runs":[]}', '{"runs":[{}]}', '{"runs":[{"tool":{"driver":{"rules":[]}},"invocations":[],"results":[{}]}]}'])(
+    'scan: a log %s is one clear error, and not a scan without findings',
+    async (body) => {
+      machine.write('a.txt', 'text');
+      answering(body, 201, { 'Content-Type': 'application/sarif+json' });
+      const ran = await machine.svc(['scan', 'a.txt']);
+      expect([ran.code, ran.stdout, ran.stderr]).toEqual([1, '', expect.stringMatching(ONE_ERROR)]);
+    },
+  );
+
+  it('login: a session of another shape is not stored', async () => {
+    const start = { device_code: 'svcdc_x', user_code: 'A-B', expires_in: 5, interval: 1 };
+    const page = `${hostile.url}/device`;
+    for (const session of [{}, { token: 5 }, { token: 'x', refresh_token: 'y', expiresAt: 5 }]) {
+      const other = new Machine();
+      hostile.handler = (request, response) => {
+        const isStart = request.url?.endsWith('/auth/device');
+        response.writeHead(200, { 'Content-Type': 'application/json' });
+        response.end(JSON.stringify(isStart ? { ...start, verification_uri: page, verification_uri_complete: page } : session));
+      };
+      const ran = await other.svc(['login', '--url', hostile.url, '--no-browser']);
+      expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('may not be a vault')]);
+      expect(fs.existsSync(other.config)).toBe(false);
+    }
+  });
+});
+
+describe('text of an answer', () => {
+  const ESCAPES = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\r\nfake line';
+  /** Commands that print a value or a file, lines and all. */
+  const PRINTS = new Set<string | undefined>(['get', 'export']);
+  const DIM = new RegExp(`${String.fromCharCode(27)}\\[2?2m`, 'g');
+
+  it('escape sequences: no text of an answer acts on the terminal or adds a line, whatever the command', async () => {
+    const odd: string[] = [];
+    let shown = 0;
+    hostile.handler = answeringEverything(ESCAPES, { default_environment: 'staging' });
+    for (const argv of COMMANDS)
+      for (const more of [[], ['--json']]) {
+        if (argv[0] === 'run' && more.length > 0) continue;
+        const { stdout, stderr } = await machine.svc([...argv, ...more], { stdin: 'value', terminal: true });
+        const text = (stdout + stderr).replaceAll(DIM, '');
+        shown += Number(text.includes('owned'));
+        if (/[^\P{Cc}\n\t]|\p{Cf}/u.test(text) || /^fake line/m.test(PRINTS.has(argv[0]) ? stderr : text))
+          odd.push(`${argv.join(' ')}: ${JSON.stringify(text)}`);
+      }
+    fs.rmSync(path.join(machine.work, '.svc.json'), { force: true });
+    expect(odd).toEqual([]);
+    expect(shown).toBeGreaterThan(20);
+  });
+});
+
+describe('size and time', () => {
+  it('response: an endless body is given up', async () => {
+    let open = 0;
+    hostile.handler = ({ method }, response) => {
+      open++;
+      let isClosed = false;
+      response.writeHead(method === 'GET' ? 200 : 403, { 'Content-Type': 'application/json' });
+      response.on('close', () => {
+        isClosed = true;
+        open--;
+      });
+      const chunk = Buffer.alloc(256 * 1024, ' ');
+      const more = () => {
+        while (!isClosed && response.write(chunk));
+        if (!isClosed) response.once('drain', more);
+      };
+      more();
+    };
+    const login = ['login', '--url', hostile.url, '--key-stdin'];
+    expect(await machine.svc(login, { stdin: `svcag_${'0'.repeat(40)}`, env: { SVC_TOKEN: '' } })).toMatchObject({ code: 1, stdout: '' });
+    // The state before the change is read first.
+    expect(await machine.svc(['team', 'rename', 'team_1', 'x'])).toMatchObject({ code: 4, stdout: '' });
+    await until(() => open === 0);
+  });
+
+  it('redirect: not followed when the state before a change is read', async () => {
+    const elsewhere = await startHostile();
+    hostile.handler = (request, response) => {
+      response.writeHead(307, { Location: `${elsewhere.url}${request.url}` });
+      response.end();
+    };
+    expect((await machine.svc(['team', 'rename', 'team_1', 'x', '--reason', 'mine'])).code).toBe(1);
+    expect(elsewhere.stolen).toEqual([]);
+    elsewhere.close();
+  });
+
+  it('cookie: one that the vault sets is not sent back', async () => {
+    answering(JSON.stringify(answerOf('WhoAmI', 'x')), 200, { 'Set-Cookie': 'a=b; Path=/' });
+    hostile.stolen.length = 0;
+    for (let n = 0; n < 2; n++) expect((await machine.svc(['doctor'])).stdout).toContain(hostile.url);
+    expect(hostile.stolen.join()).not.toContain('cookie');
+  });
+
+  it('login: a pause of any length between polls is bounded by the life of the code', async () => {
+    const page = `${hostile.url}/device`;
+    const start = { device_code: 'svcdc_x', user_code: 'A-B', verification_uri: page, verification_uri_complete: page };
+    let polls = 0;
+    hostile.handler = (request, response) => {
+      const isStart = request.url?.endsWith('/auth/device');
+      if (!isStart) polls++;
+      response.writeHead(isStart ? 200 : 400, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify(isStart ? { ...start, expires_in: 1, interval: 1e300 } : { error: { code: 'AUTHORIZATION_PENDING' } }));
+    };
+    const ran = await new Machine().svc(['login', '--url', hostile.url, '--no-browser']);
+    expect([ran.code, ran.stderr, polls < 3]).toEqual([3, expect.stringContaining('The code expired'), true]);
+  });
+});
