@@ -65,17 +65,25 @@ export const domains: readonly Domain[] = [
   trusts,
 ];
 
-/** The permissions that each action needs. */
-export const actions = Object.fromEntries(
-  domains.flatMap((domain) => Object.entries(domain.actions satisfies Needs).map(([action, need]) => [action, fullNeed(need)])),
-) as Record<Action, FullNeed>;
+/** What a gate uses of a list of domains: what actions need, operations by name, and what follows from rows. */
+export interface Catalogue {
+  actions: Record<Action, FullNeed>;
+  operations: Record<string, Operation>;
+  rules: Rules;
+}
+
+export const catalogueOf = (all: readonly Domain[]): Catalogue => ({
+  actions: Object.fromEntries(
+    all.flatMap((domain) => Object.entries(domain.actions satisfies Needs).map(([action, need]) => [action, fullNeed(need)])),
+  ) as Record<Action, FullNeed>,
+  operations: Object.assign({}, ...all.map((domain) => domain.operations)),
+  rules: rulesOf([...rooms, ...all]),
+});
+
+export const vault = catalogueOf(domains);
+export const { actions, operations } = vault;
 
 export const routes: Route[] = domains.flatMap((domain) => domain.routes.map((route) => ({ ...route, need: actions[route.action] })));
-
-export const operations: Record<string, Operation> = Object.assign({}, ...domains.map((domain) => domain.operations));
-
-/** What follows from rows in the gate, its tasks, and what it deletes. */
-export const rules: Rules = rulesOf([...rooms, ...domains]);
 
 /** What the Worker does at a gate's request. */
 export const jobs = Object.assign({}, ...domains.map((domain) => domain.jobs)) as Record<JobName, Job>;

@@ -4,7 +4,7 @@
 
 import { DurableObject } from 'cloudflare:workers';
 import { DAY } from '../db/rows';
-import { actions, operations, rules } from '../domains';
+import { type Catalogue, vault } from '../domains';
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
@@ -56,9 +56,14 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     super(ctx, env);
     this.isNewer = isNewer(ctx.storage.sql);
     if (this.isNewer) return;
-    this.core = createCore(resetting(ctx), env, rules);
+    this.core = createCore(resetting(ctx), env, this.catalogue().rules);
     openParts(this.core);
     if (this.org && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
+  }
+
+  /** The domains of this gate. Tests add their own. */
+  protected catalogue(): Catalogue {
+    return vault;
   }
 
   private get org(): string | null {
@@ -70,9 +75,9 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     const ask = readAsk(asked);
     if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     if (this.org === null) await this.begin(ask);
-    const reply = answer(this.core, { operations, actions }, ask);
+    const reply = answer(this.core, this.catalogue(), ask);
     // A change is completed even if the client disconnects.
-    if (operations[ask.operation]?.change) this.ctx.waitUntil(reply);
+    if (this.catalogue().operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     return writeReply(await reply);
   }
 

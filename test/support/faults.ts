@@ -1,5 +1,6 @@
 // What tests may do to a gate and its D1, and see of calls: count them, delay them, make them fail before or after they take effect,
 // let a batch land when nobody waits for it any more, reset the gate at any call; and what goes on the queue.
+import type { Catalogue } from '../../src/domains';
 import type { Env } from '../../src/env';
 
 /**
@@ -38,6 +39,8 @@ export interface Faults {
   isolate: number;
   /** Deployment variables of the isolates that start from here on, where they are not the usual ones. */
   variables: Partial<Env>;
+  /** The domains of the gates that start from here on, if not those of the vault. */
+  catalogue: Catalogue | null;
   /** What happens just before D1 hears of a call. */
   before: ((kind: Kind) => Promise<void>) | null;
 }
@@ -57,6 +60,7 @@ const none = () => ({
   asked: new Map<string, unknown[]>(),
   bound: null,
   clock: null,
+  catalogue: null,
   before: null,
 });
 

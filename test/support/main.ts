@@ -20,6 +20,10 @@ export class Gate extends RealGate {
     // Storage of a newer release is not opened.
     if (this.core) this.core.now = () => faults.clock ?? Date.now();
   }
+
+  protected override catalogue() {
+    return faults.catalogue ?? super.catalogue();
+  }
 }
 
 export class DeviceLogin extends RealDeviceLogin {
