@@ -437,6 +437,10 @@ function resultOf(walk, org, missing, uncovered) {
 }
 
 const reasons = { restore: 'a restore', gate_lost: 'the loss of a gate' };
+/** How many sequences a gate skips that starts without the storage of the one before. */
+const SKIPPED = 110_000;
+const neverUsed =
+  'Most of these numbers were never used: a new gate skips 110,000, as many entries as the lost one can have held, so that it reuses none.';
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n} ${n === 1 ? one : many}`;
 
 /** @param {ReturnType<typeof resultOf>} result */
@@ -448,7 +452,8 @@ function sentence({ ok, entries, first, last, checkpoints, unsigned, uncovered, 
   const verdict = checkpoints ? `${signed} ${unsigned ? `${entries - unsigned} of ` : ''}${range}.` : `No checkpoint confirms ${range}.`;
   const lost = missing.map(({ from, to, reason, confirmed_through: through }) => {
     const why = reasons[/** @type {keyof typeof reasons} */ (reason)] ?? reason;
-    return ` Lost with ${why}: ${from} to ${to}${through === null ? '' : `, signed through ${through}`}.`;
+    const most = reason === 'gate_lost' && to - from + 1 >= SKIPPED ? ` ${neverUsed}` : '';
+    return ` Lost with ${why}: ${from} to ${to}${through === null ? '' : `, signed through ${through}`}.${most}`;
   });
   const open = uncovered.length ? 'NOT COVERED' : 'INTACT';
   return `${open}: ${verdict}${lost.join('')}${uncovered.map(doubt).join('')}`;

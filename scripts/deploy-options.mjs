@@ -1,7 +1,8 @@
 // The options of `npm run deploy`, and what it would do. No command is run here.
 import { parseArgs } from 'node:util';
 import { Fault } from './fault.mjs';
-import { CONFIG } from './production.mjs';
+import { CONFIG, VARS } from './production.mjs';
+import { commitHere, messageOf, releaseHere } from './release.mjs';
 import { APPLIED, commands, TABLES, typed, WRAPS } from './remote.mjs';
 import { isLoopback } from './settings.mjs';
 
@@ -22,6 +23,8 @@ export const USAGE = `npm run deploy -- [options]
   --wait SECONDS      how long to wait for /healthz, 180 by default; 0 not at all
   --yes               do not ask whether the account is the right one
   --dry-run           call, ask and change nothing; print each step and its commands
+
+DEPLOYMENT=staging npm run deploy deploys another vault beside the production one, under names that end with -staging.
 `;
 
 export function readOptions() {
@@ -77,9 +80,12 @@ export function printPlan({ worker, database: name, queues }, { location, public
     [`migrations: look; write ${CONFIG} before`, [commands.query(TABLES), commands.query(APPLIED), commands.query(WRAPS)]],
     ['migrations: apply those that are missing', [commands.migrate()]],
     ['secrets: look', [commands.secrets()]],
-    ['secrets: set those that are missing, from .production.vars, on stdin', [commands.setSecrets()]],
+    [`secrets: set those that are missing, from ${VARS}, on stdin`, [commands.setSecrets()]],
     ...(publicUrl ? [] : [['address: the one that is deployed', [commands.status(), commands.version('<version>')]]]),
-    [`deploy ${worker}${publicUrl ? '' : '; the first time once more, with its address'}`, [commands.deploy()]],
+    [
+      `deploy ${worker}${publicUrl ? '' : '; the first time once more, with its address'}`,
+      [commands.deploy(messageOf(releaseHere(commitHere())))],
+    ],
   ];
   const lines = plan.map(
     ([what, list], at) => `${String(at + 1).padStart(2)}. ${what}\n${list.map((args) => `      ${typed(args)}\n`).join('')}`,

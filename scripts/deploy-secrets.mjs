@@ -4,7 +4,7 @@
 import { createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
 import { Fault } from './fault.mjs';
 import { checkWraps, parseMasterKeys } from './master-keys.mjs';
-import { VARS_NOTE, varsFile } from './production.mjs';
+import { VARS, VARS_NOTE, varsFile } from './production.mjs';
 import { AGAIN, commands, secretNames, wrangler } from './remote.mjs';
 import { readSettings } from './settings.mjs';
 
@@ -27,12 +27,12 @@ export async function setSecrets(worker, state, say) {
   const values = await secretsToSet(missing, state);
   await wrangler(
     commands.setSecrets(),
-    `The secrets could not be set; they are kept in .production.vars: do what the message below says, ${AGAIN}`,
+    `The secrets could not be set; they are kept in ${VARS}: do what the message below says, ${AGAIN}`,
     {
       input: JSON.stringify(values),
     },
   );
-  say('secrets', `${missing.join(' and ')} set from .production.vars`);
+  say('secrets', `${missing.join(' and ')} set from ${VARS}`);
   return set !== undefined;
 }
 
@@ -41,11 +41,11 @@ async function secretsToSet(missing, state) {
   if (!kept) {
     if (missing.includes('MASTER_KEYS') && state.wraps.length > 0)
       throw new Fault(
-        'The database contains a vault, but MASTER_KEYS is not set: restore .production.vars, or create it with the MASTER_KEYS that the vault was created with. New keys could not decrypt it.',
+        `The database contains a vault, but MASTER_KEYS is not set: restore ${VARS}, or create it with the MASTER_KEYS that the vault was created with. New keys could not decrypt it.`,
       );
     if (process.env.CI)
       throw new Fault(
-        'The secrets of the vault must be created, and this CI machine would lose them: run npm run deploy once on your own machine, or put .production.vars here first.',
+        `The secrets of the vault must be created, and this CI machine would lose them: run npm run deploy once on your own machine, or put ${VARS} here first.`,
       );
     const all = freshSecrets({});
     createDevVars(varsFile, Object.fromEntries(missing.map((name) => [name, all[name]])), VARS_NOTE);
@@ -53,21 +53,19 @@ async function secretsToSet(missing, state) {
   }
   const lacking = missing.filter((name) => !kept?.vars[name]);
   if (!kept || lacking.length > 0)
-    throw new Fault(
-      `.production.vars does not contain ${lacking.join(' and ')}, which is not set: add it there, or move the file away, ${AGAIN}`,
-    );
+    throw new Fault(`${VARS} does not contain ${lacking.join(' and ')}, which is not set: add it there, or move the file away, ${AGAIN}`);
   const values = Object.fromEntries(missing.map((name) => [name, kept.vars[name]]));
   // The Worker would refuse to start with a malformed secret, so the same checks run before it is set. Secrets that will not be set are not
   // checked.
   const { problem } = readSettings({}, { ...freshSecrets({}), ...values });
-  if (problem) throw new Fault(`.production.vars is not usable: ${problem}`);
+  if (problem) throw new Fault(`${VARS} is not usable: ${problem}`);
   if (values.MASTER_KEYS && state.wraps.length > 0) {
     const masters = parseMasterKeys(values.MASTER_KEYS) ?? [];
     const { missing: absent, undecryptable } = await checkWraps(masters, state.wraps);
     const others = [...absent, ...state.orgs.map(({ master_id: id }) => id).filter((id) => !masters.some((master) => master.id === id))];
     if (others.length + undecryptable.length > 0)
       throw new Fault(
-        'MASTER_KEYS in .production.vars does not decrypt the keys of the vault in the database: set it to the keys that the vault was created with. Nothing was set.',
+        `MASTER_KEYS in ${VARS} does not decrypt the keys of the vault in the database: set it to the keys that the vault was created with. Nothing was set.`,
       );
   }
   return values;
@@ -78,8 +76,8 @@ function readKept() {
   try {
     kept = readDevVars(varsFile);
   } catch {
-    throw new Fault('.production.vars cannot be read: make it a file that its owner can read, or move it away.');
+    throw new Fault(`${VARS} cannot be read: make it a file that its owner can read, or move it away.`);
   }
-  if (kept?.exposed) process.stderr.write('.production.vars can be read by others on this machine: run chmod 600 .production.vars\n');
+  if (kept?.exposed) process.stderr.write(`${VARS} can be read by others on this machine: run chmod 600 ${VARS}\n`);
   return kept;
 }

@@ -9,8 +9,19 @@ import { LOCATIONS, PLACES, printPlan, readOptions, USAGE } from './deploy-optio
 import { setSecrets } from './deploy-secrets.mjs';
 import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
-import { CONFIG, partsOf, productionConfig, readToml, varsFile, writeConfig } from './production.mjs';
-import { AGAIN, account, commands, databaseState, deployedBindings, findDatabase, queueExists, wrangler } from './remote.mjs';
+import { CONFIG, deployment, partsOf, productionConfig, readToml, VARS, varsFile, writeConfig } from './production.mjs';
+import { commitHere, messageOf, releaseHere, STORAGE_VERSION, storageIn } from './release.mjs';
+import {
+  AGAIN,
+  account,
+  commands,
+  databaseState,
+  deployedBindings,
+  deployedMessage,
+  findDatabase,
+  queueExists,
+  wrangler,
+} from './remote.mjs';
 import './scratch.mjs';
 import { knownMigrations } from './state.mjs';
 import { root } from './wrangler.mjs';
@@ -33,6 +44,8 @@ async function main() {
   const { id: accountId, name, email } = await account();
   process.env.CLOUDFLARE_ACCOUNT_ID = accountId; // so that wrangler never chooses another
   say('account', `${name} (${accountId})${email ? `, as ${email}` : ''}`);
+  const commit = commitHere();
+  say('release', `${releaseHere(commit)}, as ${parts.worker}`);
   if (process.stdin.isTTY && !options.yes && !/^y(es)?$/i.test(await ask('Deploy to this account? [y/N] '))) {
     throw new Fault('Nothing was changed. Set CLOUDFLARE_ACCOUNT_ID to choose another account.');
   }
@@ -43,7 +56,8 @@ async function main() {
   const state = await migrate();
   const existed = await setSecrets(parts.worker, state, say);
   const publicUrl = await publicUrlOf(options.publicUrl, existed);
-  const url = await deploy(toml, databaseId, publicUrl);
+  if (existed) await warnOfStorage(options.yes);
+  const url = await deploy(toml, databaseId, publicUrl, commit);
   if (options.wait > 0) await waitForHealth(url, options.wait, parts.worker);
   announce(url, state.wraps.length === 0, options.wait > 0);
 }
@@ -117,13 +131,24 @@ async function publicUrlOf(asked, exists) {
   return (await deployedBindings()).find(({ name }) => name === 'PUBLIC_URL')?.text ?? '';
 }
 
+/** Says whether this deployment can be taken back, before it changes the storage of gates. @param {boolean | undefined} yes */
+async function warnOfStorage(yes) {
+  const before = storageIn(await deployedMessage());
+  if (before === STORAGE_VERSION)
+    return say('gates', `storage version ${before} stays: an earlier release that knows it can be deployed again`);
+  const change = before === null ? `to storage version ${STORAGE_VERSION}` : `from storage version ${before} to ${STORAGE_VERSION}`;
+  say('gates', `each goes ${change} with its next request, which cannot be taken back: the release before then answers 503 for it`);
+  if (process.stdin.isTTY && !yes && !/^y(es)?$/i.test(await ask('Is there a backup, and should they? [y/N] ')))
+    throw new Fault('The code was not deployed. The migrations are applied; the running release works with them.');
+}
+
 /** Deploys; twice if only the first deployment shows the address. @returns {Promise<string>} the vault's origin */
-async function deploy(toml, databaseId, publicUrl) {
+async function deploy(toml, databaseId, publicUrl, commit) {
   const report = path.join(root, path.dirname(CONFIG), 'deployed.ndjson');
   const once = async (url) => {
-    writeConfig(productionConfig(toml, databaseId, url));
+    writeConfig(productionConfig(toml, databaseId, url, commit));
     fs.rmSync(report, { force: true });
-    await wrangler(commands.deploy(), `The deployment failed: do what the message below says, ${AGAIN}`, {
+    await wrangler(commands.deploy(messageOf(releaseHere(commit))), `The deployment failed: do what the message below says, ${AGAIN}`, {
       env: { WRANGLER_OUTPUT_FILE_PATH: report },
     });
     return addressIn(fs.readFileSync(report, 'utf8'));
@@ -188,7 +213,7 @@ function say(what, text) {
 function announce(url, isNew, waited) {
   const kept = fs.existsSync(varsFile)
     ? `
-Keep .production.vars offline: copy it to where no backup of the database is, such as a password manager or paper, and remove it here when you no longer need it.
+Keep ${VARS} offline: copy it to where no backup of the database is, such as a password manager or paper, and remove it here when you no longer need it.
 MASTER_KEYS cannot be recovered: without it, nothing in the vault can be decrypted.
 `
     : '';
@@ -197,12 +222,12 @@ MASTER_KEYS cannot be recovered: without it, nothing in the vault can be decrypt
       ? `
 Create an organisation; its first key is shown once:
 
-curl -sS ${url}/api/v1/orgs -H "Authorization: Bearer $(sed -n 's/^BOOTSTRAP_TOKEN=//p' .production.vars)" -H 'Content-Type: application/json' -d '{"name":"Acme","owner":{"email":"you@example.com","name":"You"}}'
+curl -sS ${url}/api/v1/orgs -H "Authorization: Bearer $(sed -n 's/^BOOTSTRAP_TOKEN=//p' ${VARS})" -H 'Content-Type: application/json' -d '{"name":"Acme","owner":{"email":"you@example.com","name":"You"}}'
 `
       : '';
   process.stdout.write(`
 The vault is at ${url}${waited ? ', and works' : ''}.
 ${first}${kept}
-npm run doctor -- --remote --url ${url} checks it at any time.
+${deployment === 'production' ? '' : `DEPLOYMENT=${deployment} `}npm run doctor -- --remote --url ${url} checks it at any time.
 `);
 }

@@ -9,8 +9,9 @@ import { service } from './doctor-service.mjs';
 import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { checkWraps, parseMasterKeys } from './master-keys.mjs';
-import { partsOf, readToml, varsFile } from './production.mjs';
-import { databaseState, deployedBindings, reachDatabase, secretNames } from './remote.mjs';
+import { partsOf, readToml, VARS, varsFile } from './production.mjs';
+import { commitHere, messageOf, releaseHere } from './release.mjs';
+import { databaseState, deployedBindings, deployedMessage, reachDatabase, secretNames } from './remote.mjs';
 import { localUrl } from './vault.mjs';
 import './scratch.mjs';
 import { readSettings } from './settings.mjs';
@@ -132,13 +133,17 @@ async function remote() {
       const unset = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'].filter((name) => !set.has(name));
       const publicUrl = deployed.find(({ name }) => name === 'PUBLIC_URL')?.text;
       url ??= publicUrl;
-      if (unset.length > 0)
-        report('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with .production.vars in place.`);
+      if (unset.length > 0) report('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with ${VARS} in place.`);
       else if (!publicUrl)
         report('variables', 'warn', 'PUBLIC_URL is empty, so links use the address of each request: run npm run deploy.');
       else if (URL.parse(publicUrl)?.origin !== publicUrl)
         report('variables', 'fail', 'PUBLIC_URL is not an origin: run npm run deploy -- --public-url with the right one.');
       else report('variables', 'ok', `secrets are set; PUBLIC_URL is ${publicUrl}`);
+      report(
+        'release',
+        'ok',
+        `${(await deployedMessage()) ?? 'unknown, from before 0.5.0'}; this checkout is ${messageOf(releaseHere(commitHere()))}`,
+      );
     });
   }
   bindings(deployed);

@@ -29,7 +29,8 @@ export const commands = {
   /** @param {string} id */
   version: (id) => ['versions', 'view', id, '--json', ...WITH_CONFIG],
   // Gates switch to the new code immediately: by default, the platform may run the old code alongside the new Worker for minutes.
-  deploy: () => ['deploy', '--durable-objects-code-update-mode', 'immediate', ...WITH_CONFIG],
+  /** @param {string} message what the version says of itself */
+  deploy: (message) => ['deploy', '--durable-objects-code-update-mode', 'immediate', '--message', message, ...WITH_CONFIG],
 };
 
 /** As typed in a shell. @param {string[]} args */
@@ -171,10 +172,16 @@ export async function secretNames(worker) {
 }
 
 /** The bindings of the deployment; none if there is none. @returns {Promise<{ name: string, type: string, text?: string }[]>} */
-export async function deployedBindings() {
+export const deployedBindings = async () => (await deployedVersion())?.resources?.bindings ?? [];
+
+/** What the deployed version says of itself: its message. @returns {Promise<string | undefined>} */
+export const deployedMessage = async () => (await deployedVersion())?.annotations?.['workers/message'];
+
+/** The newest deployed version; undefined if there is none. @returns {Promise<any>} */
+async function deployedVersion() {
   const status = await wrangler(commands.status(), 'The deployment could not be looked up: run this again.');
   const [newest] = json(status.out).versions ?? [];
-  if (!newest) return [];
+  if (!newest) return undefined;
   const { out } = await wrangler(commands.version(newest.version_id), 'The deployment could not be looked up: run this again.');
-  return json(out).resources?.bindings ?? [];
+  return json(out);
 }

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { assetsBinding } from './assets.mjs';
 import { applyMigrations } from './migrate.mjs';
+import { commitHere } from './release.mjs';
 import { isLocalHost } from './settings.mjs';
 import { root } from './wrangler.mjs';
 
@@ -79,7 +80,11 @@ const miniflare = new Miniflare(
         modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
         ...assetsBinding(declared),
         // This runtime's queue processes one message at a time, so slow jobs continue in the background.
-        bindings: { ...Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])), LOCAL_QUEUE: 'true' },
+        bindings: {
+          ...Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])),
+          COMMIT: commitHere(),
+          LOCAL_QUEUE: 'true',
+        },
       },
     ],
   }),

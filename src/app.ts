@@ -14,7 +14,7 @@ import { errorResponse, isRead, readOnly } from './http/responses';
 import { API, type Route } from './http/route';
 import { docsRoutes } from './pages/docs';
 import { pageRoutes } from './pages/routes';
-import { version } from './version';
+import { running } from './version';
 
 interface Variables {
   trace: Trace;
@@ -78,7 +78,7 @@ app.all('/healthz', async (c) => {
   const trace = c.get('trace');
   trace.route = '/healthz';
   if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
-  const found = await health(c.env, version);
+  const found = await health(c.env, running(c.env));
   return c.json(found, found.status === 'ok' ? 200 : 503);
 });
 

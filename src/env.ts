@@ -42,6 +42,8 @@ export interface Env {
   PUBLIC_URL?: string;
   ALLOW_PRIVATE_TARGETS?: string;
   PLATFORM_BASE_URLS?: string;
+  /** The commit that runs, from `npm start` and `npm run deploy`. */
+  COMMIT?: string;
   /** `true` under `npm start`: see index.ts. */
   LOCAL_QUEUE?: string;
 }

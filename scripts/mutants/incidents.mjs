@@ -134,6 +134,24 @@ export const mutants = [
     notice: 'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
   },
   {
+    name: 'a report names connections to callers that may not list them',
+    tag: 'report-connections-as-listed',
+    change: { from: 'mayList ? ids.connections : []', to: 'ids.connections' },
+    notice: 'api/incidents/connections: contain: of connections and syncs that the caller may not list, it tells ids alone',
+  },
+  {
+    name: 'a report shows syncs to callers that may not list them',
+    tag: 'report-syncs-as-listed',
+    change: { from: 'reachesEnvironment(caller, look, environment_id)', to: 'true' },
+    notice: 'api/incidents/connections: contain: of connections and syncs that the caller may not list, it tells ids alone',
+  },
+  {
+    name: 'a report grows with every connection that a credential creates',
+    tag: 'exposure-connections-bounded',
+    change: 'never',
+    notice: 'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
+  },
+  {
     name: 'a dry run of a containment leaves out what is alive',
     tag: 'preview-lists-living',
     change: { from: '(dry_run && one.alive) || ', to: '' },

@@ -113,6 +113,25 @@ describe('audit verifier: a log that is whole', () => {
     }
   });
 
+  it('says of the numbers that a new gate skipped that most were never used', () => {
+    const stretch = (to) => [{ from: 6, to, reason: 'gate_lost' }];
+    for (const [to, isTold] of [
+      [9, false],
+      [110_005, true],
+    ]) {
+      const before = log.slice(0, 5);
+      const alarm = { action: 'integrity.alarm', missing: stretch(to), time: '2026-01-01T00:01:00.000Z' };
+      const after = logOf({ first: to + 1, last: to + 1, prev: before[4].hash, fields: { [to + 1]: alarm } });
+      const { status, said } = run(
+        [...before, ...after],
+        [before[4], after[0]].map((entry) => signed(entry)),
+      );
+      assert.equal(status, 0, said);
+      assert.match(said, new RegExp(`Lost with the loss of a gate: 6 to ${to}\\.`));
+      assert.equal(said.includes('Most of these numbers were never used'), isTold, said);
+    }
+  });
+
   it('begins after a cut with a checkpoint, and ends at the expected entry', () => {
     const rest = log.slice(5);
     assert.equal(run(rest, marks, { args: accept }).status, 0);

@@ -20,12 +20,19 @@ export async function cloudflare() {
   const account = {
     /** @type {Map<string, { uuid: string, name: string, hint: string | null, db: DatabaseSync }>} by name */
     databases: new Map(),
-    /** @type {Map<string, { id: string, consumers: any[] }>} by name */
+    /** @type {Map<string, { id: string, consumers: any[], messages: any[] }>} by name */
     queues: new Map(),
     /** Files of pages: their hashes by path, and what was uploaded. */
     assets: { manifest: /** @type {Record<string, { hash: string }>} */ ({}), uploaded: new Set() },
-    /** @type {{ secrets: Map<string, string>, bindings: any[], uploads: number, crons: any[], metadata?: any } | null} */
-    worker: null,
+    /** By name. @type {Map<string, { secrets: Map<string, string>, bindings: any[], uploads: number, crons: any[], metadata?: any }>} */
+    workers: new Map(),
+    /** That of production. */
+    get worker() {
+      return this.workers.get('secrets-vault-service') ?? null;
+    },
+    set worker(worker) {
+      this.workers.set('secrets-vault-service', /** @type {any} */ (worker));
+    },
     /** Refuses, as for want of a permission, the requests that this takes. @type {(request: { method: string, path: string, body: string }) => boolean} */
     broken: () => false,
     /** Does what such a request asks, and hangs up before the answer. @type {(request: { method: string, path: string, body: string }) => boolean} */
@@ -88,11 +95,12 @@ function route(account, { method, path, body }, query) {
   if (!path.startsWith(`/accounts/${ACCOUNT}/`)) return NOT_FOUND('Could not route to the path', 7003);
   const [first, second, third, ...rest] = path.slice(`/accounts/${ACCOUNT}/`.length).split('/');
   if (first === 'd1') return database(account, method, third, rest[0], json, query);
-  if (first === 'queues') return queue(account, method, second, third, json, query);
+  if (first === 'queues') return queue(account, method, second, third, json, query, path);
   if (first === 'workers' && second === 'subdomain') return { result: { subdomain: 'acme' } };
   if (first === 'workers' && second === 'workers') {
-    if (!account.worker) return NOT_FOUND('Worker not found', 10007);
-    return { result: { id: 'w', name: third, subdomain: { enabled: account.worker.uploads > 1, previews_enabled: false } } };
+    const worker = account.workers.get(third);
+    if (!worker) return NOT_FOUND('Worker not found', 10007);
+    return { result: { id: 'w', name: third, subdomain: { enabled: worker.uploads > 1, previews_enabled: false } } };
   }
   if (first === 'workers' && second === 'assets' && third === 'upload') return assetUpload(account, body);
   if (first === 'workers' && (second === 'scripts' || second === 'services')) return script(account, method, third, second, rest, body);
@@ -151,7 +159,7 @@ function database(account, method, which, action, json, query) {
   }
 }
 
-function queue(account, method, id, consumers, json, query) {
+function queue(account, method, id, consumers, json, query, path) {
   const shown = ([name, { id: queue_id, consumers: list }]) => ({
     queue_id,
     queue_name: name,
@@ -168,17 +176,19 @@ function queue(account, method, id, consumers, json, query) {
   if (!id) {
     const { queue_name: name } = json();
     if (account.queues.has(name)) return { status: 409, code: 11009, message: 'Queue name is already taken' };
-    account.queues.set(name, { id: `00000000000000000000000000000${all.length}aa`, consumers: [] });
+    account.queues.set(name, { id: `00000000000000000000000000000${all.length}aa`, consumers: [], messages: [] });
     return { result: shown([name, account.queues.get(name)]) };
   }
   const found = all.find(([, { id: own }]) => own === id);
   if (!found) return NOT_FOUND('Queue not found', 11000);
+  if (consumers === 'messages') return messages(found[1], path, json());
   if (!consumers) return { result: shown(found) };
   const list = found[1].consumers;
   if (method === 'GET') return { result: list };
   const given = json();
   if (method === 'POST' && list.length > 0) return { status: 400, code: 11004, message: 'Queue already has a consumer' };
-  if (method === 'POST')
+  if (method === 'POST' && given.type === 'http_pull') list.push({ consumer_id: 'c0ffee', ...given });
+  else if (method === 'POST')
     list.push({
       consumer_id: 'c0ffee',
       type: 'worker',
@@ -188,6 +198,28 @@ function queue(account, method, id, consumers, json, query) {
       ...given,
     });
   return { result: list[0] };
+}
+
+/** Messages of a queue: pulling leases them, and JSON arrives as base64. */
+function messages(queue, path, given) {
+  if (path.endsWith('/messages/batch')) {
+    for (const { body } of given.messages) queue.messages.push({ id: String(queue.messages.length), body, attempts: 0, lease: null });
+    return { result: {} };
+  }
+  const leased = (list) => list.map(({ lease_id: id }) => queue.messages.find(({ lease }) => lease === id));
+  if (path.endsWith('/messages/ack')) {
+    queue.messages = queue.messages.filter((one) => !leased(given.acks).includes(one));
+    for (const one of leased(given.retries)) one.lease = null;
+    return { result: { ackCount: given.acks.length, retryCount: given.retries.length, warnings: [] } };
+  }
+  if (!queue.consumers.some(({ type }) => type === 'http_pull')) return { status: 405, code: 11007, message: 'HTTP pull is not enabled' };
+  const free = queue.messages.filter(({ lease }) => lease === null).slice(0, given.batch_size);
+  for (const one of free) Object.assign(one, { lease: `lease-${one.id}-${one.attempts}`, attempts: one.attempts + 1 });
+  const shown = free.map(({ id, body, attempts, lease }) => ({
+    ...{ id, attempts, lease_id: lease, timestamp_ms: 1_767_225_600_000, metadata: { 'CF-Content-Type': 'json' } },
+    body: Buffer.from(JSON.stringify(body)).toString('base64'),
+  }));
+  return { result: { message_backlog_count: queue.messages.length, messages: shown } };
 }
 
 /** The upload is multipart; each part is named by the hash of a file. It is complete once every file of the manifest was there. */
@@ -204,22 +236,19 @@ function script(account, method, name, kind, [action, detail], body) {
     const missing = hashes.filter((hash) => !account.assets.uploaded.has(hash));
     return { result: { jwt: missing.length > 0 ? UPLOAD : 'upload-complete', buckets: missing.length > 0 ? [missing] : [] } };
   }
-  const exists = account.worker !== null;
+  const worker = account.workers.get(name);
   const missing = NOT_FOUND('This Worker does not exist on your account.', 10007);
-  if (!action && method === 'PUT') return upload(account, body);
-  if (!exists) return kind === 'services' ? NOT_FOUND('workers.api.error.service_not_found', 10090) : missing;
+  if (!action && method === 'PUT') return upload(account, name, body);
+  if (!worker) return kind === 'services' ? NOT_FOUND('workers.api.error.service_not_found', 10090) : missing;
   const version = () => ({
-    id: `0000000${account.worker.uploads}-0000-4000-8000-000000000000`,
-    number: account.worker.uploads,
+    id: `0000000${worker.uploads}-0000-4000-8000-000000000000`,
+    number: worker.uploads,
     metadata: { created_on: '2026-01-01T00:00:00Z', author_email: 'you@example.com', source: 'wrangler' },
-    annotations: { 'workers/triggered_by': 'upload' },
+    annotations: { 'workers/triggered_by': 'upload', ...worker.metadata?.annotations },
     resources: {
       script: { etag: 'e', handlers: ['fetch'] },
       script_runtime: {},
-      bindings: [
-        ...account.worker.bindings,
-        ...[...account.worker.secrets.keys()].map((secret) => ({ type: 'secret_text', name: secret })),
-      ],
+      bindings: [...worker.bindings, ...[...worker.secrets.keys()].map((secret) => ({ type: 'secret_text', name: secret }))],
     },
   });
   if (kind === 'services')
@@ -233,20 +262,20 @@ function script(account, method, name, kind, [action, detail], body) {
             tag: 'tag1',
             tags: null,
             last_deployed_from: 'wrangler',
-            migration_tag: account.worker.metadata?.migrations?.new_tag,
+            migration_tag: worker.metadata?.migrations?.new_tag,
           },
         },
       },
     };
   if (action === 'secrets' && method === 'GET')
-    return { result: [...account.worker.secrets.keys()].map((secret) => ({ name: secret, type: 'secret_text' })) };
+    return { result: [...worker.secrets.keys()].map((secret) => ({ name: secret, type: 'secret_text' })) };
   if (action === 'secrets-bulk') {
-    for (const [secret, value] of Object.entries(JSON.parse(body).secrets)) account.worker.secrets.set(secret, value.text);
+    for (const [secret, value] of Object.entries(JSON.parse(body).secrets)) worker.secrets.set(secret, value.text);
     return { result: {} };
   }
   if (action === 'deployments' && method === 'POST') return { result: { id: 'd' } };
   if (action === 'versions' && method === 'POST') {
-    const refused = upload(account, body);
+    const refused = upload(account, name, body);
     return refused.code ? refused : { result: version() };
   }
   if (action === 'deployments')
@@ -266,40 +295,40 @@ function script(account, method, name, kind, [action, detail], body) {
     };
   if (action === 'versions') return { result: detail ? version() : { items: [version()] } };
   if (action === 'schedules') {
-    if (method === 'PUT') account.worker.crons = JSON.parse(body);
-    return { result: { schedules: account.worker.crons } };
+    if (method === 'PUT') worker.crons = JSON.parse(body);
+    return { result: { schedules: worker.crons } };
   }
-  if (action === 'subdomain') return { result: { enabled: method === 'POST' || account.worker.uploads > 1, previews_enabled: false } };
-  if (action === 'bindings') return { result: account.worker.bindings };
-  if (action === 'script-settings' || action === 'settings')
-    return { result: { bindings: account.worker.bindings, tags: [], logpush: false } };
+  if (action === 'subdomain') return { result: { enabled: method === 'POST' || worker.uploads > 1, previews_enabled: false } };
+  if (action === 'bindings') return { result: worker.bindings };
+  if (action === 'script-settings' || action === 'settings') return { result: { bindings: worker.bindings, tags: [], logpush: false } };
   if (!action && method === 'GET') return { result: [] };
   return NOT_FOUND(`Could not route to ${action}`, 7003);
 }
 
 /** The upload is multipart; its metadata names bindings, and which secrets are to be kept. */
-function upload(account, body) {
+function upload(account, name, body) {
   const metadata = JSON.parse(/name="metadata"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n([\s\S]*?)\r\n--/.exec(body)?.[1] ?? '{}');
-  const held = account.worker?.secrets ?? new Map();
-  const old = account.worker?.bindings ?? [];
+  const existing = account.workers.get(name);
+  const held = existing?.secrets ?? new Map();
+  const old = existing?.bindings ?? [];
   const given = metadata.bindings ?? [];
   if (given.some(({ type }) => type === 'assets') && metadata.assets?.jwt !== 'upload-complete')
     return { status: 400, code: 10021, message: 'the files of assets were not uploaded' };
-  const lost = given.filter(({ type, name }) => type === 'inherit' && !held.has(name) && !old.some((binding) => binding.name === name));
+  const lost = given.filter(({ type, name: one }) => type === 'inherit' && !held.has(one) && !old.some((binding) => binding.name === one));
   if (lost.length > 0) return { status: 400, code: 10057, message: `inherit binding '${lost[0].name}' is invalid` };
-  const before = account.worker?.metadata?.migrations?.new_tag;
+  const before = existing?.metadata?.migrations?.new_tag;
   if (before && metadata.migrations && metadata.migrations.old_tag !== before)
     return { status: 412, code: 10079, message: 'Migration tag precondition failed' };
-  account.worker = {
+  account.workers.set(name, {
     secrets: held,
-    uploads: (account.worker?.uploads ?? 0) + 1,
-    crons: account.worker?.crons ?? [],
+    uploads: (existing?.uploads ?? 0) + 1,
+    crons: existing?.crons ?? [],
     bindings: given.flatMap((binding) => (binding.type === 'inherit' ? old.filter(({ name }) => name === binding.name) : [binding])),
-    metadata: { ...account.worker?.metadata, ...metadata },
-  };
+    metadata: { ...existing?.metadata, ...metadata },
+  });
   return {
     result: {
-      id: 'secrets-vault-service',
+      id: name,
       tag: 'tag1',
       etag: 'e',
       deployment_id: 'abc',

@@ -116,6 +116,69 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     assert.match(done.out, /^The vault is at https:\/\/secrets-vault-service\.acme\.workers\.dev\.$/m);
   });
 
+  it('names the storage version of gates before it is taken, and what runs', async () => {
+    const { account, base, deploy, doctor } = await deployment();
+    const args = ['--location', 'weur', '--public-url', base];
+    const first = await deploy(args);
+    assert.match(first.out, /^release {5}\d+\.\d+\.\d+, as secrets-vault-service$/m);
+    assert.ok(!/^gates /m.test(first.out), 'a new vault has no gates');
+    const message = account.worker.metadata.annotations['workers/message'];
+    assert.match(message, /^\d+\.\d+\.\d+, gate storage \d+$/);
+    assert.match((await deploy(args)).out, /^gates {7}storage version \d+ stays: an earlier release that knows it can be deployed again$/m);
+    for (const [old, text] of [
+      ['0.4.0, gate storage 3', 'each goes from storage version 3 to'],
+      [undefined, 'each goes to storage version'],
+    ]) {
+      account.worker.metadata.annotations = { 'workers/message': old };
+      const { code, out } = await deploy(args);
+      assert.equal(code, 0);
+      assert.ok(out.indexOf(text) > 0 && out.indexOf(text) < out.indexOf('deployed '), out);
+      assert.match(out, /which cannot be taken back/);
+    }
+    assert.match(
+      (await doctor(['--remote', '--url', base])).out,
+      new RegExp(`^ok +release +${message.replace('.', '\\.')}; this checkout is`, 'm'),
+    );
+  });
+
+  it('deploys another vault beside the production one, which shares nothing with it', async () => {
+    const { dir, account, base, deploy, doctor, vars, changes } = await deployment();
+    const args = ['--location', 'weur', '--public-url', base];
+    assert.equal((await deploy(args)).code, 0);
+    const before = structuredClone({ ...account.worker, secrets: [...account.worker.secrets] });
+    const seen = changes().length;
+    const staging = { DEPLOYMENT: 'staging' };
+    const done = await deploy(['--location', 'eeur', '--public-url', base], staging);
+    assert.equal(done.code, 0, done.said);
+    assert.match(done.out, /, as secrets-vault-service-staging$/m);
+    assert.match(done.out, /^DEPLOYMENT=staging npm run doctor/m);
+    assert.deepEqual(structuredClone({ ...account.worker, secrets: [...account.worker.secrets] }), before);
+    assert.ok(
+      !changes()
+        .slice(seen)
+        .some((change) => /secrets-vault-service(\/|$)/.test(change)),
+    );
+    assert.deepEqual([...account.databases.keys()], ['secrets-vault', 'secrets-vault-staging']);
+    assert.deepEqual(
+      [...account.queues.keys()],
+      ['secrets-vault', 'secrets-vault-dead', 'secrets-vault-staging', 'secrets-vault-dead-staging'],
+    );
+    const [consumer] = account.queues.get('secrets-vault-staging').consumers;
+    assert.deepEqual([consumer.script, consumer.dead_letter_queue], ['secrets-vault-service-staging', 'secrets-vault-dead-staging']);
+    const worker = account.workers.get('secrets-vault-service-staging');
+    const binding = (name) => worker.bindings.find((one) => one.name === name);
+    assert.equal(binding('DB').id, account.databases.get('secrets-vault-staging').uuid);
+    assert.equal(binding('QUEUE').queue_name, 'secrets-vault-staging');
+    assert.notDeepEqual(vars('staging'), vars());
+    assert.deepEqual(Object.fromEntries(worker.secrets), vars('staging'));
+    assert.match((await doctor(['--remote', '--url', base], staging)).out, /^ok +keys /m);
+    assert.ok(fs.existsSync(path.join(dir, '.wrangler', 'staging', 'wrangler.json')));
+    for (const name of ['../x', 'Staging', 'dev', 'a'.repeat(21)]) {
+      const refused = await deploy(args, { DEPLOYMENT: name });
+      assert.deepEqual([refused.code, refused.said.split(':')[0]], [1, 'DEPLOYMENT is not a name']);
+    }
+  });
+
   it('refuses new keys for an old vault, keys that do not unwrap it, and keys that a CI would lose; and accepts the right ones', async () => {
     const { dir, account, base, deploy, changes } = await deployment();
     const args = ['--location', 'weur', '--public-url', base];

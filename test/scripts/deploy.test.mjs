@@ -32,7 +32,7 @@ describe('npm run deploy', () => {
       'npx wrangler queues create secrets-vault-dead',
       `npx wrangler d1 migrations apply DB --remote ${config}`,
       `npx wrangler secret bulk ${config}`,
-      `npx wrangler deploy --durable-objects-code-update-mode immediate ${config}`,
+      `npx wrangler deploy --durable-objects-code-update-mode immediate --message '[^']+' ${config}`,
       'https://vault.example.com/healthz',
     ];
     const at = commands.map((command) => stdout.search(new RegExp(`${command.replaceAll('.', '\\.')}$`, 'm')));

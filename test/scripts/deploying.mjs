@@ -54,6 +54,8 @@ export async function deployment() {
     /** @param {string[]} args @param {Record<string, string | undefined>} [variables] */
     deploy: (args, variables) => run('deploy.mjs', args, variables),
     /** @param {string[]} args @param {Record<string, string | undefined>} [variables] */
+    deadLetters: (args, variables) => run('dead-letters.mjs', args, variables),
+    /** @param {string[]} args @param {Record<string, string | undefined>} [variables] */
     doctor: (args, variables) => run('doctor.mjs', args, variables),
     /** The arguments of every process so far, a line each. */
     started: () => fs.readFileSync(started, 'utf8'),
@@ -65,7 +67,7 @@ export async function deployment() {
             method !== 'GET' && !(at.endsWith('/query') && /^\s*(select|create table if not exists)/i.test(JSON.parse(body).sql)),
         )
         .map(({ method, path: at }) => `${method} ${at.replace(`/accounts/${ACCOUNT}`, '').replace(/[0-9a-f-]{36}|0{29}[0-9]aa/, 'ID')}`),
-    /** What .production.vars holds; nothing where there is none. */
-    vars: () => ({ ...readDevVars(path.join(dir, '.production.vars'))?.vars }),
+    /** What .production.vars holds, or the file of another deployment; nothing where there is none. */
+    vars: (name = 'production') => ({ ...readDevVars(path.join(dir, `.${name}.vars`))?.vars }),
   };
 }

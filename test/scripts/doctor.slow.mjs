@@ -164,6 +164,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       'ASSETS',
       'ALLOW_PRIVATE_TARGETS',
       'PLATFORM_BASE_URLS',
+      'COMMIT',
       'LOCAL_QUEUE',
     ].map((name) => ({
       name,
@@ -181,7 +182,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const keys = `k1:${master.toString('base64')}`;
     const well = await remote({ MASTER_KEYS: keys });
     assert.equal(well.code, 0, well.out);
-    const checks = ['account', 'variables', 'bindings', 'keys', 'migrations', 'clock', 'database', 'gate', 'queue'];
+    const checks = ['account', 'variables', 'release', 'bindings', 'keys', 'migrations', 'clock', 'database', 'gate', 'queue'];
     assert.deepEqual(verdicts(well.out), Object.fromEntries(checks.map((check) => [check, 'ok'])));
     assert.ok(!well.out.includes(master.toString('base64')));
 

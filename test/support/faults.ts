@@ -25,6 +25,10 @@ export interface Faults {
   statements: number;
   /** Cursors of the statements of gates, which say how many rows they read and wrote; null where nobody asks. */
   cursors: { rowsRead: number; rowsWritten: number }[] | null;
+  /** Rows that the statements of an organisation on D1 read and wrote, as it reports them; null where nobody asks. */
+  rows: { org: string; read: number; written: number } | null;
+  /** How often gates set their alarm. */
+  alarms: number;
   /** Batches that land when they are run. */
   orphans: (() => Promise<unknown>)[];
   /** Everything that was put on the queue. */
@@ -55,6 +59,8 @@ const none = () => ({
   gate: 0,
   statements: 0,
   cursors: null,
+  rows: null,
+  alarms: 0,
   orphans: [],
   queued: [],
   asked: new Map<string, unknown[]>(),
@@ -143,6 +149,13 @@ function throughFaults(abort: () => Promise<void>): Through {
   };
 }
 
+/** Adds the rows that a result of D1 reports. Gates of other tests may just run a task. */
+function noteRows(params: unknown[], { meta }: D1Result) {
+  if (!faults.rows || !params.includes(faults.rows.org)) return;
+  faults.rows.read += meta.rows_read;
+  faults.rows.written += meta.rows_written;
+}
+
 const READS = new Set(['all', 'first', 'run', 'raw']);
 interface Built {
   real: D1PreparedStatement;
@@ -166,7 +179,14 @@ function statement(real: D1PreparedStatement, through: Through, sql: string, par
         return (...args: unknown[]) =>
           through(
             'read',
-            () => value.apply(target, args),
+            async () => {
+              const tells = name === 'all' || name === 'run';
+              // The others answer rows alone: the same query tells how many it read.
+              if (faults.rows && !tells) noteRows(params, await target.all());
+              const result = await value.apply(target, args);
+              if (tells) noteRows(params, result);
+              return result;
+            },
             async () => {},
           );
       return value.bind(target);
@@ -188,7 +208,11 @@ export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> =
           const built = list.map((one) => (one as unknown as { built: Built }).built);
           return through(
             'batch',
-            () => target.batch(built.map(({ real }) => real)),
+            async () => {
+              const results = await target.batch(built.map(({ real }) => real));
+              for (const [i, { params }] of built.entries()) noteRows(params, results[i] as D1Result);
+              return results;
+            },
             () => outer.batch(built.map(({ sql, params }) => outer.prepare(sql).bind(...params))),
           );
         };
@@ -267,6 +291,7 @@ export function faultyStorage(storage: DurableObjectStorage, abort: () => void):
   return new Proxy(storage, {
     get(target, name) {
       if (name === 'sql') return sql;
+      if (name === 'setAlarm') faults.alarms++;
       const value = Reflect.get(target, name) as unknown;
       return typeof value === 'function' ? value.bind(target) : value;
     },

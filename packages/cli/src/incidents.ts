@@ -19,11 +19,15 @@ const named = ({ name, id }: { name: string | null; id: string }) => name ?? id;
 const secret = ({ name, secret_id }: { name: string | null; secret_id: string }) => name ?? secret_id;
 
 /** What the credential and everything below it did. */
-export const deeds = ({ credentials, read, written, shared }: Report): Row[] => [
+export const deeds = ({ credentials, read, written, shared, connections, syncs }: Report): Row[] => [
   ...credentials.map((one) => row('created', named(one), one.kind, one.created_at)),
   ...read.map((one) => row('read', secret(one), `version ${one.version}`, one.time)),
   ...written.map((one) => row('wrote', secret(one), `version ${one.version}`, one.time)),
   ...shared.map((one) => row('shared', secret(one), one.time)),
+  ...connections.map((one) =>
+    row(one.action === 'integration.create' ? 'connected' : 'changed connection', named(one), one.platform ?? undefined, one.time),
+  ),
+  ...syncs.map((one) => row('synced', one.id, one.platform ?? undefined, one.environment ?? undefined, one.status ?? undefined, one.time)),
 ];
 
 /** What a containment did, or with a dry run what it would do to each of the live credentials. */

@@ -1,4 +1,6 @@
 // svc contain and svc incident: a dry run shows what ends, a token is read from stdin alone, and an incident follows what is left to do.
+import fs from 'node:fs';
+import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { type Machine, signedIn, succeeding } from './harness.ts';
 
@@ -52,6 +54,30 @@ it('contain --token-stdin: takes the token from stdin, never as an argument, and
   const refused = await machine.svc(['contain', '--token-stdin', '--yes'], { stdin: 'sw0rdfish' });
   expect(refused.code).toBe(5);
   expect(refused.stderr).not.toContain('sw0rdfish');
+});
+
+it('contain: begins with a token in a log, whose credential scan names', async () => {
+  const { key, session } = await leaked('IN_A_LOG');
+  const log = path.join(machine.home, 'job.log');
+  fs.writeFileSync(log, `12:00 GET /deploy Authorization: Bearer ${session.token}\n`);
+  const scanned = await machine.svc(['scan', log]);
+  expect(scanned.code, scanned.stderr).toBe(9);
+  expect(scanned.stdout).toContain(session.id);
+  expect(scanned.stdout).toContain('live');
+  expect(scanned.stderr).toContain('svc contain');
+  expect(`${scanned.stdout}${scanned.stderr}`).not.toContain(session.token);
+  expect((await ok(['contain', session.id, '--dry-run'])).stdout).toContain('would end\tjob IN_A_LOG');
+  await ok(['contain', session.id, '--yes']);
+  expect((await machine.svc(['scan', log])).stdout).toContain('not live');
+  await ok(['whoami'], { env: { SVC_TOKEN: key.token } });
+});
+
+it('contain: lists the connections that it created', async () => {
+  const key = await json(['key', 'create', 'connects', '--scopes', 'integrations:*,secrets:read']);
+  const config = JSON.stringify({ token: 'HRKU-x', appName: 'demo-app' });
+  await ok(['sync', 'connect', 'heroku', '--name', 'theirs'], { env: { SVC_TOKEN: key.token }, stdin: config });
+  const { stdout } = await ok(['contain', key.id, '--yes']);
+  expect(stdout).toMatch(/connected\ttheirs\theroku /);
 });
 
 it('incident: listed and shown with what is left to rotate, closed and opened again', async () => {

@@ -5168,7 +5168,7 @@ export interface components {
                 reason: "entry" | "checkpoint_altered" | "checkpoint_missing" | "checkpoint_differs" | "cut_off";
             };
             /**
-             * @description Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never reused. The chain is checked before and after each range. confirmed_through: a signed checkpoint confirms that the entries up to this sequence existed.
+             * @description Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never reused. A new gate skips 110,000 sequences, as many entries as the lost one can have held, so most of such a range were never used. The chain is checked before and after each range. confirmed_through: a signed checkpoint confirms that the entries up to this sequence existed.
              * @example []
              */
             missing: {
@@ -6422,6 +6422,10 @@ export interface components {
                 /** Format: date-time */
                 created_at: string;
             }[];
+            /** @description Connections to other platforms that one of them created or changed, with the time of the first change, newest 10,000. They are not deleted: look through them. */
+            connections: components["schemas"]["ConfiguredConnection"][];
+            /** @description Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run. */
+            syncs: components["schemas"]["StartedSync"][];
             /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
             omitted?: number;
             /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
@@ -6444,6 +6448,55 @@ export interface components {
             }[];
             /** @description How many credentials are not revoked yet. Repeat the request. */
             remaining?: number;
+        };
+        ConfiguredConnection: {
+            /** @example int_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description null if it is gone or the caller may not see it.
+             * @enum {string|null}
+             */
+            kind: "sync" | "notify" | null;
+            /**
+             * @description null if it is gone or the caller may not see it.
+             * @example heroku
+             */
+            platform: string | null;
+            /** @description null if it is gone or the caller may not see it. */
+            name: string | null;
+            /**
+             * @description What the first change was.
+             * @enum {string}
+             */
+            action: "integration.create" | "integration.update";
+            /** Format: date-time */
+            time: string;
+        };
+        StartedSync: {
+            /** @example syn_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description null if it is gone or the caller may not see it.
+             * @example heroku
+             */
+            platform: string | null;
+            /**
+             * @description The stored connection. null for a sync without one, too.
+             * @example int_01M9xQeKcX3vTz6nWJfQ4b
+             */
+            integration_id: string | null;
+            /**
+             * @description null if it is gone or the caller may not see it.
+             * @example production
+             */
+            environment: string | null;
+            /**
+             * @description null if it is gone or the caller may not see it.
+             * @enum {string|null}
+             */
+            status: "queued" | "running" | "completed" | "partial" | "failed" | null;
+            /** Format: date-time */
+            time: string;
         };
         ContainIn: {
             /**
@@ -6634,6 +6687,10 @@ export interface components {
                     /** Format: date-time */
                     created_at: string;
                 }[];
+                /** @description Connections to other platforms that one of them created or changed, with the time of the first change, newest 10,000. They are not deleted: look through them. */
+                connections: components["schemas"]["ConfiguredConnection"][];
+                /** @description Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run. */
+                syncs: components["schemas"]["StartedSync"][];
                 /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
                 omitted?: number;
                 /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */

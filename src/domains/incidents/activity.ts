@@ -1,12 +1,12 @@
 // What a contained credential and its descendants did, from the audit log. Invariant: requests without effect (a refusal, a replay, a 304)
 // do not count.
-import { credentialKindOf } from '../../db/ids';
+import { credentialKindOf, idStart } from '../../db/ids';
 import { DAY, REMEMBERED } from '../../db/rows';
 import { BULK_READS, type Entry } from '../../gate/audit/entry';
 import type { Context } from '../../http/context';
 import type { Bulk } from './exposure';
 import { type Gap, type Parts, walk } from './log';
-import type { CredentialSummary, RootPart } from './parts';
+import { type CredentialSummary, configuring, type RootPart } from './parts';
 
 /** Actions that create a credential, the audit entry's resource. */
 const MAKING = [
@@ -34,6 +34,8 @@ const LONGEST = 7 * DAY;
 const MOST_SESSIONS = 20_000;
 /** The most distinct kinds of bulk reads. */
 const MOST_BULKS = 1000;
+/** The most connections, and the most syncs. */
+const MOST_CONNECTIONS = 10_000;
 /** The most ids of withheld secrets remembered. */
 const MOST_WITHHELD = 200_000;
 /** The most actors for finding segments; with more, every segment is opened. */
@@ -88,6 +90,28 @@ export interface Given extends Omit<Seen, 'version'> {
   version: number | null;
 }
 
+/** A sync that one of them started. */
+export interface Started {
+  id: string;
+  time: number;
+}
+
+/** A connection that one of them created or changed, and how first. */
+export interface Configured extends Started {
+  action: (typeof configuring)[number];
+}
+
+const isConfiguring = (action: string): action is Configured['action'] => (configuring as readonly string[]).includes(action);
+
+/** Keeps the first item of each id, of the newest ones. */
+function noteFirst<T extends Started>(items: Map<string, T>, one: T) {
+  if (items.has(one.id)) return;
+  items.set(one.id, one);
+  // A credential can create and delete endlessly, and the report must finish.
+  // safety: exposure-connections-bounded
+  if (items.size > MOST_CONNECTIONS) items.delete(items.keys().next().value as string);
+}
+
 /** Keeps the first time at which a version was exposed. */
 export function noteRead(read: Map<string, Seen>, one: Seen) {
   const key = `${one.secret}.${one.version}`;
@@ -102,6 +126,8 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   const read = new Map<string, Seen>();
   const written: Written[] = [];
   const shared: Given[] = [];
+  const connections = new Map<string, Configured>();
+  const syncs = new Map<string, Started>();
   const bulks = new Map<string, Bulk>();
   const lists: Lists = { patterns: new Map(), withheld: new Map(), ids: 0 };
   // Items created before the period may have acted in it. Those that ended long ago are known only from the log.
@@ -120,6 +146,9 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       // safety: exposure-follows-links
       if (isShare && version !== null) tracked.follow(entry.share as string);
       if (time < from) continue;
+      if (isConfiguring(action)) noteFirst(connections, { id: resource, action, time });
+      // A dry run names no sync.
+      if (action === 'integration.sync' && resource.startsWith(idStart('sync'))) noteFirst(syncs, { id: resource, time });
       if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
       // A file without values has no version.
@@ -127,7 +156,8 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
-  return { members, made, forgotten, read, written, shared, bulks: [...bulks.values()] };
+  const items = { written, shared, connections: [...connections.values()], syncs: [...syncs.values()] };
+  return { members, made, forgotten, read, ...items, bulks: [...bulks.values()] };
 }
 
 /** The lists that the log contains in full, by their digests. */

@@ -1,7 +1,10 @@
 // The parts of an exposure report, as the gate returns them to the Worker.
-import type { CredentialRow, OrgRow } from '../../db/schema';
+import type { CredentialRow, IntegrationRow, OrgRow, SyncStatus } from '../../db/schema';
 import type { Entry } from '../../gate/audit/entry';
 import type { Missing } from '../../gate/audit/gaps';
+
+/** Actions that create or change a connection. */
+export const configuring = ['integration.create', 'integration.update'] as const;
 
 /** What the Worker can ask for. */
 export type Part =
@@ -11,6 +14,7 @@ export type Part =
   | { part: 'log'; from: number }
   | { part: 'secrets'; environments: string[]; after: string }
   | { part: 'named'; ids: string[] }
+  | { part: 'connections'; connections: string[]; syncs: string[] }
   | { part: 'due'; ids: string[] };
 
 /** What is known about a credential. `alive`: it can be used now, as far as the gate knows it. */
@@ -70,4 +74,10 @@ export interface NamedSecret {
   isActive: boolean;
   /** Whether this service generated its current value. */
   generated: boolean;
+}
+
+/** Connections and syncs that are there and that the caller may see. */
+export interface ConnectionsPart {
+  connections: Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name'>[];
+  syncs: { id: string; platform: string; integration_id: string | null; environment: string; status: SyncStatus }[];
 }

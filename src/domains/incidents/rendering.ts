@@ -9,17 +9,23 @@ import { iso, isoOrNull } from '../../http/wire';
 import { isDone } from './activity';
 import type { ShownIncident } from './gate/incidents';
 import { type Parts, walk } from './log';
-import type { CredentialSummary, NamedSecret, Part } from './parts';
+import type { ConnectionsPart, CredentialSummary, NamedSecret, Part } from './parts';
 import { containedAt, type ExposureReport, namesOf, type Replaced, replacedSince, reportOf } from './report';
 import { seenBy } from './rotation';
 import type * as wire from './wire';
 import { incidentOut } from './wire';
 
 type Names = ReadonlyMap<string, NamedSecret>;
+interface Known {
+  connections: Map<string, ConnectionsPart['connections'][number]>;
+  syncs: Map<string, ConnectionsPart['syncs'][number]>;
+}
 type Timeline = z.infer<typeof wire.IncidentReport>['timeline'];
 
 /** The most steps of a timeline. */
 const MOST_STEPS = 1000;
+/** Ids in one question to the gate. */
+const AT_ONCE = 1000;
 
 /** Asks the gate for parts of a report about a credential, as this action. */
 export const partsOf = (context: RenderContext, action: Action, credential: string): Parts =>
@@ -32,12 +38,25 @@ export const partsOf = (context: RenderContext, action: Action, credential: stri
 export const namesIn = ({ read, written, shared }: ExposureReport, parts: Parts): Promise<Map<string, NamedSecret>> =>
   namesOf(parts, [...new Set([...read, ...written, ...shared].map(({ secret }) => secret))]);
 
+/** What is known about all connections and syncs in a report. */
+export async function connectionsIn({ connections, syncs }: ExposureReport, parts: Parts): Promise<Known> {
+  const known: Known = { connections: new Map(), syncs: new Map() };
+  const ids = { connections: connections.map(({ id }) => id), syncs: syncs.map(({ id }) => id) };
+  for (let at = 0; at < Math.max(connections.length, syncs.length); at += AT_ONCE) {
+    const [some, others] = [ids.connections.slice(at, at + AT_ONCE), ids.syncs.slice(at, at + AT_ONCE)];
+    const part = await parts<ConnectionsPart>({ part: 'connections', connections: some, syncs: others });
+    for (const one of part.connections) known.connections.set(one.id, one);
+    for (const one of part.syncs) known.syncs.set(one.id, one);
+  }
+  return known;
+}
+
 export const nameIn = (names: Names, secret_id: string) => ({ secret_id, name: names.get(secret_id)?.name ?? null });
 
 const shown = ({ kind, id, name }: CredentialSummary) => ({ kind, id, name });
 
 /** A report, with the names that the caller may list. */
-export function reportOut(report: ExposureReport, names: Names) {
+export function reportOut(report: ExposureReport, names: Names, known: Known) {
   const access = ({ secret, version, time }: { secret: string; version: number; time: number }) => ({
     ...nameIn(names, secret),
     ...{ version, time: iso(time) },
@@ -49,6 +68,14 @@ export function reportOut(report: ExposureReport, names: Names) {
     written: report.written.map((one) => ({ ...access(one), action: one.action })),
     shared: report.shared.map(({ secret, version, time }) => ({ ...nameIn(names, secret), version, time: iso(time) })),
     credentials: report.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
+    connections: report.connections.map(({ id, action, time }) => ({
+      ...(known.connections.get(id) ?? { id, kind: null, platform: null, name: null }),
+      ...{ action, time: iso(time) },
+    })),
+    syncs: report.syncs.map(({ id, time }) => ({
+      ...(known.syncs.get(id) ?? { id, platform: null, integration_id: null, environment: null, status: null }),
+      time: iso(time),
+    })),
     ...(report.omitted && { omitted: report.omitted }),
     ...(report.gaps.length && { gaps: report.gaps }),
   };
@@ -94,7 +121,7 @@ export async function incidentReport(shownIncident: ShownIncident, context: Rend
   const base = incidentOut(row);
   if (!credential) return { ...base, ...(recent && { recent }), timeline: steps };
   const report = await reportOf(context, parts, { id: credential.id, since: row.since, spared: row.spared });
-  const names = await namesIn(report, parts);
+  const [names, made] = [await namesIn(report, parts), await connectionsIn(report, parts)];
   const replaced = await replacedSince(context, parts, await containedAt(context, parts, credential.id), seenBy(report));
   const created = { time: iso(credential.created_at), action: 'credential.create' };
   const rotations = [...replaced]
@@ -102,5 +129,5 @@ export async function incidentReport(shownIncident: ShownIncident, context: Rend
     .slice(0, MOST_STEPS)
     .map(([secret, { version, time }]) => ({ time: iso(time), action: 'secret.rotate', ...nameIn(names, secret), version }));
   const timeline = [created, ...steps, ...rotations].sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)).slice(0, MOST_STEPS);
-  return { ...base, report: reportOut(report, names), rotation: rotationOut(report, names, replaced), timeline };
+  return { ...base, report: reportOut(report, names, made), rotation: rotationOut(report, names, replaced), timeline };
 }

@@ -8,7 +8,20 @@ import { ApiError, refuse } from '../../errors';
 import type { Entry } from '../../gate/audit/entry';
 import { isPast } from '../../gate/identity/lifetime';
 import type { Context } from '../../http/context';
-import { activityOf, type Descent, expanded, type Given, isChange, isDone, noteRead, type Seen, TELLING, type Written } from './activity';
+import {
+  activityOf,
+  type Configured,
+  type Descent,
+  expanded,
+  type Given,
+  isChange,
+  isDone,
+  noteRead,
+  type Seen,
+  type Started,
+  TELLING,
+  type Written,
+} from './activity';
 import { type Before, type Bulk, type Change, exposed, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
 import type { CredentialSummary, DescentPart, NamedSecret, RootPart, SecretState, SecretsPart } from './parts';
@@ -29,6 +42,8 @@ export interface ExposureReport {
   written: Written[];
   shared: Given[];
   credentials: CredentialSummary[];
+  connections: Configured[];
+  syncs: Started[];
   /** Credentials beyond the limit of the lists. */
   omitted: number;
   gaps: Gap[];
@@ -75,6 +90,8 @@ export async function reportOf(context: Context, parts: Parts, { id, since, spar
     read: [...read.values()].sort((a, b) => a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version),
     written: activity.written,
     shared: activity.shared,
+    connections: activity.connections,
+    syncs: activity.syncs,
     credentials: made.slice(0, MOST_LISTED),
     omitted: activity.forgotten + (descent.isCut ? 1 : 0) + Math.max(0, revoked.length - MOST_LISTED, made.length - MOST_LISTED),
     gaps: merged(gaps),

@@ -12,7 +12,8 @@ import { signingKeysOf } from '../../keys/signing';
 import { issue } from '../credentials/routes';
 import type { Contained, ContainInput } from './gate/contain';
 import type { ShownIncident } from './gate/incidents';
-import { incidentReport, nameIn, namesIn, partsOf, reportOut } from './rendering';
+import { Graph } from './graph-wire';
+import { connectionsIn, incidentReport, nameIn, namesIn, partsOf, reportOut } from './rendering';
 import { reportOf } from './report';
 import { foreseen, rotateAll } from './rotation';
 import * as wire from './wire';
@@ -46,11 +47,11 @@ async function renderReport(done: Contained, { params, body }: Input<unknown, Co
   const left = await revokeRest(context, id, body, remaining);
   const report = await reportOf(context, parts, { id, since, spared, dry_run });
   const rotation = !body.rotate ? null : dry_run ? await foreseen(parts, report) : await rotateAll(context, parts, id, report);
-  const names = await namesIn(report, parts);
+  const [names, made] = [await namesIn(report, parts), await connectionsIn(report, parts)];
   const json: z.infer<typeof wire.Contained> = {
     ...(dry_run && { dry_run: true as const }),
     incident_id: incident,
-    ...reportOut(report, names),
+    ...reportOut(report, names, made),
     ...(rotation && {
       rotated: [...rotation.rotated].map(([secret, version]) => ({ ...nameIn(names, secret), version })),
       rotation_due: rotation.due.map((secret) => nameIn(names, secret)),
@@ -171,7 +172,7 @@ export const incidentRoutes = [
     summary: 'Show the graph of a credential',
     description:
       'Returns its parent, all live credentials below it, which of them a containment by this caller would end, and the environments and secrets it can reach.',
-    answers: { 200: wire.Graph },
+    answers: { 200: Graph },
     refusals: ['NOT_FOUND'],
     named: byCredential,
   }),

@@ -1,10 +1,11 @@
-// Request and response schemas of incident response.
+// Request and response schemas of incident response. Those of the graph of a credential are in graph-wire.ts.
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
-import { type IncidentRow, incidentKinds, incidentStatuses } from '../../db/schema';
+import { type IncidentRow, incidentKinds, incidentStatuses, syncStatuses } from '../../db/schema';
 import { Instant, iso, isoOrNull, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
 import { ApiKey } from '../credentials/wire';
+import { configuring } from './parts';
 
 export const PanicIn = z
   .strictObject({
@@ -96,13 +97,39 @@ export const ContainIn = z
   })
   .openapi('ContainIn');
 
-const Kind = z.enum(['api_key', 'session', 'agent', 'provider', 'break_glass', 'browser', 'trust']);
+export const Kind = z.enum(['api_key', 'session', 'agent', 'provider', 'break_glass', 'browser', 'trust']);
 const CredentialName = z.object({ kind: Kind, id: z.string(), name: z.string().nullable() });
 const SecretName = z.object({
   secret_id: z.string(),
   name: z.string().nullable().openapi({ description: 'The current name. null if the secret is gone or the caller may not list it.' }),
 });
 const Deed = SecretName.extend({ version: z.int(), time: Time });
+
+const unknown = 'null if it is gone or the caller may not see it.';
+const Connection = z
+  .object({
+    id: z.string().openapi({ example: exampleId('integration') }),
+    kind: z.enum(['sync', 'notify']).nullable().openapi({ description: unknown }),
+    platform: z.string().nullable().openapi({ description: unknown, example: 'heroku' }),
+    name: z.string().nullable().openapi({ description: unknown }),
+    action: z.enum(configuring).openapi({ description: 'What the first change was.' }),
+    time: Time,
+  })
+  .openapi('ConfiguredConnection');
+
+const StartedSync = z
+  .object({
+    id: z.string().openapi({ example: exampleId('sync') }),
+    platform: z.string().nullable().openapi({ description: unknown, example: 'heroku' }),
+    integration_id: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The stored connection. null for a sync without one, too.', example: exampleId('integration') }),
+    environment: z.string().nullable().openapi({ description: unknown, example: 'production' }),
+    status: z.enum(syncStatuses).nullable().openapi({ description: unknown }),
+    time: Time,
+  })
+  .openapi('StartedSync');
 
 /** What a contained credential and its descendants did. */
 const report = {
@@ -118,6 +145,13 @@ const report = {
   credentials: z
     .array(CredentialName.extend({ created_at: Time }))
     .openapi({ description: 'Credentials created with it, directly or indirectly.' }),
+  connections: z.array(Connection).openapi({
+    description:
+      'Connections to other platforms that one of them created or changed, with the time of the first change, newest 10,000. They are not deleted: look through them.',
+  }),
+  syncs: z.array(StartedSync).openapi({
+    description: 'Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run.',
+  }),
   omitted: z
     .int()
     .optional()
@@ -153,70 +187,6 @@ export const ContainTokenIn = z
     ...ContainIn.shape,
   })
   .openapi('ContainTokenIn');
-
-const Node = z.object({
-  kind: z.enum([...Kind.options, 'member', 'system']),
-  id: z.string(),
-  name: z.string().nullable(),
-  relation: z.enum(['dies_with', 'created_by']).openapi({
-    description: 'dies_with: one is revoked together with the other. created_by: one was created by the other and stays valid without it.',
-  }),
-});
-
-/** A live credential below another, nearest first. */
-const Descendant = Node.extend({
-  parent_id: z.string().openapi({ description: 'The credential that led to it. It may have ended.', example: exampleId('api_key') }),
-  depth: z.int().openapi({ description: '1 for a child, 2 for a child of a child.', example: 1 }),
-  dies_with: z
-    .string()
-    .nullable()
-    .openapi({ description: 'The credential that it is revoked together with.', example: exampleId('api_key') }),
-  ended_by_contain: z.boolean().openapi({
-    description:
-      'Whether a containment by this caller would end it. false for the lineage of the caller, and for everything if the caller may not contain the credential.',
-  }),
-});
-
-export const Graph = z
-  .object({
-    kind: Kind,
-    id: z.string(),
-    name: z.string().nullable(),
-    parent: Node,
-    children: z
-      .array(Descendant)
-      .openapi({ description: 'All live credentials below it, children of children included, nearest first. At most 10,000.' }),
-    omitted: z.int().optional().openapi({ description: 'How many live credentials below it are not listed. There may be more.' }),
-    grants: z.array(
-      z.object({
-        source: z.enum(['credential', 'role', 'grant']),
-        role: z.string().nullable().optional(),
-        grant_id: z.string().optional(),
-        grantee: z.object({ type: z.enum(['member', 'team', 'agent']), id: z.string() }).optional(),
-        scopes: z.array(z.string()),
-        environments: z.array(z.string()).nullable(),
-        secrets: z.array(z.string()).nullable(),
-        expires_at: Time.nullable(),
-      }),
-    ),
-    reach: z.object({
-      alive: z.boolean(),
-      scopes: z.array(z.string()),
-      environments: z
-        .array(
-          z.object({
-            environment: z.string(),
-            secrets: z.int(),
-            incomplete: z.literal(true).optional().openapi({
-              description:
-                'There are more names than one request can compare with the patterns: the credential reaches at least this many secrets.',
-            }),
-          }),
-        )
-        .openapi({ description: 'How many secrets it can read or write now in each environment.' }),
-    }),
-  })
-  .openapi('CredentialGraph');
 
 const Actor = z.object({ kind: z.string().openapi({ example: 'member' }), id: z.string().nullable(), name: z.string().nullable() });
 

@@ -5,7 +5,7 @@ import { syncAdapters } from '../../adapters/sync';
 import type { Result } from '../../adapters/sync/plan';
 import { sorted } from '../../adapters/sync/plan';
 import { exampleId } from '../../db/ids';
-import { type SyncRow, syncStatuses } from '../../db/schema';
+import { type SyncRow, type SyncStatus, syncStatuses } from '../../db/schema';
 import { EnvironmentRef, iso, isoOrNull, pageOf, Time } from '../../http/wire';
 import { Config, destination, IntegrationId } from '../integrations/wire';
 import { redeployRequired } from './redeploy';
@@ -85,13 +85,17 @@ export const Sync = z
   .openapi('Sync');
 export const SyncPage = pageOf(Sync, 'SyncPage');
 
+/** The status of a sync on which work started at this time, if it did. */
+export const statusNow = ({ finished_at, status }: SyncRow, started: number | null): SyncStatus =>
+  finished_at !== null ? status : started === null ? 'queued' : 'running';
+
 /** A sync, with the recorded results of its names and when work on it started. */
 export const syncOut = (row: SyncRow, results: Result[], started: number | null): z.infer<typeof Sync> => ({
   id: row.id,
   platform: row.platform as SyncPlatform,
   integrationId: row.integration_id,
   environmentId: row.environment_id,
-  status: row.finished_at !== null ? row.status : started === null ? 'queued' : 'running',
+  status: statusNow(row, started),
   results: sorted(results),
   redeployRequired: redeployRequired(syncAdapters[row.platform as SyncPlatform], results),
   retryAfter: row.retry_after,

@@ -1,9 +1,8 @@
 // The members accountable for a credential: those behind it, through everything that created it. Invariant: they are written into a
 // credential when it is created, so they outlast the rows of its creators.
 import type { Caller } from '../../auth/authorize';
-import type { CredentialRow } from '../../db/schema';
+import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
-import { lineageOf } from './lineage';
 
 /** The members accountable for what a caller does. */
 export function accountableFor(core: Pick<Core, 'rows'>, { kind, id, credential }: Caller): string[] {
@@ -27,9 +26,13 @@ export function accountableOf(core: Pick<Core, 'rows'>, row: CredentialRow): str
 
 /** Whether a caller is an agent, or a credential that an agent created, directly or not. */
 export function isOfAgent(core: Pick<Core, 'rows'>, { kind, credential }: Pick<Caller, 'kind' | 'credential'>): boolean {
-  if (kind === 'agent') return true;
-  const row = core.rows.get('credential', credential);
-  if (!row) return false;
-  for (let at: CredentialRow | null = row; at; at = core.rows.get('credential', at.created_by)) if (at.kind === 'agent') return true;
-  return lineageOf(core, row).some((one) => one.kind === 'agent');
+  // A set yields what is added to it during the walk, and each credential once.
+  const above = new Set([credential]);
+  for (const id of above) {
+    const row = core.rows.get('credential', id);
+    if (row?.kind === 'agent') return true;
+    // What a credential is revoked together with may not be what created it.
+    if (row) for (const next of [row.created_by, parentIdOf(row)]) if (next !== null) above.add(next);
+  }
+  return kind === 'agent';
 }

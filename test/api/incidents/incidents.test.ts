@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { IncidentRow } from '../../../src/db/schema';
 import { problemOf } from '../../model/invariants';
 import { newSignedIn, signIn } from '../../support/browser';
-import { contain, newAgent, newKey, newProvider, newSession } from '../../support/credentials';
+import { alive, contain, idsOf, newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
+import { newDevice, provenBy } from '../../support/device';
 import { faults } from '../../support/faults';
-import { inGate, runTasksLater } from '../../support/gate';
+import { inCore, inGate, runTasksLater } from '../../support/gate';
 import { add, newMember } from '../../support/people';
 import { moveLog } from '../../support/planted';
 import { signInTerminal } from '../../support/terminal';
@@ -19,6 +20,16 @@ const byToken = (o: Caller, token: string, body: object = {}) => o.post('/creden
 const openedIn = async (o: Caller) =>
   (await inGate(o, ({ core }) => core.outbox.oldest(1000))).filter(({ type }) => type === 'INCIDENT_OPENED').map(({ data }) => data);
 const incidents = async (o: Caller, query = '') => (await o.get(`/incidents${query}`)).json.data as { id: string; status: string }[];
+
+/** The text of all rows in a database. */
+async function textsIn(all: (sql: string) => Promise<object[]>): Promise<string[]> {
+  const tables = (await all("select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'")) as {
+    name: string;
+  }[];
+  const found = [];
+  for (const { name } of tables) found.push(...(await all(`select * from "${name}"`)).map((row) => JSON.stringify(row)));
+  return found;
+}
 
 /** A key whose session read a generated password, and which read a URL itself. */
 async function leaked(o: Caller) {
@@ -217,6 +228,26 @@ describe('contain: by the text of a token', () => {
     expect((await send('GET', '/api/v1/whoami', { token: browser.token })).status).toBe(200);
   });
 
+  it('finds break-glass tokens, tokens bound to a device without their proof, and rotated keys while both work', async () => {
+    const o = await newOrg();
+    const glass = await newBreakGlass(o);
+    expect((await byToken(o, glass.token)).json.revoked).toMatchObject([{ kind: 'break_glass', id: glass.id }]);
+    expect(await alive(glass.o)).toBe('TOKEN_REVOKED');
+    const { id: device_id, keys } = await newDevice(o);
+    const bound = await newAgent(o, { device_id });
+    expect((await byToken(o, bound.token)).json.revoked).toMatchObject([{ id: bound.id }]);
+    expect((await provenBy(bound.o, keys).get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    const old = await newKey(o);
+    const { json: next } = await o.post(`/api-keys/${old.id}/rotate`, { overlap_seconds: 3600 });
+    expect((await byToken(o, old.token)).json.revoked).toMatchObject([{ id: old.id }]);
+    // Somebody else rotated it: the successor has not leaked.
+    expect([await alive(old.o), await alive(o.as(next.token))]).toEqual(['TOKEN_REVOKED', 200]);
+    const own = await newKey(o);
+    const { json: successor } = await own.o.post(`/api-keys/${own.id}/rotate`, { overlap_seconds: 3600 });
+    expect(idsOf((await byToken(o, own.token)).json.revoked)).toEqual([own.id, successor.id].sort());
+    expect((await byToken(o, successor.token)).json.revoked).toMatchObject([{ id: successor.id }]);
+  });
+
   it('finds a session token that has left the gate', async () => {
     const o = await newOrg();
     const key = await newKey(o);
@@ -249,6 +280,29 @@ describe('contain: by the text of a token', () => {
     const log = (await o.get('/audit-log?limit=100')).text;
     for (const text of [own.token, foreign.token, forged, 'hunter2']) expect(log).not.toContain(text);
     expect(log).not.toContain(foreign.id);
+  });
+
+  it('idempotency: a replay gives the first answer, and neither D1 nor the gate keeps the token', async () => {
+    const o = await newOrg();
+    const { key } = await leaked(o);
+    const ask = () => o.post('/credentials/contain', { token: key.token }, { 'Idempotency-Key': 'c', 'X-Access-Reason': 'found in a log' });
+    const [first, second] = [await ask(), await ask()];
+    expect([second.json, second.headers.get('idempotency-replayed')]).toEqual([first.json, 'true']);
+    expect(codeOf(await o.post('/credentials/contain', { token: o.token }, { 'Idempotency-Key': 'c' }))).toEqual([
+      422,
+      'IDEMPOTENCY_KEY_REUSED',
+    ]);
+    const kept = [
+      ...(await textsIn((sql) =>
+        db
+          .prepare(sql)
+          .all()
+          .then(({ results }) => results),
+      )),
+      ...(await inCore(o, ({ storage }) => textsIn(async (sql) => storage.sql.exec(sql).toArray()))),
+    ].join('\n');
+    expect(kept).toContain(key.id);
+    expect(kept).not.toContain(key.token.slice('svc_live_'.length));
   });
 });
 

@@ -23,6 +23,7 @@ import { faults } from '../../support/faults';
 import { inCore, keyring } from '../../support/gate';
 import { largest, PATTERNS, pattern } from '../../support/largest';
 import { addKeys, addSessions, newGrant, newMember, newTeam } from '../../support/people';
+import { counted } from '../../support/rows';
 import { type Answer, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -65,23 +66,10 @@ interface Work {
 }
 
 async function workOf<T>(o: Caller, run: () => Promise<T>): Promise<{ answer: T; work: Work }> {
-  Object.assign(faults, { statements: 0, d1: 0, gate: 0, cursors: [] });
   compared.count = 0;
-  const answer = await run();
-  const { statements, d1, gate, cursors } = faults;
-  faults.cursors = null;
-  const steps = compared.count;
-  // A cursor that was not read to its end tells its own gate alone. A gate of another test may just run a task: that is not counted.
-  const told = (read: () => number) => {
-    try {
-      return read();
-    } catch {
-      return 0;
-    }
-  };
-  const sum = (of: 'rowsRead' | 'rowsWritten') => (cursors ?? []).reduce((total, cursor) => total + told(() => cursor[of]), 0);
-  const [read, written] = await inCore(o, () => [sum('rowsRead'), sum('rowsWritten')] as const);
-  return { answer, work: { statements, read, written, d1, gate, steps } };
+  const { answer, cost } = await counted(o, run);
+  const { statements, rows, d1, gate } = cost;
+  return { answer, work: { statements, ...rows, d1, gate, steps: compared.count } };
 }
 
 const bytesIn = (columns: string[]) => columns.map((column) => `coalesce(length(cast("${column}" as blob)), 0)`).join(' + ');

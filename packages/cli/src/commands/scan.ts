@@ -170,11 +170,14 @@ function print({ out }: Context, found: Found[], files: number): void {
       rule: (row) => row.rule,
       secret: (row) => (row.secret_name === undefined ? undefined : `${row.secret_name} (${row.environment})`),
       preview: (row) => row.preview,
+      credential: (row) => row.credential_id,
       state: (row) => (row.revoked ? 'revoked' : row.live === undefined ? undefined : row.live ? 'live' : 'not live'),
     },
     `No credentials found in ${files} files.`,
     { files },
   );
+  if (found.some(({ finding }) => finding.live && !finding.revoked && finding.credential_id))
+    out.note('End a live credential, and see what it did, with svc contain and its id.');
   if (found.length > 0) out.note('Replace what leaked where it was issued. A line that is no leak can be marked with svc:allow.');
 }
 

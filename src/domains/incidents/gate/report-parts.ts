@@ -1,6 +1,8 @@
 // What the Worker asks the gate for an exposure report, part by part. Invariant: a part changes nothing except raising due events, and needs
 // no audit entry.
-import { reaches } from '../../../auth/authorize';
+
+import { reaches, reachesEnvironment } from '../../../auth/authorize';
+import { covers } from '../../../auth/scopes';
 import { type CredentialRow, parentIdOf, type SecretRow } from '../../../db/schema';
 import { missingEntries } from '../../../gate/audit/gaps';
 import { secretData } from '../../../gate/events/raised';
@@ -8,8 +10,14 @@ import { lineageOf } from '../../../gate/identity/lineage';
 import { rootOfCredential } from '../../../gate/limits/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
+import { slugOf } from '../../../gate/request/target';
+import { actions as integrationNeeds } from '../../integrations/actions';
+import { sees } from '../../integrations/gate/reach';
 import { etagOf, statusOf } from '../../secrets/rules';
-import type { CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
+import { actions as syncNeeds } from '../../syncs/actions';
+import { syncs } from '../../syncs/gate/store';
+import { statusNow } from '../../syncs/wire';
+import type { ConnectionsPart, CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
 import { rowOf } from './contain';
 import { descentOf, isLiving, target } from './descent';
 import { incidentOf } from './record';
@@ -92,6 +100,26 @@ function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
   });
 }
 
+/** What the lists of connections and syncs would show this caller. */
+function connections({ core, caller }: Call<unknown>, ids: Extract<Part, { part: 'connections' }>): ConnectionsPart {
+  const rows = <K extends 'integration' | 'sync'>(kind: K, wanted: string[]) => wanted.flatMap((id) => core.rows.get(kind, id) ?? []);
+  const [list, look] = [integrationNeeds['integration.list'].scopes, syncNeeds['integration.syncs'].scopes];
+  const mayList = list.some((scope) => caller.permissions.some(({ scopes }) => covers(scopes, scope)));
+  return {
+    // safety: report-connections-as-listed
+    connections: rows('integration', mayList ? ids.connections : [])
+      .filter((row) => sees(caller, list, row))
+      .map(({ id, kind, platform, name }) => ({ id, kind, platform, name })),
+    // safety: report-syncs-as-listed
+    syncs: rows('sync', ids.syncs)
+      .filter(({ environment_id }) => reachesEnvironment(caller, look, environment_id))
+      .map((row) => ({
+        ...{ id: row.id, platform: row.platform, integration_id: row.integration_id },
+        ...{ environment: slugOf(core, row.environment_id), status: statusNow(row, syncs(core).startedAt(row.id)) },
+      })),
+  };
+}
+
 /** Raises SECRET_ROTATION_DUE once per secret for this containment. Returns whether any event was raised. */
 function due(call: Call<unknown>, ids: string[]): boolean {
   const { core } = call;
@@ -121,6 +149,7 @@ export const part: Operation<Part> = {
     }
     if (input.part === 'secrets') return answer(secrets(call, input.environments, input.after));
     if (input.part === 'named') return answer(named(call, input.ids));
+    if (input.part === 'connections') return answer(connections(call, input));
     if (input.part === 'due') {
       // The event has an audit entry of its own, so neither exists without the other.
       return { ...ok(null), audited: !due(call, input.ids) };

@@ -11,6 +11,11 @@ import { Retention } from './retention';
 
 type Verification = components['schemas']['Verification'];
 type Checkpoint = components['schemas']['Checkpoint'];
+/** How many sequences a gate skips that starts without the storage of the one before. */
+const SKIPPED = 110_000;
+const NEVER_USED =
+  'Most of these numbers were never used: a new gate skips 110,000, as many entries as the lost one can have held, so that it reuses none.';
+
 type Missing = Verification['missing'][number];
 
 /** The combined result of the parts of a verification. */
@@ -87,6 +92,7 @@ function Result({ verdict }: { verdict: Verdict }) {
           <p key={from}>
             Entries {from.toLocaleString()} to {last.toLocaleString()} are lost:{' '}
             {reason === 'restore' ? 'the restored backup does not contain them.' : 'the gate lost its storage.'}
+            {reason === 'gate_lost' && last - from + 1 >= SKIPPED && ` ${NEVER_USED}`}
           </p>
         ))}
       </div>

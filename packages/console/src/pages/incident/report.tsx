@@ -140,6 +140,31 @@ export const Deeds = ({ report }: { report: ReportOf }) => (
       none="It created no credentials."
       row={(each) => <Credential {...each} />}
     />
+    <Part
+      title="Connections it created or changed"
+      lead="They are kept. Remove those that nobody knows."
+      items={report.connections}
+      none="It changed no connections."
+      row={({ id, name, platform, action }) => (
+        <>
+          <span class="grow truncate">{name || <span class="mono">{id}</span>}</span>
+          <span class="dim">
+            {platform} {action === 'integration.create' ? 'created' : 'changed'}
+          </span>
+        </>
+      )}
+    />
+    <Part
+      title="Syncs it started"
+      items={report.syncs}
+      none="It started no syncs."
+      row={({ id, platform, environment, status }) => (
+        <>
+          <span class="grow truncate">{platform ? `${environment} to ${platform}` : <span class="mono">{id}</span>}</span>
+          <span class="dim">{status}</span>
+        </>
+      )}
+    />
     {report.omitted ? <p class="note warn">{many(report.omitted, 'more credential')} or more are not listed.</p> : null}
     {report.gaps?.length ? (
       <p class="note warn">Parts of the audit log are missing or unreadable, so this report may be incomplete.</p>

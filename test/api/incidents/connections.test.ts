@@ -1,0 +1,105 @@
+// What a contained credential sends elsewhere: its connections and syncs are in the report, with what the caller may see of them.
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { contain, newKey, newSession } from '../../support/credentials';
+import { inGate } from '../../support/gate';
+import { moveLog } from '../../support/planted';
+import { circleciConfig, herokuConfig, syncAll, useTargets } from '../../support/syncs';
+import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
+
+useWorld();
+beforeEach(() => void useTargets());
+afterEach(() => vi.unstubAllGlobals());
+
+const connect = async (o: Caller, name: string) =>
+  (await o.post('/integrations', { kind: 'sync', platform: 'heroku', name, config: herokuConfig })).json.id as string;
+const sync = async (o: Caller, fields: object) =>
+  (await o.post('/integrations/sync', { environmentId: 'production', ...fields })).json.syncId as string;
+const times = ({ time }: { time: string }) => Date.parse(time) > 0;
+
+/** A key whose session created a connection, changed another, and ran both and a config of its own. */
+async function leaked(o: Caller) {
+  await newSecret(o, { name: 'A' });
+  const key = await newKey(o);
+  const session = await newSession(key.o);
+  const [own, others, untouched] = [await connect(session.o, 'own'), await connect(o, 'others'), await connect(o, 'untouched')];
+  await session.o.patch(`/integrations/${others}`, { name: 'taken over' });
+  await session.o.patch(`/integrations/${own}`, { name: 'own again' });
+  await session.o.post('/integrations/sync', { integrationId: own, environmentId: 'production', dryRun: true });
+  const stored = await sync(session.o, { integrationId: own });
+  const inline = await sync(key.o, { platform: 'circleci', config: circleciConfig });
+  await sync(o, { integrationId: untouched });
+  return { key, session, own, others, stored, inline };
+}
+
+it('contain: lists the connections that it created or changed, and the syncs that it started', async () => {
+  const o = await newOrg();
+  const { key, session, own, others, stored, inline } = await leaked(o);
+  const connections = [
+    { id: own, kind: 'sync', platform: 'heroku', name: 'own again', action: 'integration.create' },
+    { id: others, kind: 'sync', platform: 'heroku', name: 'taken over', action: 'integration.update' },
+  ];
+  const syncs = [
+    { id: stored, platform: 'heroku', integration_id: own, environment: 'production', status: 'queued' },
+    { id: inline, platform: 'circleci', integration_id: null, environment: 'production', status: 'queued' },
+  ];
+  const foreseen = (await contain(o, key.id, { dry_run: true })).json;
+  expect(foreseen).toMatchObject({ connections, syncs });
+  expect([foreseen.connections.length, foreseen.syncs.length]).toEqual([2, 2]);
+  expect([...foreseen.connections, ...foreseen.syncs].every(times)).toBe(true);
+  // Of the session alone, not what its key did.
+  expect((await contain(o, session.id, { dry_run: true })).json.syncs).toMatchObject([{ id: stored }]);
+  const answer = (await contain(o, key.id)).json;
+  expect([answer.connections, answer.syncs]).toEqual([foreseen.connections, foreseen.syncs]);
+  await syncAll(o);
+  expect((await contain(o, key.id)).json.syncs.map(({ status }: { status: string }) => status)).toEqual(['failed', 'failed']);
+  // The connections stay, for somebody to look through.
+  expect((await o.get(`/integrations/${own}`)).status).toBe(200);
+  await o.del(`/integrations/${own}`);
+  await moveLog(o, 2);
+  const { report } = (await o.get(`/incidents/${answer.incident_id}`)).json;
+  expect(report.connections).toMatchObject([{ id: own, kind: null, platform: null, name: null }, connections[1]]);
+  expect(report.syncs).toMatchObject([{ id: stored }, { id: inline }]);
+});
+
+it('contain: of connections and syncs that the caller may not list, it tells ids alone', async () => {
+  const o = await newOrg();
+  const { key, own, others, stored, inline } = await leaked(o);
+  const unknown = { platform: null };
+  const seenBy = async (fields: Record<string, unknown>) => (await contain((await newKey(o, fields)).o, key.id, { dry_run: true })).json;
+  const blind = await seenBy({ scopes: ['tokens:write'] });
+  expect(blind.connections).toMatchObject([
+    { id: own, kind: null, name: null, ...unknown },
+    { id: others, kind: null, name: null, ...unknown },
+  ]);
+  expect(blind.syncs).toMatchObject([
+    { id: stored, integration_id: null, environment: null, status: null, ...unknown },
+    { id: inline, environment: null, status: null, ...unknown },
+  ]);
+  const running = await seenBy({ scopes: ['tokens:write', 'integrations:sync'] });
+  expect([running.connections[0].name, running.syncs[0].platform]).toEqual([null, 'heroku']);
+  // Connections of production alone do not exist for somebody in another environment.
+  for (const id of [own, others]) await o.patch(`/integrations/${id}`, { environments: ['production'] });
+  const elsewhere = await seenBy({ scopes: ['tokens:write', 'integrations:read', 'secrets:read'], environments: ['staging'] });
+  expect([elsewhere.connections[0].name, elsewhere.syncs[0].platform]).toEqual([null, null]);
+});
+
+it('contain: connections and syncs since a time, and of the many the newest', async () => {
+  const o = await newOrg();
+  const { key, own } = await leaked(o);
+  expect((await contain(o, key.id, { dry_run: true, since: '2090-01-01T00:00:00.000Z' })).json).toMatchObject({
+    connections: [],
+    syncs: [],
+  });
+  await inGate(o, ({ core }) => {
+    const draft = {
+      ...{ actor: { kind: 'api_key', id: key.id, parent_id: null, name: 'k' }, action: 'integration.create', environment: null },
+      ...{ reason: null, request_id: 'req_x', ip: '', user_agent: null, version: null },
+    } as const;
+    core.storage.transactionSync(() => {
+      for (let i = 0; i < 10_001; i++) core.auditLog.append({ ...draft, resource: `int_${i}` }, 201, Date.now());
+    });
+  });
+  const { connections } = (await contain(o, key.id, { dry_run: true })).json;
+  expect(connections).toHaveLength(10_000);
+  expect([connections.at(-1).id, connections.some(({ id }: { id: string }) => id === own)]).toEqual(['int_10000', false]);
+});
