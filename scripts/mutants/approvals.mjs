@@ -80,6 +80,12 @@ export const mutants = [
     notice: 'api/approvals/approvals: is void once the target has changed',
   },
   {
+    name: 'an approved grant gives what its maker came to hold since',
+    tag: 'approved-limits-kept',
+    change: { from: '[environments, secrets, further]', to: '[]' },
+    notice: 'api/approvals/targets: approval: of a grant is void once its maker holds more than deciders were shown',
+  },
+  {
     name: 'a held call: its approval outlives the credential that asked',
     tag: 'approval-ends-with-requester',
     change: { from: 'credential === null || !isAlive(core, org_id, credential)', to: 'credential === null' },
