@@ -92,6 +92,18 @@ export const mutants = [
     notice: 'api/approvals/ends: approval: of a credential is void once it is revoked, contained, or has expired',
   },
   {
+    name: 'a held call: what a session asked for outlives its device',
+    tag: 'blocked-device-ends-approvals',
+    change: 'remove',
+    notice: 'api/approvals/ends: approval: what a session asked for is void once its device is blocked, also when the session is forgotten',
+  },
+  {
+    name: 'a held call: what a session asked for outlives its passkey',
+    tag: 'removed-passkey-ends-approvals',
+    change: 'remove',
+    notice: 'api/approvals/ends: approval: what a browser session asked for is void once its passkey is removed',
+  },
+  {
     name: 'a held call: what sessions asked for outlives a panic',
     tag: 'panic-ends-approvals',
     change: 'remove',
