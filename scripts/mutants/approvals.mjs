@@ -80,10 +80,28 @@ export const mutants = [
     notice: 'api/approvals/approvals: is void once the target has changed',
   },
   {
+    name: 'an approved grant gives what its maker came to hold since',
+    tag: 'approved-limits-kept',
+    change: { from: '[environments, secrets, further]', to: '[]' },
+    notice: 'api/approvals/targets: approval: of a grant is void once its maker holds more than deciders were shown',
+  },
+  {
     name: 'a held call: its approval outlives the credential that asked',
     tag: 'approval-ends-with-requester',
     change: { from: 'credential === null || !isAlive(core, org_id, credential)', to: 'credential === null' },
     notice: 'api/approvals/ends: approval: of a credential is void once it is revoked, contained, or has expired',
+  },
+  {
+    name: 'a held call: what a session asked for outlives its device',
+    tag: 'blocked-device-ends-approvals',
+    change: 'remove',
+    notice: 'api/approvals/ends: approval: what a session asked for is void once its device is blocked, also when the session is forgotten',
+  },
+  {
+    name: 'a held call: what a session asked for outlives its passkey',
+    tag: 'removed-passkey-ends-approvals',
+    change: 'remove',
+    notice: 'api/approvals/ends: approval: what a browser session asked for is void once its passkey is removed',
   },
   {
     name: 'a held call: what sessions asked for outlives a panic',

@@ -432,9 +432,14 @@ export interface Requester {
   name: string | null;
 }
 
-/** The requester of an approval, with the credential of the request: for a member, the session. Absent before 0.5.0. */
+/**
+ * The requester of an approval, with the credential of the request (for a member, the session), and the device or passkey that this
+ * credential ends with. Absent before 0.5.0.
+ */
 export interface Asker extends Requester {
   credential?: string;
+  device_id?: string | null;
+  passkey_id?: string | null;
 }
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'cancelled', 'used'] as const;

@@ -36,6 +36,7 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
   const effect = effects.find((one) => policies.some((policy) => holds(policy, one))) as Effect;
   const secret = typeof effect.reach === 'object' && 'secrets' in effect.reach ? effect.reach.secrets[0] : undefined;
   const { request } = ask;
+  const { device_id = null, passkey_id = null } = core.rows.get('credential', caller.credential) ?? {};
   return {
     org_id: ask.org,
     id: newId('apr', now),
@@ -44,7 +45,7 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     action: ask.action,
     requester: {
       ...{ kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
-      credential: caller.credential,
+      ...{ credential: caller.credential, device_id, passkey_id },
     },
     root: caller.root,
     accountable: accountableFor(core, caller),

@@ -2,7 +2,7 @@
 // policies or targets changes; nothing makes a void approval valid again.
 import type { ApprovalRow, ApprovalStatus } from '../../db/schema';
 import type { Core } from '../core';
-import { isAlive } from '../identity/lifetime';
+import { isAlive, isBlocked } from '../identity/lifetime';
 import { approvalDetails } from './details';
 import { policiesOf } from './policies';
 import { haveTargetsChanged } from './targets';
@@ -28,13 +28,18 @@ export const isVoid = (core: Core, row: ApprovalRow): boolean =>
 
 /**
  * Whether the root that asked has ended: a member who was removed, or a credential that can no longer be used. A panic ends sessions and
- * leaves members: it ends what was asked in sessions before it.
+ * leaves members: it ends what was asked in sessions before it. So do a blocked device and a removed passkey.
  */
 export function hasRequesterEnded(core: Core, { org_id, root, requester, created_at }: ApprovalRow): boolean {
   const org = core.rows.get('org', org_id);
   if (!org || org.deleted_at !== null) return true;
   // safety: panic-ends-approvals
   if (['session', 'member'].includes(requester.kind) && created_at <= (org.panicked_at ?? 0)) return true;
+  const { device_id, passkey_id } = requester;
+  // safety: blocked-device-ends-approvals
+  if (device_id && isBlocked(core, core.rows.get('device', device_id))) return true;
+  // safety: removed-passkey-ends-approvals
+  if (passkey_id && !core.rows.get('passkey', passkey_id)) return true;
   if (core.rows.get('member', root)) return false;
   const credential = core.rows.get('credential', root);
   // safety: approval-ends-with-requester

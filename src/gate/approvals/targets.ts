@@ -1,11 +1,11 @@
 // The rows that a held request rests on: those that it changes or reads, and those that these name. They are who gets a grant, who is in a
-// team, which environments a slug stood for, and where a connection leads. Invariant: an approval counts only while all of them are as they
-// were when it was asked for.
+// team, which environments a slug stood for, and where a connection leads. Beside them stands what a new grant or credential takes from its
+// creator. Invariant: an approval counts only while all of them are as they were when it was asked for.
 import type { Change, Effect } from '../../auth/effects';
 import { sha256 } from '../../crypto/digest';
 import { credentialKindOf, type IdKind, idPrefixes } from '../../db/ids';
 import type { RowKind } from '../../db/rows';
-import type { ApprovalConfig, ApprovalRow, PolicyRow } from '../../db/schema';
+import type { ApprovalConfig, ApprovalRow, CredentialRow, GrantRow, PolicyRow } from '../../db/schema';
 import type { Core } from '../core';
 import { membershipId, membersOfTeam } from '../rows/team-members';
 
@@ -18,9 +18,9 @@ function namedBy(change: Change): string[] {
   if (!row) return [];
   switch (change.kind) {
     case 'grant':
-      return [...withMembers(change.after?.grantee_id), ...(change.after?.environments ?? [])];
+      return [...withMembers(change.after?.grantee_id), ...(change.after?.environments ?? []), ...limitsOf(change.after)];
     case 'credential':
-      return change.before ? [] : (change.after?.environments ?? []);
+      return change.before ? [] : [...(change.after?.environments ?? []), ...limitsOf(change.after)];
     case 'policy':
       return [change.before, change.after].flatMap((one) => (one ? namedByPolicy(one) : []));
     case 'team_member': {
@@ -40,6 +40,21 @@ function namedBy(change: Change): string[] {
   }
 }
 
+/** The start of an id that stands for limits: it is a digest of them, so it never changes. */
+const LIMITS = 'limits:';
+
+/**
+ * The limits of a new row, under an id of their own. A request that does not name them means those of its caller, which may be widened
+ * before the approval is used. When a credential ends follows from the request.
+ */
+function limitsOf(row: GrantRow | CredentialRow | null): string[] {
+  if (!row) return [];
+  const { environments, secrets } = row;
+  const further = 'grantee_id' in row ? row.expires_at : row.allowed_addresses;
+  // safety: approved-limits-kept
+  return [`${LIMITS}${sha256(JSON.stringify([environments, secrets, further]))}`];
+}
+
 function namedByPolicy({ environments, kind, config }: PolicyRow): string[] {
   const { approvers } = config as ApprovalConfig;
   const team = kind === 'approval' && 'team_id' in approvers ? approvers.team_id : undefined;
@@ -52,6 +67,7 @@ const withMembers = (id: string | undefined): string[] =>
 
 /** The revision of what an id names, now; null if there is none. For the members of a team, a number that changes with them. */
 function revisionOf(core: Rows, id: string): number | null {
+  if (id.startsWith(LIMITS)) return 0;
   if (id.endsWith('.')) {
     const members = membersOfTeam(core, id.slice(0, -1)).map((row) => [row.id, row.revision]);
     return Number.parseInt(sha256(JSON.stringify(members)).slice(0, 12), 16);

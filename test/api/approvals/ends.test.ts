@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { approvalDetails } from '../../../src/gate/approvals/details';
 import { endApprovals } from '../../../src/gate/approvals/state';
 import { approvalIn, approve, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
-import { another, type Browser, signIn } from '../../support/browser';
+import { another, type Browser, newBrowser, ORIGIN, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
+import { newDevice, provenBy } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { newPasskey } from '../../support/passkey';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
@@ -79,6 +81,33 @@ describe('approval: a requester who ends', () => {
     await inCore(o, ({ rows, storage }) => storage.transactionSync(() => rows.forget('credential', session.id)));
     expect(await statusOf(byToken)).toBe('void');
     expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
+  });
+
+  it('approval: what a session asked for is void once its device is blocked, also when the session is forgotten', async () => {
+    const { o, asked, path, held, statusOf } = await newHeld();
+    const { id: device_id, keys } = await newDevice(o);
+    const session = await newSession(asked, { device_id });
+    const id = await held(provenBy(session.o, keys));
+    await plantApproval(o, id);
+    expect((await o.get(`/approvals/${id}`)).json.requester).not.toHaveProperty('device_id');
+    expect((await o.post(`/devices/${device_id}/block`)).status).toBe(200);
+    expect(await statusOf(id)).toBe('void');
+    expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
+    await inCore(o, ({ rows, storage }) => storage.transactionSync(() => rows.forget('credential', session.id)));
+    expect(await statusOf(id)).toBe('void');
+  });
+
+  it('approval: what a browser session asked for is void once its passkey is removed', async () => {
+    const { o, bob, path, held, statusOf } = await newHeld();
+    const lost = newBrowser(await newPasskey(ORIGIN));
+    const { json: options } = await bob.o.post(`/members/${bob.member.id}/passkeys/options`);
+    const { json: added } = await bob.o.post(`/members/${bob.member.id}/passkeys`, { response: await lost.passkey.create(options) });
+    await lost.login();
+    const id = await held(lost.o);
+    await plantApproval(o, id);
+    expect((await bob.o.del(`/members/${bob.member.id}/passkeys/${added.id}`)).status).toBe(204);
+    expect(await statusOf(id)).toBe('void');
+    expect(codeOf(await bob.o.get(path, under(id)))).toEqual(MISMATCH);
   });
 
   it('approval: what sessions asked for is void after a panic', async () => {

@@ -2,7 +2,7 @@
 // and use, and the approval is void. Without a change the same call succeeds, so that no other refusal is taken for it.
 import { expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
-import { newAgent } from '../../support/credentials';
+import { newAgent, newKey } from '../../support/credentials';
 import { newMember, newTeam } from '../../support/people';
 import { type Answer, type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
@@ -165,5 +165,36 @@ it('approval: of a share with an agent is void once the agent has changed', asyn
   const { id } = approvalIn(await ask());
   await plantApproval(o, id);
   expect((await o.patch(`/agent-credentials/${agent.id}`, { scopes: ['secrets:list', 'audit:read'] })).status).toBe(200);
+  expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+});
+
+it('approval: of a grant is void once its maker holds more than deciders were shown', async () => {
+  const { o } = await newOffice();
+  const member = await newMember(o);
+  await newApprovalPolicy(o, ['secret.share']);
+  const wider = { secrets: { secrets: ['*'] }, environments: { environments: ['staging', 'production'] }, lifetime: { ttlSeconds: 7200 } };
+  for (const [what, change] of [['nothing', null] as const, ...Object.entries(wider)]) {
+    const agent = await newAgent(o, {
+      ...{ scopes: ['members:write', 'secrets:list', 'secrets:read'], ttlSeconds: 3600 },
+      ...{ environments: ['staging'], secrets: ['APP_*'] },
+    });
+    const ask = (headers = {}) => agent.o.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' }, headers);
+    const { id } = approvalIn(await ask());
+    await plantApproval(o, id);
+    if (change) expect((await o.patch(`/agent-credentials/${agent.id}`, change)).status, what).toBe(200);
+    const used = await ask(under(id));
+    if (change) expect(codeOf(used), what).toEqual([409, 'APPROVAL_MISMATCH']);
+    else expect(used.json, used.text).toMatchObject({ secrets: ['APP_*'] });
+  }
+});
+
+it('approval: of a provider token is void once its maker may call from more addresses', async () => {
+  const { o } = await newOffice();
+  const maker = await newKey(o, { scopes: ['tokens:write', 'secrets:write'], allowed_addresses: ['0.0.0.0/0', '::/0'] });
+  await newApprovalPolicy(o, ['provider_token.create']);
+  const ask = (headers = {}) => maker.o.post('/provider-tokens', { name: 'p', scopes: ['issue'] }, headers);
+  const { id } = approvalIn(await ask());
+  await plantApproval(o, id);
+  expect((await o.patch(`/api-keys/${maker.id}`, { allowed_addresses: null })).status).toBe(200);
   expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
 });

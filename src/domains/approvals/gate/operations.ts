@@ -53,7 +53,7 @@ function shown(call: Call<unknown>, row: ApprovalRow): object {
   const nameOf = (id: string) => (core.rows.get('member', id) as MemberRow | null)?.name ?? null;
   const { required, approvals } = approvalShown(row);
   const { id, operation, action, summary, method, path, digest, ip, place, user_agent, reason } = row;
-  const { credential: _, ...requester } = row.requester;
+  const { credential: _, device_id: __, passkey_id: ___, ...requester } = row.requester;
   const status = statusNow(core, row);
   const isOpen = status === 'pending' || status === 'approved';
   const mayDecide = isOpen && barred(call, row, now) === null;
