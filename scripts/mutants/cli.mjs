@@ -283,6 +283,12 @@ export const mutants = [
     notice: 'packages/cli/mcp: rotate_secret: creates a new version, returns no value, and masks the new one',
   },
   {
+    name: 'svc mcp: rotate_secret generates a value that can be guessed',
+    tag: 'mcp-rotate-strength',
+    change: { from: 'SHORTEST_GENERATED', to: '1' },
+    notice: 'packages/cli/mcp: rotate_secret: a value that the agent could guess is not generated',
+  },
+  {
     name: 'svc mcp: a reference in a value is expanded too',
     tag: 'mcp-expand-once',
     change: { from: 'value(name))', to: 'expand(value(name), value))' },

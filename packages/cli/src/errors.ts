@@ -15,6 +15,7 @@ export const EXIT_CODES = {
   approval: [8, 'an approval policy holds the request until it is approved'],
   findings: [9, 'a scan found credentials, or `svc diff --exit-code` or `svc check` found a difference'],
   interrupted: [130, 'interrupted by Ctrl-C'],
+  unread: [141, 'the reader of the output closed the pipe before the end'],
 } as const satisfies Record<string, [number, string]>;
 
 export type Exit = keyof typeof EXIT_CODES;

@@ -332,6 +332,7 @@ describe('prompt injection: hosts', () => {
     ['a line break in a value', { headers: { A: '{{svc:API_BREAK}}' } }],
     ['Host', { headers: { Host: 'evil.example' } }],
     ['another path for the server', { headers: { 'X-Original-URL': '/admin' } }],
+    ['another path, in the spelling of a variable', { headers: { X_Original_URL: '/admin' } }],
     ['another method', { headers: { 'X-HTTP-Method-Override': 'DELETE' } }],
     ['another host', { headers: { 'X-Forwarded-Host': 'evil.example' } }],
     ['Content-Length', { headers: { 'Content-Length': '1' } }],

@@ -123,6 +123,16 @@ describe('secrets', () => {
     expect((await agent.run(['echo', value])).text).toContain('[svc:API_ROTATED]');
     expect(await agent.call('rotate_secret', { name: 'OTHER' })).toMatchObject({ isError: true });
   });
+
+  it('rotate_secret: a value that the agent could guess is not generated', async () => {
+    await put('API_GUESSED', 'old-value-of-it');
+    for (const weak of [{ length: 8, charset: 'ab' }, { length: 8 }, { length: 40, charset: 'ab' }, { length: 19, charset: 'digits' }])
+      expect(await agent.call('rotate_secret', { name: 'API_GUESSED', ...weak }), JSON.stringify(weak)).toMatchObject({ isError: true });
+    expect(await call(at.url, at.key, 'GET', `/orgs/${at.org}/secrets/by-name/API_GUESSED?environment=staging`)).toMatchObject({
+      version: 1,
+    });
+    expect((await agent.call('rotate_secret', { name: 'API_GUESSED', length: 20, charset: 'digits' })).json).toMatchObject({ version: 2 });
+  });
 });
 
 describe('run_command', () => {

@@ -1,10 +1,11 @@
 // svc scan: findings in files, as a table and as SARIF.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Machine, signedIn, succeeding } from './harness.ts';
+import { BIN, type Machine, signedIn, succeeding } from './harness.ts';
 
 const SCHEMA = path.resolve(import.meta.dirname, '../../../test/support/vectors/sarif-2.1.0.json');
 const sarifSchema = JSON.parse(fs.readFileSync(SCHEMA, 'utf8'));
@@ -17,6 +18,15 @@ beforeAll(async () => {
 });
 
 describe('scan', () => {
+  it('scan: a reader that closes the pipe does not make a finding a success', async () => {
+    fs.writeFileSync(path.join(machine.work, 'leaky.env'), `AWS_ACCESS_KEY_ID=AKIA${'Y3M2XTF6BQ4LZWNE'}\n`);
+    const env = { ...machine.env };
+    const child = spawn(process.execPath, [BIN, 'scan', 'leaky.env'], { cwd: machine.work, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    child.stdout.destroy();
+    expect((await once(child, 'exit'))[0]).not.toBe(0);
+    fs.rmSync(path.join(machine.work, 'leaky.env'));
+  });
+
   it('scan: staged files are scanned, and findings are redacted', async () => {
     const repo = path.join(machine.work, 'repo');
     fs.mkdirSync(repo);

@@ -71,11 +71,31 @@ export async function change<Answer>(resource: Resource, call: Call<Answer>): Pr
   }
 }
 
+/** Makes a change to the resource of a dialog. */
+export type Changing = <Answer>(call: Call<Answer>) => Promise<Answer>;
+
 /**
  * Makes changes to a resource as it was when the dialog opened, however often the page behind is refreshed. Without a resource, the dialog
  * creates one.
  */
-export function useChange(resource: Resource | undefined): <Answer>(call: Call<Answer>) => Promise<Answer> {
+export function useChange(resource: Resource | undefined): Changing {
   const [seen] = useState(resource);
   return (call) => (seen ? change(seen, call) : Promise.reject(new Error('There is nothing to change')));
+}
+
+/**
+ * The input of a form that is always on its page. Until the member changes something, it follows the resource. From then on it keeps the
+ * input and the state that they saw, whatever others change.
+ * @param draftOf what the form shows of the resource
+ */
+export function useDraft<Of extends Resource, Draft>(resource: Of, draftOf: (resource: Of) => Draft) {
+  const [seen, see] = useState(resource);
+  const [draft, setDraft] = useState(() => draftOf(resource));
+  const is = (other: Of) => JSON.stringify(draft) === JSON.stringify(draftOf(other));
+  const isSame = is(seen);
+  if (seen !== resource && (isSame || is(resource))) {
+    see(resource);
+    setDraft(() => draftOf(resource));
+  }
+  return { seen, draft, setDraft, isSame };
 }

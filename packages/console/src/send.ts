@@ -7,8 +7,12 @@ const REPEATED_WITHIN = 300_000;
 /** The Idempotency-Keys of changes whose outcome is unknown, by the digest of the request. */
 const unknown = new Map<string, { key: string; until: number }>();
 
-async function digestOf(url: string, { method, body }: RequestInit): Promise<string> {
-  const bytes = await new Blob([`${method} ${url}\n`, (body as ArrayBuffer | undefined) ?? '']).arrayBuffer();
+/** A change is the same only if it applies to the same state: the service refuses a key that it knows from another. */
+async function digestOf(url: string, { method, body }: RequestInit, headers: Headers): Promise<string> {
+  const bytes = await new Blob([
+    `${method} ${url}\n${headers.get('If-Match') ?? ''}\n`,
+    (body as ArrayBuffer | undefined) ?? '',
+  ]).arrayBuffer();
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).join();
 }
 
@@ -19,7 +23,7 @@ async function digestOf(url: string, { method, body }: RequestInit): Promise<str
 async function once(url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers);
   if (!headers.has('Idempotency-Key')) return fetch(url, init);
-  const digest = await digestOf(url, init);
+  const digest = await digestOf(url, init, headers);
   const earlier = unknown.get(digest);
   if (earlier && Date.now() < earlier.until) headers.set('Idempotency-Key', earlier.key);
   unknown.set(digest, { key: headers.get('Idempotency-Key') ?? '', until: Date.now() + REPEATED_WITHIN });

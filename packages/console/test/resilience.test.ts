@@ -67,6 +67,30 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
+  it('a change whose response was lost, and whose effect the page has shown since, can be made once more', async () => {
+    const { page, go, api, said } = ann;
+    const { id } = await api('POST', '/secrets', { name: 'LOST', type: 'password', generate: {} });
+    await go(`/secrets/${id}`, 'LOST');
+    const rotate = async () => {
+      await page.getByRole('button', { name: 'Rotate', exact: true }).click();
+      await page.getByRole('button', { name: 'Rotate secret' }).click();
+    };
+    await page.route('**/rotate', async (route) => {
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await rotate();
+    await page.getByText('Cannot reach the service').first().waitFor();
+    await page.unroute('**/rotate');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('.facts').getByText('2 by', { exact: false }).waitFor();
+    await rotate();
+    await page.getByRole('dialog', { name: 'LOST rotated' }).waitFor();
+    expect(await api('GET', `/secrets/${id}`)).toMatchObject({ version: 3 });
+    await page.keyboard.press('Escape');
+    said.length = 0;
+  });
+
   it('a form keeps its input when the session ends, and can be sent after signing in again', async () => {
     const { page, go, api, said } = ann;
     await go('/secrets?path=many/', 'Secrets');

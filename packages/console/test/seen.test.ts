@@ -93,4 +93,70 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     }
     expectQuiet(ann);
   });
+
+  it('a question that was asked before a colleague changed something destroys nothing', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const secret = await api('POST', '/secrets', { name: 'ASKED', type: 'generic', value: 'one' });
+    await api('PATCH', `/secrets/${secret.id}`, { value: 'two' });
+    const webhook = await api('POST', '/webhooks', { url: 'https://hooks.example.com/a', events: '*', description: 'before' });
+    const team = await api('POST', '/teams', { name: 'Core' });
+    const refused = async (button: string, was: string) => {
+      await page.getByText(was).first().waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: button }).click();
+      await page.getByText('Someone else changed this in the meantime').waitFor();
+    };
+    const more = async (item: string) => {
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: item, exact: true }).click();
+    };
+    await go(`/secrets/${secret.id}`, 'ASKED');
+    await more('Delete');
+    await api('PATCH', `/secrets/${secret.id}`, { value: 'three', description: 'of value now' });
+    // The page behind shows the change; the question was about what was there before.
+    await refused('Delete secret', 'of value now');
+    expect(await api('GET', `/secrets/${secret.id}`)).toMatchObject({ status: 'active', value: 'three' });
+    await go(`/secrets/${secret.id}?tab=history`, 'ASKED');
+    await page.getByRole('button', { name: 'Roll back' }).first().click();
+    await api('PATCH', `/secrets/${secret.id}`, { value: 'four' });
+    await refused('Roll back', 'Version 4');
+    expect(await api('GET', `/secrets/${secret.id}`)).toMatchObject({ value: 'four' });
+    for (const [item, button] of [
+      ['Disable', 'Disable webhook'],
+      ['Delete', 'Delete webhook'],
+    ] as const) {
+      await go(`/webhooks/${webhook.id}`);
+      await more(item);
+      await api('PATCH', `/webhooks/${webhook.id}`, { url: `https://hooks.example.com/${item}` });
+      await refused(button, `https://hooks.example.com/${item}`);
+    }
+    expect(await api('GET', `/webhooks/${webhook.id}`)).toMatchObject({ enabled: true });
+    await go(`/teams/${team.id}`, 'Core');
+    await more('Delete team');
+    await api('PATCH', `/teams/${team.id}`, { name: 'Core and more' });
+    await page.getByText('Core and more').first().waitFor();
+    await page.getByRole('dialog').getByRole('textbox').fill('Core and more');
+    await refused('Delete team', 'Core and more');
+    expect(await api('GET', `/teams/${team.id}`)).toMatchObject({ name: 'Core and more' });
+    expectRefusals(ann);
+  });
+
+  it('settings keep what is typed while a colleague saves theirs, and follow it where nothing is typed', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    await go('/settings', 'Settings');
+    const name = page.getByLabel('Name', { exact: true });
+    await name.fill('Mine');
+    await api('PATCH', '', { default_environment: 'staging', allowed_addresses: ['127.0.0.1', '::1'] });
+    await expect.poll(() => page.getByLabel('IP addresses and ranges').inputValue()).toBe('127.0.0.1\n::1');
+    expect(await name.inputValue()).toBe('Mine');
+    const save = page.getByRole('button', { name: 'Save changes' });
+    await save.click();
+    await page.getByText('Default environment: production → staging').waitFor();
+    await page.getByRole('button', { name: 'Keep my change' }).click();
+    await save.click();
+    await expect.poll(async () => (await api('GET', '')).name).toBe('Mine');
+    expect(await api('GET', '')).toMatchObject({ default_environment: 'staging', allowed_addresses: ['127.0.0.1', '::1'] });
+    expectRefusals(ann);
+  });
 });

@@ -88,7 +88,8 @@ function decoded(text: string): string {
 
 function checkHeaders(headers: Record<string, string>): void {
   for (const [name, text] of Object.entries(headers)) {
-    if (!HEADER_NAME.test(name) || NOT_SET.test(name)) throw usage(`The header ${clean(name)} cannot be set.`);
+    // Servers that pass headers on as variables read `_` as `-`.
+    if (!HEADER_NAME.test(name) || NOT_SET.test(name.replaceAll('_', '-'))) throw usage(`The header ${clean(name)} cannot be set.`);
     headerValue(name, text);
   }
 }

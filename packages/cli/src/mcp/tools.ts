@@ -15,6 +15,8 @@ import { checkSecret, listSecrets, rotateSecret } from './secrets.ts';
 import { failureText, type Session } from './session.ts';
 
 const LONGEST_TEXT = 256 * 1024;
+/** Even of digits, a value of this length has 66 bits. */
+const SHORTEST_GENERATED = 20;
 const name = z.string().min(1).max(255).describe('The name of the secret, such as STRIPE_KEY or billing/stripe.');
 const approval_id = z.string().regex(/^apr_[A-Za-z0-9]{1,60}$/);
 const text = z.string().max(LONGEST_TEXT);
@@ -223,13 +225,10 @@ function rotateTool(tool: Tool, session: Session): void {
         'Gives a secret a new value that the vault generates. You do not see it. Programs that use the old value fail until they get the new one, so do this only when you are asked to.',
       input: {
         name,
-        length: z.int().min(8).max(1024).optional().describe('Number of characters to generate.'),
-        charset: z
-          .string()
-          .min(1)
-          .max(128)
-          .optional()
-          .describe('alphanumeric, letters, digits, hex, base64url, ascii, or a literal set of characters.'),
+        // A value with few possibilities could be guessed: whoever can print guesses sees by the mask which one is right.
+        // safety: mcp-rotate-strength
+        length: z.int().min(SHORTEST_GENERATED).max(1024).optional().describe('Number of characters to generate.'),
+        charset: z.enum(['alphanumeric', 'letters', 'digits', 'hex', 'base64url', 'ascii']).optional(),
       },
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     },

@@ -1,6 +1,8 @@
-// The dialog that asks before something is destroyed. Invariant: a refusal is shown in the dialog, because everything outside it is inert.
+// The dialog that asks before something is destroyed. Invariants: a refusal is shown in the dialog, because everything outside it is inert;
+// what it changes is the resource as it was when the dialog opened, even if the page behind has been refreshed since.
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
+import { type Changing, type Resource, useChange } from '../seen';
 import { Button } from './button';
 import { Dialog } from './dialog';
 import { Refusal } from './refusal';
@@ -13,18 +15,21 @@ interface ConfirmProps {
   action: string;
   /** A text that must be typed first, for irreversible actions. */
   word?: string;
-  onConfirm: () => Promise<unknown>;
+  /** What is changed, if other people can change it too. */
+  resource?: Resource;
+  onConfirm: (changing: Changing) => Promise<unknown>;
   onClose: () => void;
 }
 
 /** Asks for confirmation before something is destroyed, and names it. */
-export function Confirm({ title, children, action, word, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({ title, children, action, word, resource, onConfirm, onClose }: ConfirmProps) {
   const [typed, setTyped] = useState('');
   const [error, setError] = useState<unknown>(null);
   const id = useId();
+  const changing = useChange(resource);
   const confirm = async () => {
     setError(null);
-    await onConfirm().then(onClose, setError);
+    await onConfirm(changing).then(onClose, setError);
   };
   return (
     <Dialog title={title} onClose={onClose}>

@@ -3,7 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
 import { environments } from '../../environments';
-import { change, useChange } from '../../seen';
+import { type Changing, useChange } from '../../seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
@@ -96,14 +96,14 @@ export function EditConnection({ stored, onClose }: { stored: Integration; onClo
 }
 
 export function RemoveConnection({ stored, onRemoved, onClose }: { stored: Integration; onRemoved?: () => void; onClose: () => void }) {
-  const remove = async () => {
-    await change(stored, (header) => vault().api.DELETE('/orgs/{org_id}/integrations/{id}', at(stored.id, header)));
+  const remove = async (changing: Changing) => {
+    await changing((header) => vault().api.DELETE('/orgs/{org_id}/integrations/{id}', at(stored.id, header)));
     await forget('integrations');
     tell(`${stored.name} removed`);
     onRemoved?.();
   };
   return (
-    <Confirm title={`Remove ${stored.name}?`} action="Remove connection" onConfirm={remove} onClose={onClose}>
+    <Confirm title={`Remove ${stored.name}?`} action="Remove connection" resource={stored} onConfirm={remove} onClose={onClose}>
       <p>
         {stored.kind === 'sync'
           ? `This connection stops writing to ${platformName(stored.platform)}. Secrets already written there are kept.`

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, forget, useRead, vault } from '../../api';
-import { change } from '../../seen';
+import { type Changing, change } from '../../seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Menu } from '../../ui/menu';
@@ -25,16 +25,16 @@ const whyDisabled: Record<string, string> = {
   gone: 'This webhook was disabled because the receiver responded with 410 Gone. If that was a mistake, enable it again.',
 };
 
-async function setEnabled(webhook: Webhook, enabled: boolean): Promise<void> {
-  await change(webhook, (header) => vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: { enabled } }));
+async function setEnabled(webhook: Webhook, enabled: boolean, changing: Changing): Promise<void> {
+  await changing((header) => vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: { enabled } }));
   await forget('webhooks');
   tell(enabled ? 'Webhook enabled' : 'Webhook disabled');
 }
 
 function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: () => void }) {
   const [, go] = useLocation();
-  const remove = async () => {
-    await change(webhook, (header) => vault().api.DELETE('/orgs/{org_id}/webhooks/{id}', at(webhook.id, header)));
+  const remove = async (changing: Changing) => {
+    await changing((header) => vault().api.DELETE('/orgs/{org_id}/webhooks/{id}', at(webhook.id, header)));
     await forget('webhooks');
     tell('Webhook deleted');
     go('/webhooks');
@@ -43,7 +43,13 @@ function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: 
   if (doing === 'rotate') return <RotateSecret webhook={webhook} onClose={end} />;
   if (doing === 'disable')
     return (
-      <Confirm title="Disable this webhook?" action="Disable webhook" onConfirm={() => setEnabled(webhook, false)} onClose={end}>
+      <Confirm
+        title="Disable this webhook?"
+        action="Disable webhook"
+        resource={webhook}
+        onConfirm={(changing) => setEnabled(webhook, false, changing)}
+        onClose={end}
+      >
         <p>
           Pending deliveries to <strong class="mono">{webhook.url}</strong> fail immediately. Events during this time are not sent later.
         </p>
@@ -51,7 +57,7 @@ function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: 
     );
   if (doing === 'delete')
     return (
-      <Confirm title="Delete this webhook?" action="Delete webhook" onConfirm={remove} onClose={end}>
+      <Confirm title="Delete this webhook?" action="Delete webhook" resource={webhook} onConfirm={remove} onClose={end}>
         <p>
           No more events are sent to <strong class="mono">{webhook.url}</strong>. Its signing secret and delivery log are erased.
         </p>
@@ -97,7 +103,7 @@ export default function WebhookPage({ params: { id = '' } }: { params: Record<st
       <PageHead title={data.url} lead={<WebhookStatus {...data} />}>
         <Button onPress={test}>Send test event</Button>
         {!data.enabled && (
-          <Button kind="primary" onPress={() => setEnabled(data, true)}>
+          <Button kind="primary" onPress={() => setEnabled(data, true, (call) => change(data, call))}>
             Enable
           </Button>
         )}

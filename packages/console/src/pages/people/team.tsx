@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { type Team, useMembers, Who } from '../../people';
-import { change } from '../../seen';
+import type { Changing } from '../../seen';
 import { Button, IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
@@ -119,8 +119,8 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
   const [, go] = useLocation();
   if (error) return <Missing what="team" list={['/teams', 'Teams']} error={error} onRetry={refetch} />;
   if (isPending || !team) return <LoadingPage />;
-  const remove = async () => {
-    await change(team, (header) => vault().api.DELETE('/orgs/{org_id}/teams/{id}', at(id, header)));
+  const remove = async (changing: Changing) => {
+    await changing((header) => vault().api.DELETE('/orgs/{org_id}/teams/{id}', at(id, header)));
     tell(`${team.name} deleted`);
     go('/teams');
     forgetGone('teams', 'grants', 'members');
@@ -140,7 +140,14 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
       </div>
       {doing === 'rename' && <TeamForm team={team} onClose={() => setDoing(null)} />}
       {doing === 'delete' && (
-        <Confirm title={`Delete ${team.name}?`} action="Delete team" word={team.name} onConfirm={remove} onClose={() => setDoing(null)}>
+        <Confirm
+          title={`Delete ${team.name}?`}
+          action="Delete team"
+          word={team.name}
+          resource={team}
+          onConfirm={remove}
+          onClose={() => setDoing(null)}
+        >
           <p>
             This deletes the team and its grants. Its members lose the access of those grants from their next request. Policies with this
             team as approvers will have no approvers.

@@ -6,7 +6,7 @@ import { useLocation } from 'wouter-preact';
 import { at, forget, here, useRead, vault } from '../../api';
 import { may } from '../../may';
 import { Who } from '../../people';
-import { change } from '../../seen';
+import type { Changing } from '../../seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Menu } from '../../ui/menu';
@@ -159,8 +159,8 @@ function Overview({ secret, onEdit, onRotate }: OverviewProps) {
 
 function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () => void }) {
   const [, go] = useLocation();
-  const remove = async (permanent: boolean) => {
-    await change(secret, (header) =>
+  const remove = async (permanent: boolean, changing: Changing) => {
+    await changing((header) =>
       vault().api.DELETE('/orgs/{org_id}/secrets/{id}', {
         params: { path: { ...here(), id: secret.id }, query: permanent ? { permanent: 'true' } : {}, header },
       }),
@@ -176,7 +176,13 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
   if (doing === 'link') return <NewLink secret={secret} onClose={end} />;
   if (doing === 'delete')
     return (
-      <Confirm title={`Delete ${secret.name}?`} action="Delete secret" onConfirm={() => remove(false)} onClose={end}>
+      <Confirm
+        title={`Delete ${secret.name}?`}
+        action="Delete secret"
+        resource={secret}
+        onConfirm={(changing) => remove(false, changing)}
+        onClose={end}
+      >
         <p>
           Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} will fail immediately. You can restore it
           for 7 days.
@@ -185,7 +191,14 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
     );
   if (doing === 'destroy')
     return (
-      <Confirm title={`Destroy ${secret.name}?`} action="Destroy secret" word={secret.name} onConfirm={() => remove(true)} onClose={end}>
+      <Confirm
+        title={`Destroy ${secret.name}?`}
+        action="Destroy secret"
+        word={secret.name}
+        resource={secret}
+        onConfirm={(changing) => remove(true, changing)}
+        onClose={end}
+      >
         <p>
           This destroys every version of <strong class="mono">{secret.name}</strong> in {secret.environment}. It cannot be undone.
         </p>

@@ -4,7 +4,7 @@ import { diffLines } from 'diff';
 import { useState } from 'preact/hooks';
 import { at, forget, here, useList, vault } from '../../api';
 import { Who } from '../../people';
-import { change } from '../../seen';
+import type { Changing } from '../../seen';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
@@ -57,8 +57,8 @@ export function Versions({ secret }: { secret: Secret }) {
     const [before, after] = await Promise.all([readVersion(secret.id, version), readVersion(secret.id, secret.version)]);
     setCompared({ version, before, after });
   };
-  const rollBack = async (version: number) => {
-    const { data } = await change(secret, (header) =>
+  const rollBack = async (version: number, changing: Changing) => {
+    const { data } = await changing((header) =>
       vault().api.POST('/orgs/{org_id}/secrets/{id}/rollback', { ...at(secret.id, header), body: { version } }),
     );
     await forget('secrets');
@@ -114,7 +114,8 @@ export function Versions({ secret }: { secret: Secret }) {
         <Confirm
           title={`Roll back to version ${returning}?`}
           action="Roll back"
-          onConfirm={() => rollBack(returning)}
+          resource={secret}
+          onConfirm={(changing) => rollBack(returning, changing)}
           onClose={() => setReturning(null)}
         >
           <p>

@@ -3,6 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
 import { UnreachableError } from '../../public-api';
+import { useDraft } from '../../seen';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
@@ -15,12 +16,16 @@ import { changeOrg, type Org, useOrg } from './organisation';
 type Checkpoint = components['schemas']['Checkpoint'];
 
 function Retention({ org }: { org: Org }) {
-  const before = org.audit_retention_days === null ? '' : String(org.audit_retention_days);
-  const [days, setDays] = useState(before);
+  const {
+    seen,
+    draft: days,
+    setDraft: setDays,
+    isSame,
+  } = useDraft(org, ({ audit_retention_days }) => (audit_retention_days === null ? '' : String(audit_retention_days)));
   const problems = useProblems();
   const save = () =>
     changeOrg(
-      org,
+      seen,
       { audit_retention_days: days.trim() ? Number(days) : null },
       days.trim() ? `Entries are kept for ${days} days` : 'Entries are kept forever',
     );
@@ -30,7 +35,7 @@ function Retention({ org }: { org: Org }) {
         <h2 id="retention">Retention</h2>
         <p class="dim">Older entries are deleted once you have confirmed their export. Leave empty to keep entries forever.</p>
       </div>
-      <Form action="Save retention" onSubmit={save} problems={problems} disabled={days === before || me.value?.role !== 'owner'}>
+      <Form action="Save retention" onSubmit={save} problems={problems} disabled={isSame || me.value?.role !== 'owner'}>
         <TextField
           label="Keep entries for"
           value={days}
@@ -138,7 +143,7 @@ export function AuditSettings() {
   return (
     <div class="settings">
       <div class="stack">
-        <Retention key={org.updated_at} org={org} />
+        <Retention org={org} />
         <Export />
       </div>
       <Key />

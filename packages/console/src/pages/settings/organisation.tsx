@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
 import { environments } from '../../environments';
 import { may } from '../../may';
-import { change } from '../../seen';
+import { change, useChange, useDraft } from '../../seen';
 import { me, signOut } from '../../session';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -34,25 +34,31 @@ const linesOf = (text: string): string[] =>
     .filter(Boolean);
 
 function General({ org }: { org: Org }) {
-  const [name, setName] = useState(org.name);
-  const [environment, setEnvironment] = useState(org.default_environment);
+  const { seen, draft, setDraft, isSame } = useDraft(org, ({ name, default_environment }) => ({ name, default_environment }));
   const problems = useProblems();
-  const isSame = name === org.name && environment === org.default_environment;
+  const { name, default_environment } = draft;
   const save = () =>
     changeOrg(
-      org,
-      { ...(name !== org.name && { name }), ...(environment !== org.default_environment && { default_environment: environment }) },
+      seen,
+      { ...(name !== seen.name && { name }), ...(default_environment !== seen.default_environment && { default_environment }) },
       'Organisation saved',
     );
   return (
     <section class="card stack" aria-labelledby="general">
       <h2 id="general">General</h2>
       <Form action="Save changes" onSubmit={save} problems={problems} disabled={isSame || !may('org:write')}>
-        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
+        <TextField
+          label="Name"
+          value={name}
+          onValue={(text) => setDraft({ ...draft, name: text })}
+          error={problems.of('name')}
+          required
+          maxLength={255}
+        />
         <SelectField
           label="Default environment"
-          value={environment}
-          onValue={setEnvironment}
+          value={default_environment}
+          onValue={(slug) => setDraft({ ...draft, default_environment: slug })}
           error={problems.of('default_environment')}
           hint="Used if a request does not name an environment"
           choices={environments.value.map(({ slug, name: label }) => ({ value: slug, label }))}
@@ -63,13 +69,12 @@ function General({ org }: { org: Org }) {
 }
 
 function Addresses({ org }: { org: Org }) {
-  const before = org.allowed_addresses ?? [];
-  const [text, setText] = useState(before.join('\n'));
+  const { seen, draft: text, setDraft: setText } = useDraft(org, ({ allowed_addresses }) => (allowed_addresses ?? []).join('\n'));
   const problems = useProblems();
   const lines = linesOf(text);
   const save = () =>
     changeOrg(
-      org,
+      seen,
       { allowed_addresses: lines },
       lines.length ? 'Members can sign in only from these addresses' : 'Members can sign in from any address',
     );
@@ -81,7 +86,12 @@ function Addresses({ org }: { org: Org }) {
           Members can sign in and work only from these addresses. Leave empty to allow any address. Credentials have their own lists.
         </p>
       </div>
-      <Form action="Save addresses" onSubmit={save} problems={problems} disabled={lines.join() === before.join() || !may('org:write')}>
+      <Form
+        action="Save addresses"
+        onSubmit={save}
+        problems={problems}
+        disabled={lines.join() === (seen.allowed_addresses ?? []).join() || !may('org:write')}
+      >
         <TextArea
           label="IP addresses and ranges"
           class="mono"
@@ -129,8 +139,9 @@ const Usage = ({ org: { usage, id, created_at } }: { org: Org }) => (
 function DeleteOrg({ org, onClose }: { org: Org; onClose: () => void }) {
   const [typed, setTyped] = useState('');
   const problems = useProblems();
+  const changing = useChange(org);
   const remove = async () => {
-    await change(org, (header) =>
+    await changing((header) =>
       confirmed(() => vault().api.DELETE('/orgs/{org_id}', { params: { path: here(), header }, body: { confirm: typed } })),
     );
     tell(`${org.name} deleted`);
@@ -171,8 +182,8 @@ export function Organisation() {
     <div class="settings">
       <div class="stack">
         {!may('org:write') && <p class="note plain">Only owners and admins can change these settings.</p>}
-        {environments.value.length > 0 && <General key={org.updated_at} org={org} />}
-        <Addresses key={org.updated_at} org={org} />
+        {environments.value.length > 0 && <General org={org} />}
+        <Addresses org={org} />
       </div>
       <div class="stack">
         <Usage org={org} />
