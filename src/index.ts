@@ -4,7 +4,7 @@ import { runJob } from './delivery/jobs';
 import type { JobName, QueueMessage } from './delivery/messages';
 import type { Env } from './env';
 import { ApiError } from './errors';
-import { probeCame, sendProbe } from './health';
+import { probeCame, watch } from './health';
 
 export { DeviceLogin } from './device-login';
 export { Gate } from './gate';
@@ -42,6 +42,6 @@ export default {
     );
   },
   async scheduled(_controller, env) {
-    await sendProbe(env);
+    await watch(env);
   },
 } satisfies ExportedHandler<Env, QueueMessage>;

@@ -8,6 +8,7 @@ import { followEndpoint, followWebhook } from './delivery-task';
 import type { Intent } from './intents';
 import { leave } from './purge';
 import { followEnvironment, followSync } from './sync-task';
+import { noteChange } from './vitals';
 
 /** Applies the commit of an intent, or records that it never took effect. Runs inside one transaction. */
 export function apply(core: Core, intent: Intent, isDone: boolean): void {
@@ -32,6 +33,7 @@ function takeEffect(core: Core, intent: Intent): void {
   for (const { secret, version } of intent.trimmed) core.ciphertexts.drop(secret, version);
   // safety: response-stored-with-effect
   if (intent.keep) core.storedResponses.save(intent.keep);
+  noteChange(core, intent);
   const entry = core.auditLog.append(intent.draft, intent.status, now);
   for (const id of intent.environments) {
     core.meta.set(revisionOf(id), String(entry.sequence));
