@@ -12,6 +12,7 @@ import { Fault } from './fault.mjs';
 import { deployedBindings, reachDatabase } from './remote.mjs';
 import { isInUse, vaultFile } from './state.mjs';
 import { bootstrapCaller, localUrl, orgsOf, progress, run, stateDir, variable, wrangler } from './vault.mjs';
+import { requireOpenKeys } from './vault-keys.mjs';
 
 const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
 
@@ -31,6 +32,8 @@ await run(async () => {
   try {
     const { done, why, remedy } = await archive(values.remote ? await remoteService(values.url) : localService(values.url));
     const db = values.remote ? await exported(scratch) : snapshot();
+    if (!(await requireOpenKeys(db, values.remote)))
+      process.stderr.write('Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n');
     const made = write(db, file, time);
     const orgs = db.prepare('SELECT id FROM orgs').all();
     db.close();
