@@ -23,18 +23,21 @@ export function readiness(host, port) {
    */
   async function untilReady(isSettled, onDown) {
     let until = Date.now() + READY_WITHIN;
-    for (; Date.now() < until; await sleep(100)) {
+    let every = 100;
+    for (; Date.now() < until; await sleep(every)) {
+      const hasRun = isSettled();
       const answer = await ask(host, port, '/healthz', 6_000);
       if (answer?.body?.error?.code === 'MISCONFIGURED')
         return { ready: false, fatal: true, why: harmless(String(answer.body.error.message)) };
       const health = readHealth(answer?.body);
-      if (!health || !isSettled()) continue;
+      if (!health || !hasRun) continue;
       const why = keyProblem(health);
       if (why) return { ready: false, fatal: true, why };
       if (isServing(health)) return { ready: true, problems: problemsOf(health) };
       if (health.status !== 'down' || until === Number.POSITIVE_INFINITY) continue;
       onDown(problemsOf(health));
       until = Number.POSITIVE_INFINITY;
+      every = 2000;
     }
     return { ready: false, fatal: false, why: `The service was not ready within ${READY_WITHIN / 1000} s` };
   }

@@ -231,7 +231,7 @@ async function serve() {
 }
 
 function printer() {
-  const read = log === 'json' ? harmless : lineReader(Boolean(process.stdout.isTTY) && !process.env.NO_COLOR);
+  const read = lineReader(Boolean(process.stdout.isTTY) && !process.env.NO_COLOR, log === 'json');
   return (/** @type {string} */ line) => {
     const text = isHealthy(line) ? undefined : read(line);
     if (text !== undefined) process.stdout.write(`${text}\n`);

@@ -64,7 +64,9 @@ export function inspectState(dir) {
       );
       if (tables.has('d1_migrations'))
         for (const { name } of db.prepare('SELECT name FROM d1_migrations').all()) state.applied.add(String(name));
-      if (tables.has('deployment_keys') && db.prepare('SELECT 1 FROM deployment_keys LIMIT 1').get()) state.hasVault = true;
+      // Without its deployment key it is still a vault.
+      for (const table of ['deployment_keys', 'org_keys', 'orgs'])
+        if (tables.has(table) && db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get()) state.hasVault = true;
     } finally {
       db.close();
     }

@@ -135,8 +135,8 @@ const surveyed = ({ found, all }: Survey): Judged[] => [
   judge(
     'adoption',
     found.adoption.length === 0,
-    `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes are refused. Run npm run restore -- --adopt --reason TEXT. The log names them (adoption_awaited).`,
-    all.adoption,
+    `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. Run npm run restore -- --adopt --reason TEXT. The log names them (adoption_awaited).`,
+    false,
   ),
 ];
 
@@ -173,7 +173,10 @@ export async function watch(env: Env, now = Date.now()): Promise<void> {
   if (sent !== null && !isDelivering(sent, came, now))
     console.warn(JSON.stringify({ level: 'warn', event: 'queue_stalled', seconds: Math.round((now - (came ?? sent)) / 1000) }));
   // Each happens whatever becomes of the other.
-  const surveying = survey(env, settings.masterKeys, readSurvey(before), now).then((after) => gateOf(env).surveyed(JSON.stringify(after)));
+  const surveying = survey(env, settings.masterKeys, readSurvey(before), now).then(async (after) => {
+    await gateOf(env).surveyed(JSON.stringify(after));
+    last = null; // what this isolate knows is older
+  });
   const failed = (await Promise.allSettled([sendProbe(env), surveying])).find(({ status }) => status === 'rejected');
   if (failed) throw (failed as PromiseRejectedResult).reason;
 }

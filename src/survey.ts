@@ -22,7 +22,7 @@ export interface Survey {
   keys: string;
   gates: string;
   /** Whether all organisations that the last run looked at had a trouble. */
-  all: Record<Trouble, boolean>;
+  all: Record<'key' | 'gate', boolean>;
   /** The organisations known to have a trouble. */
   found: Record<Trouble, string[]>;
 }
@@ -31,7 +31,7 @@ const none: Survey = {
   at: 0,
   keys: '',
   gates: '',
-  all: { key: false, gate: false, adoption: false },
+  all: { key: false, gate: false },
   found: { key: [], gate: [], adoption: [] },
 };
 
@@ -85,7 +85,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     at: now,
     keys: keyed.length < KEYS_A_RUN ? '' : (keyed.at(-1)?.id ?? ''),
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
-    all: { key: isAll('key', opened), gate: isAll('gate', asked), adoption: isAll('adoption', asked) },
+    all: { key: isAll('key', opened), gate: isAll('gate', asked) },
     found: { key: failed.key, gate: [...unseen('gate'), ...failed.gate], adoption: [...unseen('adoption'), ...failed.adoption] },
   };
   tell(result);

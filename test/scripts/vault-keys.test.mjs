@@ -19,10 +19,10 @@ function vault(name) {
   const folder = path.join(state, 'v3', 'd1', 'any');
   fs.mkdirSync(folder, { recursive: true });
   const db = new DatabaseSync(path.join(folder, 'vault.sqlite'));
-  db.exec('CREATE TABLE d1_migrations (name TEXT)');
+  db.exec('CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT)');
   for (const file of fs.readdirSync(path.join(project, 'migrations')).filter((one) => one.endsWith('.sql'))) {
     db.exec(fs.readFileSync(path.join(project, 'migrations', file), 'utf8'));
-    db.prepare('INSERT INTO d1_migrations VALUES (?)').run(file);
+    db.prepare('INSERT INTO d1_migrations (name) VALUES (?)').run(file);
   }
   const wrapped = (purpose, owner) => encrypt(master, purpose, [owner, 'k1'], new Uint8Array(32));
   db.prepare('INSERT INTO deployment_keys VALUES (?, ?, ?, 0)').run('deployment', 'k1', wrapped('deployment key', 'deployment'));
