@@ -5,6 +5,7 @@ import QuickLRU from 'quick-lru';
 import type { JobName, QueueMessage } from '../delivery/messages';
 import { type ApprovalDetailsTable, createApprovalDetails } from './approval-details';
 import { type AuditLog, createAuditLog } from './audit-log';
+import { type Backlogs, createBacklogs } from './backlog';
 import { type Bound, createBound } from './bound';
 import { type Checkpoints, createCheckpoints } from './checkpoints';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
@@ -69,6 +70,7 @@ export interface Core {
   approvalWaiters: Waiters;
   approvalDetails: ApprovalDetailsTable;
   listeners: Listeners;
+  backlogs: Backlogs;
   strangers: Strangers;
   overlaps: Overlaps;
   /** Requests a job from the Worker. */
@@ -113,6 +115,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     listeners.wake();
     wake({ rows, outbox, schedule }, now);
   });
+  const intents = createIntents(sql);
   const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedLists());
   return {
     storage,
@@ -132,12 +135,13 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     readers,
     outbox,
     deliveries: createDeliveries(sql, meta),
+    backlogs: createBacklogs(sql, { auditLog, outbox, intents }),
     leaks: createLeaks(sql),
     told: createTold(sql),
     syncs,
     permits: createPermits(syncs.isAnyLeased()),
     storedResponses: createStoredResponses(sql),
-    intents: createIntents(sql),
+    intents,
     rotations: createRotations(sql),
     expiries: createExpiries(sql, meta),
     schedule,

@@ -66,5 +66,6 @@ export async function runTasks(core: Core, org: string, now = core.now()): Promi
       core.schedule.done(task, now + WINDOW);
     }
   }
+  core.backlogs.warn(org, core.now());
   core.schedule.arm();
 }

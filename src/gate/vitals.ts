@@ -30,6 +30,7 @@ export function noteChange({ meta }: Core, { puts, gone }: Intent): void {
 }
 
 export async function vitalsOf(core: Core, org: string): Promise<Vitals> {
+  core.backlogs.warn(org, core.now());
   if (!(await differs(core, org))) return 'well';
   await new Promise((done) => setTimeout(done, LASTING));
   return (await differs(core, org)) ? 'diverged' : 'well';

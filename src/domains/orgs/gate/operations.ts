@@ -144,6 +144,7 @@ const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
     sealed_bytes: core.rows.sealedBytes(),
     credentials: countLive(core, org.id, core.now()),
     members: core.rows.count('member'),
+    backlog: core.backlogs.of(core.now()),
   },
 });
 
