@@ -16,6 +16,17 @@ import { requireOpenKeys } from './vault-keys.mjs';
 
 const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
 
+const USAGE = `npm run backup -- [options]
+
+Writes the whole database of a vault to one SQL file, encrypted as stored.
+
+  --output FILE   the file to create; vault-TIME.sql by default
+  --remote        back up the deployment instead of the vault of npm start
+  --url URL       where the service answers, to include the newest audit entries
+  --json          print one JSON object
+  --help          print this
+`;
+
 await run(async () => {
   const { values } = parseArgs({
     options: {
@@ -51,7 +62,7 @@ await run(async () => {
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }
-});
+}, USAGE);
 
 /** @typedef {{ url: string, token: string | undefined } | { why: string, remedy: string }} Service */
 

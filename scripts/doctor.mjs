@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { lackingBindings, neededBindings } from './bindings.mjs';
 import { freshSecrets, readDevVars } from './dev-vars.mjs';
 import { service } from './doctor-service.mjs';
-import { Fault } from './fault.mjs';
+import { Fault, goOnWithoutReader } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { parseMasterKeys } from './master-keys.mjs';
 import { partsOf, readToml, varsFile } from './production.mjs';
@@ -24,11 +24,15 @@ const USAGE = `npm run doctor -- [options]
   --remote      look at the deployment instead of the vault of npm start
   --url URL     where the deployment answers; without it, its PUBLIC_URL
   --json        print one JSON object
+  --help        print this
+
+Exit code: 0 if nothing fails, else 1.
 `;
 /** @typedef {'ok' | 'warn' | 'fail'} Verdict @typedef {{ check: string, verdict: Verdict, message: string }} Finding */
 
 /** @type {Finding[]} */
 const findings = [];
+goOnWithoutReader();
 const options = readOptions();
 if (options.help) process.stdout.write(USAGE);
 else {
