@@ -449,6 +449,8 @@ export interface IntegrityViolation {
     | 'org_key_missing'
     | 'gate_loaded_from_database';
   resource: string;
+  /** What the request that detected it was answered; absent for 500, or if it was answered without what is altered. */
+  status?: number;
 }
 
 /** A refusal as an exception, for code that cannot return one. */

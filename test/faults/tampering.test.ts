@@ -167,8 +167,8 @@ async function asked({ o, a, staged, expired, gone, deleted, low, bound, dead, s
 
 /** Whether a bulk read is that of before without the values that it names as unreadable. */
 function lacksAltered([, was]: unknown[], [status, now]: unknown[]): boolean {
-  const [before, after] = [was, now].map((text) => (String(text).includes('"unreadable"') ? JSON.parse(String(text)) : null));
-  if (status !== 200 || !before?.values || !after?.unreadable.length) return false;
+  const [before, after] = [was, now].map((text) => (String(text).includes('"values"') ? JSON.parse(String(text)) : null));
+  if (status !== 200 || !before?.values || !after?.unreadable?.length) return false;
   const left = Object.entries(before.values).filter(([name]) => !after.unreadable.includes(name));
   return JSON.stringify(Object.entries(after.values)) === JSON.stringify(left);
 }
@@ -450,6 +450,7 @@ describe('tampering: an altered value in D1', () => {
       resource: w.a.id,
       reason: 'value_does_not_open',
       outcome: 'failed',
+      status: refused.status,
       request_id: refused.headers.get('request-id'),
     });
     await run('update secret_versions set value_sealed = ? where secret_id = ? and version = 2', right?.value_sealed, w.a.id);
@@ -603,7 +604,7 @@ describe('tampering: a change that meets an altered D1', () => {
     expect([answer.status, answer.json.error.code]).toEqual([503, 'UNAVAILABLE']);
     expect(events()).toContain('database_diverged');
     const [alarm, ...more] = await alarms(w.o);
-    expect(alarm).toMatchObject({ reason: 'database_diverged', request_id: answer.headers.get('request-id') });
+    expect(alarm).toMatchObject({ reason: 'database_diverged', status: answer.status, request_id: answer.headers.get('request-id') });
     if (names(w)) expect(alarm?.resource).toBe(names(w));
     expect(more.filter(({ reason }) => reason === 'database_diverged')).toEqual([]);
     expect(expectNothingGained(before, await asked(w), _what)).toEqual([]);
@@ -692,7 +693,7 @@ describe('tampering: wrapped keys', () => {
     await refused('wrapped_key_does_not_open', [503, 'MISCONFIGURED']);
     await run('delete from org_keys where org_id = ?', w.o.id);
     await refused('org_key_missing', [503, 'UNAVAILABLE']);
-    expect((await alarms(w.o))[0]).toMatchObject({ reason: 'org_key_missing', resource: w.o.id });
+    expect((await alarms(w.o))[0]).toMatchObject({ reason: 'org_key_missing', resource: w.o.id, status: 503 });
     await put('org_keys', mine as Row);
     await put('org_keys', theirs as Row);
     await put('deployment_keys', { ...(deployment as Row), key_sealed: mine?.key_sealed as string });
