@@ -14,6 +14,8 @@ const USAGE = `Use: npm run audit:verify -- FILE.ndjson --checkpoints FILE --key
   --key           GET /orgs/ORG/audit-log/key, as JWK or PEM; preferably a copy that you stored earlier
   --first         the first sequence that the file must contain, if neither the log nor the checkpoints begin there
   --last          the last sequence that the file must contain, if there are checkpoints of newer entries
+  --json          print one JSON object
+  --help          print this
   --accept-uncovered  exit with 0 although no checkpoint covers part of the log, such as its newest entries
 Exit code: 0 intact, 1 not intact, 2 wrong use, 3 no fault found, but checkpoints do not cover all of it.`;
 
@@ -468,6 +470,15 @@ const doubt = ({ from, to, kind }) =>
 /** @param {ReturnType<typeof resultOf>} result @param {boolean} [acceptsUncovered] */
 const exitCodeOf = ({ ok, uncovered }, acceptsUncovered) => (!ok ? 1 : uncovered.length && !acceptsUncovered ? 3 : 0);
 
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error) => {
+    // Nobody reads the output any more: the exit code still tells the result.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EPIPE') throw error;
+  });
+if (process.argv.includes('--help')) {
+  process.stdout.write(`${USAGE}\n`);
+  process.exit(0);
+}
 try {
   const { values, result } = await check(process.argv.slice(2));
   process.stdout.write(`${values.json ? JSON.stringify(result) : sentence(result)}\n`);

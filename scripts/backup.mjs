@@ -12,8 +12,20 @@ import { Fault } from './fault.mjs';
 import { deployedBindings, reachDatabase } from './remote.mjs';
 import { isInUse, vaultFile } from './state.mjs';
 import { bootstrapCaller, localUrl, orgsOf, progress, run, stateDir, variable, wrangler } from './vault.mjs';
+import { requireOpenKeys } from './vault-keys.mjs';
 
 const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
+
+const USAGE = `npm run backup -- [options]
+
+Writes the whole database of a vault to one SQL file, encrypted as stored.
+
+  --output FILE   the file to create; vault-TIME.sql by default
+  --remote        back up the deployment instead of the vault of npm start
+  --url URL       where the service answers, to include the newest audit entries
+  --json          print one JSON object
+  --help          print this
+`;
 
 await run(async () => {
   const { values } = parseArgs({
@@ -31,6 +43,8 @@ await run(async () => {
   try {
     const { done, why, remedy } = await archive(values.remote ? await remoteService(values.url) : localService(values.url));
     const db = values.remote ? await exported(scratch) : snapshot();
+    if (!(await requireOpenKeys(db, values.remote)))
+      process.stderr.write('Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n');
     const made = write(db, file, time);
     const orgs = db.prepare('SELECT id FROM orgs').all();
     db.close();
@@ -48,7 +62,7 @@ await run(async () => {
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }
-});
+}, USAGE);
 
 /** @typedef {{ url: string, token: string | undefined } | { why: string, remedy: string }} Service */
 

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LOCATIONS, PLACES, printPlan, readOptions, USAGE } from './deploy-options.mjs';
 import { setSecrets } from './deploy-secrets.mjs';
 import { Fault } from './fault.mjs';
+import { isServing, problemsOf, readHealth } from './health.mjs';
 import { harmless } from './log.mjs';
 import { CONFIG, deployment, partsOf, productionConfig, readToml, VARS, varsFile, writeConfig } from './production.mjs';
 import { commitHere, messageOf, releaseHere, STORAGE_VERSION, storageIn } from './release.mjs';
@@ -183,23 +184,19 @@ async function waitForHealth(url, seconds, worker) {
     const answer = await fetch(`${url}/healthz`, { redirect: 'error', signal: AbortSignal.timeout(10_000) }).catch(() => undefined);
     const body = await answer?.json().catch(() => undefined);
     if (dots) process.stdout.write('.');
-    if (answer?.status === 200 && body?.status === 'ok') {
+    const health = readHealth(body);
+    if (health && isServing(health)) {
       if (dots) process.stdout.write('\n');
-      return say('health', 'database, gate and queue work');
+      const problems = problemsOf(health);
+      return say('health', problems.length ? `degraded; ${problems.join('; ')}` : 'callers can be served');
     }
     if (body?.error?.code === 'MISCONFIGURED')
       throw new Fault(`The vault is running but misconfigured: ${harmless(String(body.error.message))}`);
-    const failing = Object.entries(body?.checks ?? {}).filter(([, verdict]) => verdict !== 'ok');
-    last =
-      failing.length > 0
-        ? `${failing.map(([name]) => harmless(name)).join(', ')} failing`
-        : answer
-          ? `status ${answer.status}`
-          : 'no response';
+    last = health ? problemsOf(health).join('; ') : answer ? `status ${answer.status}` : 'no response';
   }
   if (dots) process.stdout.write('\n');
   throw new Fault(
-    `The vault is deployed, and ${url}/healthz did not return 200 within ${seconds} s (${last}). If the address is your own, check that it leads to the Worker ${worker} (dashboard: Workers, ${worker}, Domains); a new workers.dev name can take minutes. npm run doctor -- --remote --url ${url} shows more.`,
+    `The vault is deployed, and ${url}/healthz does not say that callers can be served after ${seconds} s (${last}). If the address is your own, check that it leads to the Worker ${worker} (dashboard: Workers, ${worker}, Domains); a new workers.dev name can take minutes. npm run doctor -- --remote --url ${url} shows more.`,
   );
 }
 

@@ -1,23 +1,32 @@
 // The checks of `npm run doctor` on a running service: its clock and its /healthz.
 import http from 'node:http';
 import https from 'node:https';
+import { readHealth } from './health.mjs';
 
 /** Expiry depends on the clock: with a larger error, credentials would expire at the wrong time. */
 const CLOCK_WITHIN = 30;
 
+/** What to do about each check of /healthz, where its own message does not say. */
+const NEXT = {
+  database: 'check the log, and whether the migrations are applied',
+  gate: 'check the log of the Durable Object',
+  gates: 'look for gate_unreachable in the log, and see docs/operations/monitoring.md',
+  schedule: 'within a minute of a start this is normal; otherwise restart the service, or check triggers.crons of the Worker',
+  queue: 'within a minute of a start this is normal; otherwise check whether the schedule and the queue consumer exist',
+};
+
 /**
- * Clock, database, gate and queue, as the running service reports them.
+ * The clock, and what the running service reports of itself.
  * @param {string} base
  * @param {string} remedy if it does not respond
- * @param {'warn' | 'fail'} silent the verdict if it does not respond
  * @param {boolean} local the local runtime sends no Date, and has no clock of its own
  * @param {(check: string, verdict: 'ok' | 'warn' | 'fail', message: string) => void} report
  */
-export async function service(base, remedy, silent, local, report) {
+export async function service(base, remedy, local, report) {
   const asked = Date.now();
   const answer = await get(`${base}/healthz`);
   const took = Date.now() - asked;
-  if (!answer) return report('service', silent, `does not respond at ${base}: ${remedy}.`);
+  if (!answer) return report('service', 'fail', `does not respond at ${base}: ${remedy}.`);
   const off = Date.parse(answer.date) - (asked + took / 2);
   // A Date header has whole seconds, and the response took some time.
   const seconds = Math.max(0, Math.abs(off) - 1000 - took / 2) / 1000;
@@ -32,17 +41,13 @@ export async function service(base, remedy, silent, local, report) {
   else report('clock', 'ok', `within ${CLOCK_WITHIN} s`);
   if (answer.body?.error?.code === 'MISCONFIGURED')
     return report('service', 'fail', `${answer.body.error.message} Set it and start or deploy again.`);
-  if (typeof answer.body?.checks !== 'object' || answer.body.checks === null)
-    return report('service', 'fail', `the server at ${base} is not a vault (status ${answer.status}): ${remedy}.`);
-  const next = {
-    database: 'check the log, and whether the migrations are applied',
-    gate: 'check the log of the Durable Object',
-    queue: 'within a minute of a start this is normal; otherwise check whether the schedule and the queue consumer exist',
-  };
-  for (const [check, then] of Object.entries(next)) {
-    if (answer.body.checks[check] === 'ok') report(check, 'ok', 'works');
-    else report(check, 'fail', `failing: ${then}.`);
-  }
+  const health = readHealth(answer.body);
+  if (!health)
+    return report('service', 'fail', `the server at ${base} is not a vault of this release (status ${answer.status}): ${remedy}.`);
+  const words = { ok: 'serves callers', degraded: 'serves callers, but not all of it works', down: 'cannot serve callers' };
+  report('service', health.status === 'ok' ? 'ok' : health.status === 'degraded' ? 'warn' : 'fail', `${words[health.status]} at ${base}`);
+  for (const { name, ok, message } of health.checks)
+    report(name, ok ? 'ok' : 'fail', ok ? message : `${message}${NEXT[name] ? ` Next: ${NEXT[name]}.` : ''}`);
 }
 
 /**

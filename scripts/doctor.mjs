@@ -2,20 +2,22 @@
 // problem; it never shows a value, because any value may be a secret.
 import fs from 'node:fs';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { lackingBindings, neededBindings } from './bindings.mjs';
 import { freshSecrets, readDevVars } from './dev-vars.mjs';
 import { service } from './doctor-service.mjs';
-import { Fault } from './fault.mjs';
+import { Fault, goOnWithoutReader } from './fault.mjs';
 import { harmless } from './log.mjs';
-import { checkWraps, parseMasterKeys } from './master-keys.mjs';
+import { parseMasterKeys } from './master-keys.mjs';
 import { partsOf, readToml, VARS, varsFile } from './production.mjs';
 import { commitHere, messageOf, releaseHere } from './release.mjs';
 import { databaseState, deployedBindings, deployedMessage, reachDatabase, secretNames } from './remote.mjs';
 import { localUrl } from './vault.mjs';
 import './scratch.mjs';
 import { readSettings } from './settings.mjs';
-import { inspectState, knownMigrations, wrapsIn } from './state.mjs';
+import { inspectState, knownMigrations, vaultFile } from './state.mjs';
+import { closedKeys, DEPLOYMENT_KEY_MISSING, keysIn, missingKeys } from './vault-keys.mjs';
 import { root } from './wrangler.mjs';
 
 const USAGE = `npm run doctor -- [options]
@@ -23,11 +25,15 @@ const USAGE = `npm run doctor -- [options]
   --remote      look at the deployment instead of the vault of npm start
   --url URL     where the deployment answers; without it, its PUBLIC_URL
   --json        print one JSON object
+  --help        print this
+
+Exit code: 0 if nothing fails, else 1.
 `;
 /** @typedef {'ok' | 'warn' | 'fail'} Verdict @typedef {{ check: string, verdict: Verdict, message: string }} Finding */
 
 /** @type {Finding[]} */
 const findings = [];
+goOnWithoutReader();
 const options = readOptions();
 if (options.help) process.stdout.write(USAGE);
 else {
@@ -88,10 +94,35 @@ async function local() {
     report('keys', 'fail', remedy);
     report('migrations', 'fail', remedy);
   } else {
-    await keys(settings?.worker.MASTER_KEYS, wrapsIn(stateDir), 'MASTER_KEYS');
+    const missing = noVault(state, devVars);
+    if (missing) report('keys', 'fail', missing);
+    else await keys(settings?.worker.MASTER_KEYS, keysOf(stateDir), 'MASTER_KEYS');
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
-  await service(localUrl(), 'run npm start; if it is already running, set PORT and HOST to its values', 'warn', true, report);
+  await service(localUrl(), 'run npm start; if it is already running, set PORT and HOST to its values', true, report);
+}
+
+/**
+ * Why there is no vault where there should be one: only without variables and without state is this a first start.
+ * @param {import('./state.mjs').State} state @param {ReturnType<typeof readDevVars>} devVars
+ */
+function noVault(state, devVars) {
+  if (state.applied.size > 0) return undefined;
+  if (process.env.STATE_DIR || devVars?.vars.STATE_DIR)
+    return 'STATE_DIR names a directory without a vault: correct it; if the vault is to be new, run npm start.';
+  return devVars && 'there is no vault in .wrangler/state: set STATE_DIR to the directory that has it; if it is to be new, run npm start.';
+}
+
+/** The keys of the vault in a directory. @param {string} dir */
+function keysOf(dir) {
+  const file = vaultFile(dir);
+  if (!file) return { wraps: [], orgs: [] };
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
+  try {
+    return keysIn(db);
+  } finally {
+    db.close();
+  }
 }
 
 /** @param {string} dir */
@@ -153,12 +184,7 @@ async function remote() {
       const known = localKeys();
       if (known === undefined)
         report('keys', 'warn', `MASTER_KEYS is not on this machine; the vault needs those named ${idsOf([...wraps, ...orgs])}.`);
-      else
-        await keys(
-          known,
-          [...wraps, ...orgs.map(({ master_id }) => ({ owner: null, master_id }))],
-          'MASTER_KEYS of the shell or .production.vars',
-        );
+      else await keys(known, { wraps, orgs: [], wrappedOrgs: orgs }, `MASTER_KEYS of the shell or ${VARS}`);
       migrations(applied, 'npm run deploy', 'update this checkout before you deploy from it');
     });
   }
@@ -167,7 +193,6 @@ async function remote() {
     await service(
       url.replace(/\/$/, ''),
       `check that the address leads to the Worker ${worker}, and look at npx wrangler tail ${worker}`,
-      'fail',
       false,
       report,
     );
@@ -192,29 +217,31 @@ function idsOf(rows) {
 
 /**
  * @param {string | undefined} text MASTER_KEYS; undefined or empty if not usable
- * @param {{ owner: string | null, master_id: string, key_sealed?: string }[]} wraps without `key_sealed`, only the id is compared
+ * @param {import('./vault-keys.mjs').VaultKeys & { wrappedOrgs?: { master_id: string, n: number }[] }} vault `wrappedOrgs`: of a
+ *   deployment, only how many keys of organisations each master key wraps
  * @param {string} source
  */
-async function keys(text, wraps, source) {
-  if (wraps.length === 0) return report('keys', 'ok', 'the vault is empty: its keys are created with the first organisation');
+async function keys(text, { wraps, orgs, wrappedOrgs = [] }, source) {
+  const rows = [...wraps, ...wrappedOrgs];
+  const missing = wraps.length === 0 && wrappedOrgs.length > 0 ? DEPLOYMENT_KEY_MISSING : missingKeys({ wraps, orgs });
+  if (rows.length === 0 && orgs.length === 0)
+    return report('keys', 'ok', 'the vault is empty: its keys are created with the first organisation');
+  if (missing) return report('keys', 'fail', `${missing}.`);
   if (!text)
-    return report('keys', 'fail', `${source}: not usable, so nothing can be decrypted; the vault needs the keys named ${idsOf(wraps)}.`);
+    return report('keys', 'fail', `${source}: not usable, so nothing can be decrypted; the vault needs the keys named ${idsOf(rows)}.`);
   const masters = parseMasterKeys(text) ?? [];
-  const encrypted = /** @type {import('./master-keys.mjs').Wrap[]} */ (wraps.filter(({ key_sealed: sealed }) => sealed));
-  const { undecryptable } = await checkWraps(masters, encrypted);
-  const missing = [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !masters.some((master) => master.id === id));
-  if (missing.length > 0)
-    return report('keys', 'fail', `${source}: lacks ${missing.join(', ')}, which wraps keys of this vault; add it after the current one.`);
-  if (undecryptable.length > 0)
-    return report(
-      'keys',
-      'fail',
-      `${undecryptable.length} of ${encrypted.length} wrapped keys do not decrypt, the first belonging to ${undecryptable[0]?.owner}: another key has the same id, or the row was altered; restore the correct MASTER_KEYS, or the row from a backup.`,
-    );
+  const lacking = [...new Set(wrappedOrgs.map(({ master_id: id }) => id))].filter((id) => !masters.some((master) => master.id === id));
+  const closed =
+    (await closedKeys({ wraps, orgs }, masters, source)) ??
+    (lacking.length > 0
+      ? `${source} lacks ${lacking.join(', ')}, which wraps keys of organisations: add it after the current one`
+      : undefined);
+  if (closed) return report('keys', 'fail', `${closed}.`);
+  const many = wraps.length === 1 ? 'key decrypts' : 'keys decrypt';
   report(
     'keys',
     'ok',
-    `${encrypted.length} wrapped ${encrypted.length === 1 ? 'key decrypts' : 'keys decrypt'}${encrypted.length < wraps.length ? ', and the others are wrapped under known keys' : ''} (${idsOf(wraps)})`,
+    `${wraps.length} wrapped ${many}${wrappedOrgs.length ? ', and the others are wrapped under known keys' : ''} (${idsOf(rows)})`,
   );
 }
 

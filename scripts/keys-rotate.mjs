@@ -10,7 +10,21 @@ import { formatMasterKeys, newMasterKey, parseMasterKeys, readKeyFile, writeKeyF
 import { vaultFile } from './state.mjs';
 import { bootstrapCaller, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 
-const USAGE = 'Use: npm run keys:rotate -- [add | rewrap | remove] [--remote --keys FILE --url URL] [--settle SECONDS] [--json]';
+const USAGE = `npm run keys:rotate -- [add | rewrap | remove] [options]
+
+Rotates the master key, in three steps. Without a step, prints where a rotation is and what is next.
+
+  add                puts a new key first in the list
+  rewrap             wraps every key under it, by the running service
+  remove             takes the old key out of the list
+
+  --remote           rotate the key of the deployment instead of that of npm start
+  --keys FILE        the file with MASTER_KEYS; .dev.vars by default, required with --remote
+  --url URL          where the service answers; required for rewrap with --remote
+  --settle SECONDS   how long a deployment takes to pass on a new list; 60 by default
+  --json             print one JSON object
+  --help             print this
+`;
 const COUNT =
   'select master_id as id, count(*) as n from (select master_id from deployment_keys union all select master_id from org_keys) group by master_id order by master_id';
 
@@ -27,7 +41,7 @@ async function main() {
   });
   const step = { add, rewrap, remove, status }[positionals[0] ?? 'status'];
   const settle = Number(values.settle);
-  if (!step || positionals.length > 1 || !(settle >= 0)) throw new Fault(USAGE);
+  if (!step || positionals.length > 1 || !(settle >= 0)) throw new Fault(USAGE.trimEnd());
   if (values.remote && !values.keys)
     throw new Fault(
       "--keys is missing: name the file that stores the deployment's MASTER_KEYS; if it does not exist yet, it is created from the variable MASTER_KEYS",
@@ -205,4 +219,4 @@ async function status(task) {
   };
 }
 
-await run(main);
+await run(main, USAGE);

@@ -50,15 +50,15 @@ export const harmless = (text) => text.replace(/(?!\t)[\p{Cc}\u2028\u2029\u202a-
 
 const CHATTER = [/^Using (secrets|vars) defined in /];
 
-/** Converts a line of the runtime to the text to print, or undefined for nothing. @param {boolean} colour */
-export function lineReader(colour) {
+/** Converts a line of the runtime to the text to print, or undefined for nothing. @param {boolean} colour @param {boolean} [json] requests stay as they are */
+export function lineReader(colour, json = false) {
   let quiet = true; // after a line that was left out, and after an empty one, empty lines are left out too
   return (/** @type {string} */ line) => {
     const chatter = CHATTER.some((pattern) => pattern.test(line));
     const skip = chatter || (quiet && line.trim() === '');
     quiet = chatter || line.trim() === '';
     if (skip) return undefined;
-    const entry = requestOf(line);
+    const entry = json ? undefined : requestOf(line);
     return entry ? readable(entry, colour) : harmless(line);
   };
 }

@@ -123,37 +123,41 @@ async function database(sql, then) {
   if (code !== 0) throw new Fault(`PostgreSQL: ${said.trim() || `psql ended with ${code}; install PostgreSQL's client`}`);
 }
 
-await run(async () => {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      ttl: { type: 'string' },
-      grant: { type: 'string' },
-      environment: { type: 'string', default: 'production' },
-      secret: { type: 'string' },
-      url: { type: 'string', default: localUrl() },
-      json: { type: 'boolean', default: false },
-    },
-  });
-  const [verb, role = '', ...more] = positionals;
-  const act = { issue, rotate, revoke }[verb ?? ''];
-  if (!act || more.length) throw new Fault(USAGE);
-  for (const name of [role, values.grant ?? 'x'])
-    if (!/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(name))
-      throw new Fault('ROLE is not a valid role name: use up to 63 lower-case letters, digits and _, not starting with a digit or pg_');
-  if (verb === 'issue' && !/^\d{2,8}$/.test(values.ttl ?? ''))
-    throw new Fault('--ttl is missing: pass the lifetime in seconds, from 60 to 31536000');
-  const token = process.env.PROVIDER_TOKEN;
-  if (!token) throw new Fault('PROVIDER_TOKEN is missing: set it in the environment to a token of POST /orgs/:org_id/provider-tokens');
-  const call = callerOf(values.url, token);
-  const named = { secretName: values.secret ?? `postgres/${role}`, environment: values.environment };
-  /** Calls the vault; repeating a call has no further effect. @param {string} what @param {object} fields */
-  const vault = async (what, fields = {}) => {
-    const { status, json } = await call('POST', `/provider/${what}`, { ...named, ...fields }, { 'Idempotency-Key': randomUUID() });
-    if (status < 300) return json;
-    const why = json?.error?.details?.map(({ path, message }) => `${path} ${message}`).join('; ') ?? json?.error?.message ?? '';
-    throw new Fault(`The vault refused to ${what} ${named.secretName} (${status} ${json?.error?.code ?? ''}): ${why}`);
-  };
-  const done = await act({ role, vault, ttl: Number(values.ttl), grant: values.grant });
-  process.stdout.write(values.json ? `${JSON.stringify(done)}\n` : `${words[verb](role, done)}\n`);
-});
+await run(
+  async () => {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        ttl: { type: 'string' },
+        grant: { type: 'string' },
+        environment: { type: 'string', default: 'production' },
+        secret: { type: 'string' },
+        url: { type: 'string', default: localUrl() },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const [verb, role = '', ...more] = positionals;
+    const act = { issue, rotate, revoke }[verb ?? ''];
+    if (!act || more.length) throw new Fault(USAGE);
+    for (const name of [role, values.grant ?? 'x'])
+      if (!/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(name))
+        throw new Fault('ROLE is not a valid role name: use up to 63 lower-case letters, digits and _, not starting with a digit or pg_');
+    if (verb === 'issue' && !/^\d{2,8}$/.test(values.ttl ?? ''))
+      throw new Fault('--ttl is missing: pass the lifetime in seconds, from 60 to 31536000');
+    const token = process.env.PROVIDER_TOKEN;
+    if (!token) throw new Fault('PROVIDER_TOKEN is missing: set it in the environment to a token of POST /orgs/:org_id/provider-tokens');
+    const call = callerOf(values.url, token);
+    const named = { secretName: values.secret ?? `postgres/${role}`, environment: values.environment };
+    /** Calls the vault; repeating a call has no further effect. @param {string} what @param {object} fields */
+    const vault = async (what, fields = {}) => {
+      const { status, json } = await call('POST', `/provider/${what}`, { ...named, ...fields }, { 'Idempotency-Key': randomUUID() });
+      if (status < 300) return json;
+      const why = json?.error?.details?.map(({ path, message }) => `${path} ${message}`).join('; ') ?? json?.error?.message ?? '';
+      throw new Fault(`The vault refused to ${what} ${named.secretName} (${status} ${json?.error?.code ?? ''}): ${why}`);
+    };
+    const done = await act({ role, vault, ttl: Number(values.ttl), grant: values.grant });
+    process.stdout.write(values.json ? `${JSON.stringify(done)}\n` : `${words[verb](role, done)}\n`);
+  },
+  `${USAGE}
+`,
+);

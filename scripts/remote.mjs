@@ -46,6 +46,12 @@ export function lastLines(said) {
   return (error < 0 ? lines.slice(-8) : lines.slice(error, error + 8)).map((line) => `  ${harmless(line)}`).join('\n');
 }
 
+/** Refuses a failure of the network as what it is: nothing is known then of tokens and permissions. @param {string} said */
+function requireNetwork(said) {
+  if (/connectivity issue|fetch failed|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT/.test(said))
+    throw new Fault('Cloudflare cannot be reached from this machine: check the network, proxies and firewall, then run this again.');
+}
+
 /**
  * @param {string[]} args
  * @param {string} failure what failed, and what to do
@@ -54,6 +60,7 @@ export function lastLines(said) {
 export async function wrangler(args, failure, options) {
   const done = await runWrangler(args, options);
   if (done.code === 0) return done;
+  requireNetwork(done.said);
   // The error message may repeat the input.
   const sent = options?.input ? Object.values(JSON.parse(options.input)) : [];
   const said = sent.reduce((text, secret) => text.replaceAll(secret, '(hidden)'), done.said);
@@ -76,6 +83,7 @@ const PERMISSIONS = 'Workers Scripts, D1 and Queues (each Edit), and Account Set
 export async function account(env = process.env) {
   const done = await runWrangler(commands.whoami());
   if (done.code !== 0) {
+    requireNetwork(done.said);
     const how = env.CLOUDFLARE_API_TOKEN
       ? `CLOUDFLARE_API_TOKEN is set but was not accepted: create a token with the permissions ${PERMISSIONS}, and set it.`
       : `wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN to a token with the permissions ${PERMISSIONS}.`;
@@ -125,6 +133,7 @@ export async function queueExists(name) {
   const done = await runWrangler(commands.queue(name));
   if (done.code === 0) return true;
   if (done.said.includes(`Queue "${name}" does not exist`)) return false;
+  requireNetwork(done.said);
   throw new Fault(
     `The queue ${name} could not be looked up: check that the account may use Queues, then run this again. wrangler said:\n${lastLines(done.said)}`,
   );
@@ -166,6 +175,7 @@ export async function secretNames(worker) {
   const done = await runWrangler(commands.secrets());
   if (done.code === 0) return new Set(json(done.out).map(({ name }) => name));
   if (done.said.includes(`Worker "${worker}" not found`)) return undefined;
+  requireNetwork(done.said);
   throw new Fault(
     `The secrets could not be listed: check that you may edit Workers in this account, then run this again. wrangler said:\n${lastLines(done.said)}`,
   );

@@ -17,6 +17,20 @@ import { root } from './wrangler.mjs';
 
 const folder = path.join(root, 'migrations');
 const OCCUPIED = 'The vault is not empty: pass --replace to replace its contents with the backup; later changes are lost';
+const HELP = `npm run restore -- FILE [options]
+npm run restore -- --adopt --reason TEXT [options]
+
+Restores a backup; then --adopt has the gate of each organisation accept the database.
+
+  --replace       replace the contents of a vault that is not empty; later changes are lost
+  --keys FILE     the file with the MASTER_KEYS that the backup needs; .dev.vars by default
+  --remote        restore into the deployment instead of the vault of npm start
+  --adopt         have each organisation accept the restored database; the service must run
+  --reason TEXT   why, for the audit log of each organisation
+  --url URL       where the service answers
+  --json          print one JSON object
+  --help          print this
+`;
 const USAGE = 'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE], or npm run restore -- --adopt --reason TEXT [--url URL]';
 
 await run(async () => {
@@ -36,7 +50,7 @@ await run(async () => {
     ? await adoptAll(values.url ?? localUrl(), values.reason ?? '')
     : await restore(positionals, { remote: values.remote, replace: values.replace, keys: values.keys });
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${result.message}\n`);
-});
+}, HELP);
 
 /** @param {string[]} positionals @param {{ remote: boolean, replace: boolean, keys: string | undefined }} how */
 async function restore(positionals, how) {

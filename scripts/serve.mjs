@@ -91,7 +91,7 @@ const miniflare = new Miniflare(
 );
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => miniflare.dispose().finally(() => process.exit(0)));
 await miniflare.ready;
-await Promise.race([scheduled(), sleep(5_000)]);
+await Promise.race([scheduled(), sleep(15_000)]); // a gate that does not answer takes ten seconds of it
 process.send?.('ready');
 let running = false;
 setInterval(async () => {

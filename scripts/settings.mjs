@@ -78,7 +78,7 @@ export function originAt(host, port) {
 export const isLocalHost = (host) => /^127\./.test(host) || host === '::1';
 
 function readMasterKeys(text) {
-  const make = "MASTER_KEYS=k1:$(openssl rand -base64 32) creates one';";
+  const make = 'MASTER_KEYS=k1:$(openssl rand -base64 32) creates one';
   if (text === '') {
     throw new Problem(
       `MASTER_KEYS is missing: set it, or add it to .dev.vars, with the keys that this vault was created with; for a new vault, ${make}`,

@@ -4,25 +4,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import http from 'node:http';
 import net from 'node:net';
 import path from 'node:path';
 import readline from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { stripVTControlCharacters } from 'node:util';
+import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
 import { harmless, isHealthPoll, isHealthy, lineReader } from './log.mjs';
+import { readiness } from './readiness.mjs';
 import { isLocalHost, originAt, reachedAt, readSettings } from './settings.mjs';
 import { claimState, inspectState, knownMigrations } from './state.mjs';
 import { keepWorker, takeWorker, workerSources } from './worker-build.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
-/**
- * How long a start may take while its process lives. On a busy machine it takes many times as long as on an idle one, so only a start that
- * ends by itself, or takes longer than this, counts as one that fails.
- */
-const READY_WITHIN = 90_000;
+const USAGE = `npm start -- [options]
+
+  --log FORMAT   short (one line per request, the default) or json (the lines of the Worker, as a deployment logs them)
+  --help         print this
+
+Its settings are variables of the shell or of .dev.vars: see docs/reference/environment-variables.md.
+`;
 const STOP_WITHIN = 3_500;
 /** Restarts allowed within ten minutes. */
 const RESTARTS = 5;
@@ -39,6 +40,7 @@ process.stderr.on('error', () => {});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
 endWithParent();
 
+const log = logFormat();
 const devVarsFile = path.join(root, '.dev.vars');
 const { host, port, stateDir, worker } = await prepare();
 // The state belongs only to this process, including what an earlier one left here.
@@ -58,6 +60,19 @@ progress('Preparing the database and starting the runtime');
 await serve();
 
 // ---------------------------------------------------------------- before anything is spawned
+
+/** The format of the output. @returns {string} */
+function logFormat() {
+  const parsed = orFail(
+    () => parseArgs({ options: { log: { type: 'string', default: 'short' }, help: { type: 'boolean', default: false } } }).values,
+    `Unknown option: npm start -- --help lists them`,
+  );
+  if (parsed.help) {
+    process.stdout.write(USAGE);
+    process.exit(0);
+  }
+  return ['short', 'json'].includes(parsed.log) ? parsed.log : fail('--log takes short or json');
+}
 
 /** All checks, and the keys of a first start. */
 async function prepare() {
@@ -166,42 +181,57 @@ async function build() {
 async function serve() {
   const args = [path.join(root, 'scripts', 'serve.mjs'), '--host', host, '--port', String(port), '--state', stateDir, '--bundle', bundle];
   const print = printer();
+  const { untilReady, untilSilent } = readiness(host, port);
   for (let first = true; ; first = false) {
     /** Output is buffered until the service is ready: it matters if the start fails. @type {string[]} */
     const early = [];
     const latest = [];
-    let phase = 'starting';
+    let [isSettled, isShown, isOver] = [false, false, false];
+    const show = () => {
+      isShown = true;
+      for (const line of early.splice(0)) if (!isHealthPoll(line)) print(line);
+    };
     const ended = run(
       ['--no-warnings', ...args],
       (line) => {
         latest.push(line);
         if (latest.length > 40) latest.shift();
-        if (phase === 'ready') print(line);
+        if (isShown) print(line);
         else early.push(line);
       },
       (message) => {
-        if (message === 'ready') phase = 'settled';
+        if (message === 'ready') isSettled = true;
         else if (message === 'restarted') countRestart('workerd ended');
       },
     ).then((code) => `The runtime ended (${code})`);
-    const problem = await Promise.race([ended, untilReady(() => phase === 'settled')]);
-    if (problem && first) return giveUp(problem, latest);
-    if (!problem) {
-      phase = 'ready';
+    const start = await Promise.race([
+      ended.then((why) => /** @type {const} */ ({ ready: false, fatal: false, why })),
+      untilReady(
+        () => isSettled,
+        (problems) => {
+          tellProblems('The service runs at', 'but cannot serve callers', problems);
+          show();
+        },
+      ),
+    ]);
+    if (!start.ready && start.fatal) fail(start.why);
+    if (!start.ready && first) return giveUp(start.why, latest);
+    if (start.ready) {
       if (first) announce();
       else process.stderr.write('The service is back.\n');
-      for (const line of early) if (!isHealthPoll(line)) print(line);
+      if (start.problems.length) tellProblems('The service serves callers at', 'but is degraded', start.problems);
+      show();
     }
-    const why = problem ?? (await Promise.race([ended, untilSilent(() => phase === 'over')]));
-    phase = 'over';
-    if (!countRestart(why, problem ? latest : [])) return;
+    const why = start.ready ? await Promise.race([ended, untilSilent(() => isOver)]) : start.why;
+    isOver = true;
+    if (!countRestart(why, start.ready ? [] : latest)) return;
     killGroup('SIGKILL');
     await ended;
   }
 }
 
 function printer() {
-  const read = lineReader(Boolean(process.stdout.isTTY) && !process.env.NO_COLOR);
+  const read = lineReader(Boolean(process.stdout.isTTY) && !process.env.NO_COLOR, log === 'json');
   return (/** @type {string} */ line) => {
     const text = isHealthy(line) ? undefined : read(line);
     if (text !== undefined) process.stdout.write(`${text}\n`);
@@ -217,50 +247,6 @@ function countRestart(why, words = []) {
   if (again) process.stderr.write(`${why}: restarting it\n`);
   else giveUp(`${why}, for the ${restarts.length}th time within ten minutes: npm start ends`, words);
   return again;
-}
-
-/**
- * Resolves once the scheduled handler has run and /healthz is 200, or with what went wrong.
- * @param {() => boolean} isSettled
- */
-async function untilReady(isSettled) {
-  for (const until = Date.now() + READY_WITHIN; Date.now() < until; await sleep(100)) {
-    const answer = await ask('/healthz', 2_000);
-    if (answer?.status === 503 && answer.error?.code === 'MISCONFIGURED') fail(harmless(String(answer.error.message)));
-    if (answer?.status === 200 && isSettled()) return undefined;
-  }
-  return `The service was not ready within ${READY_WITHIN / 1000} s`;
-}
-
-/**
- * Resolves once three requests in a row got no response. A busy service still responds well within a request's timeout.
- * @param {() => boolean} isOver
- */
-async function untilSilent(isOver) {
-  for (let failed = 0; failed < 3 && !isOver(); await sleep(1_000)) failed = (await ask('/healthz', 10_000)) ? 0 : failed + 1;
-  return 'The runtime does not respond';
-}
-
-/**
- * GET on the service; undefined without a timely response. Not fetch(), which refuses some ports.
- * @param {string} target
- * @param {number} ms
- * @returns {Promise<{ status?: number, error?: { code?: string, message?: string } } | undefined>}
- */
-function ask(target, ms) {
-  return new Promise((done) => {
-    const to = { host: reachedAt(host), port, path: target, agent: false, signal: AbortSignal.timeout(ms) };
-    const request = http.get(to, async (response) => {
-      let text = '';
-      try {
-        for await (const part of response.setEncoding('utf8')) if (text.length < 65_536) text += part;
-        done({ status: response.statusCode, error: response.statusCode === 200 ? undefined : JSON.parse(text)?.error });
-      } catch {
-        done(response.complete ? { status: response.statusCode } : undefined);
-      }
-    });
-    request.on('error', () => done(undefined));
-  });
 }
 
 // ---------------------------------------------------------------- what the reader sees
@@ -296,6 +282,11 @@ curl -sS -w '\\n' "${at}/api/v1/orgs/$ORG/secrets" -H "Authorization: Bearer $KE
 curl -sS -w '\\n' "${at}/api/v1/orgs/$ORG/secrets/by-name/DATABASE_URL" -H "Authorization: Bearer $KEY"
 
 `);
+}
+
+/** Tells what is wrong with a running service. @param {string} what @param {string} how @param {string[]} problems */
+function tellProblems(what, how, problems) {
+  process.stderr.write(`${[`${what} ${worker.PUBLIC_URL}, ${how}:`, ...problems.map((line) => `  ${line}`)].join('\n')}\n`);
 }
 
 /** Prints the next step of `npm start`. @param {string} step */

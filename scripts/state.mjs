@@ -64,38 +64,14 @@ export function inspectState(dir) {
       );
       if (tables.has('d1_migrations'))
         for (const { name } of db.prepare('SELECT name FROM d1_migrations').all()) state.applied.add(String(name));
-      if (tables.has('deployment_keys') && db.prepare('SELECT 1 FROM deployment_keys LIMIT 1').get()) state.hasVault = true;
+      // Without its deployment key it is still a vault.
+      for (const table of ['deployment_keys', 'org_keys', 'orgs'])
+        if (tables.has(table) && db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get()) state.hasVault = true;
     } finally {
       db.close();
     }
   }
   return state;
-}
-
-/**
- * The wrapped keys of its vault.
- * @param {string} dir
- * @returns {import('./master-keys.mjs').Wrap[]}
- */
-export function wrapsIn(dir) {
-  const wraps = [];
-  for (const file of databases(path.join(dir, 'v3', 'd1'))) {
-    const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
-    try {
-      const tables = db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE type = 'table' AND name IN ('deployment_keys', 'org_keys')");
-      if (tables.get()?.n === 2)
-        wraps.push(
-          ...db
-            .prepare(
-              'SELECT id AS owner, master_id, key_sealed FROM deployment_keys UNION ALL SELECT org_id, master_id, key_sealed FROM org_keys',
-            )
-            .all(),
-        );
-    } finally {
-      db.close();
-    }
-  }
-  return /** @type {any} */ (wraps);
 }
 
 /** The file of the local D1, or undefined if there is none yet. @param {string} dir */

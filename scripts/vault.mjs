@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readDevVars } from './dev-vars.mjs';
-import { Fault } from './fault.mjs';
+import { Fault, goOnWithoutReader, reported } from './fault.mjs';
 import { CONFIG } from './production.mjs';
 import { lastLines, reachDatabase } from './remote.mjs';
 import './scratch.mjs';
@@ -36,13 +36,20 @@ function isThisMachine(hostname) {
   return addresses.some(({ address }) => URL.parse(originAt(address, 80))?.hostname === hostname);
 }
 
-/** Runs a script until it ends; a fault is one line and exit code 1. @param {() => Promise<void>} main */
-export async function run(main) {
+/**
+ * Runs a script until it ends. A fault is one line and exit code 1; with a `usage`, `--help` prints it.
+ * @param {() => Promise<void>} main @param {string} [usage]
+ */
+export async function run(main, usage) {
+  goOnWithoutReader();
+  if (usage && process.argv.includes('--help')) return void process.stdout.write(usage);
   try {
     await main();
   } catch (error) {
-    const isReported = error instanceof Fault || error.code?.startsWith?.('ERR_PARSE_ARGS');
-    process.stderr.write(`${isReported ? error.message : error.stack}\n`);
+    const isUsage = error.code?.startsWith?.('ERR_PARSE_ARGS');
+    process.stderr.write(
+      `${isUsage ? [error.message, ...(usage ? ['', usage.trimEnd()] : [])].join('\n') : (reported(error) ?? error.stack)}\n`,
+    );
     process.exitCode = 1;
   }
 }

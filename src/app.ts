@@ -78,8 +78,10 @@ app.all('/healthz', async (c) => {
   const trace = c.get('trace');
   trace.route = '/healthz';
   if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
-  const found = await health(c.env, running(c.env));
-  return c.json(found, found.status === 'ok' ? 200 : 503);
+  const settings = settingsOf(c.env);
+  if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
+  const found = await health(c.env, settings, running(c.env), (work) => c.executionCtx.waitUntil(work));
+  return c.json(found, found.status === 'down' ? 503 : 200);
 });
 
 docsRoutes(app, routes);

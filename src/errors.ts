@@ -401,9 +401,9 @@ export const catalogue = {
   MISCONFIGURED: {
     status: 503,
     message: 'This deployment is not configured correctly.',
-    cause: 'A variable of the deployment is missing or not valid. The message names it.',
-    remedy:
-      'The operator of the deployment sets the variable as the README describes and deploys again. `npm run doctor` checks all variables.',
+    cause:
+      'A variable of the deployment is missing or not valid, or does not contain the keys that encrypt the database; or the deployment key is missing from the database. The message says which.',
+    remedy: 'The operator of the deployment runs `npm run doctor`, which checks all variables and keys and says what to do for each.',
   },
 } as const satisfies Record<string, Entry>;
 
@@ -449,6 +449,8 @@ export interface IntegrityViolation {
     | 'org_key_missing'
     | 'gate_loaded_from_database';
   resource: string;
+  /** What the request that detected it was answered; absent for 500, or if it was answered without what is altered. */
+  status?: number;
 }
 
 /** A refusal as an exception, for code that cannot return one. */

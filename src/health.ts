@@ -1,49 +1,159 @@
-// The health check: is the database available, can a gate write and read, does the queue deliver? Each is actually tested, at most once in
-// 10 s per isolate, on a separate gate; the queue by the message that each scheduled run sends.
-import type { Env } from './env';
+// The health check: can callers be served? `down` (503) if none can, `degraded` (200) if some cannot, or work behind the requests stands
+// still. The database, the deployment key, a sample of organisations' keys and a gate are tried directly; all organisations are seen slowly
+// by the scheduled run (`survey.ts`). Invariants: a caller causes at most one D1 batch and one call to the gate of the health check in ten
+// seconds per isolate; a response has counts, never the id of an organisation.
 
-const TRIED_EVERY = 10_000;
-/** How long after a scheduled run its probe may still be in transit. */
+import { type Env, type MasterKey, type Settings, settingsOf } from './env';
+import type { Pulse } from './gate/request/call';
+import { DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
+import { type Keyed, keyedAfter, opensOrg, readSurvey, type Survey, survey } from './survey';
+
+/** How long a result is reused, and how long one that is not `ok`. */
+const REUSED_FOR = 10_000;
+const FAILURE_REUSED_FOR = 2000;
+/** How long a part may take before it counts as failing. */
+const ANSWERS_WITHIN = 5000;
+/** How long a probe may be in transit, and how long after the one before it the last probe is sent. */
 const ON_ITS_WAY = 50_000;
+const BETWEEN_PROBES = 90_000;
+/** How old the last scheduled run may be. */
+const RUNS_WITHIN = 5 * 60_000;
+/** How many organisations' keys each check opens. */
+const SAMPLE = 10;
+
+export interface Check {
+  name: 'database' | 'keys' | 'gate' | 'organisations' | 'gates' | 'adoption' | 'schedule' | 'queue';
+  ok: boolean;
+  message?: string;
+}
 
 export interface Health {
-  status: 'ok' | 'failing';
+  status: 'ok' | 'degraded' | 'down';
   version: string;
-  checks: Record<'database' | 'gate' | 'queue', 'ok' | 'failing'>;
+  checks: Check[];
+}
+
+/** A check, and whether nobody can be served without it. */
+interface Judged extends Check {
+  stops: boolean;
 }
 
 const gateOf = (env: Env) => env.GATE.getByName('health');
 
-let last: { at: number; health: Promise<Health> } | null = null;
+let last: { env: Env; at: number; found: Promise<Health> } | null = null;
+let latest: Health | null = null;
+/** Where the sample of this isolate goes on. */
+let sampled = '';
 
-/** The health of this deployment; a result less than 10 s old is reused, unless it was failing. */
-export async function health(env: Env, version: string, now = Date.now()): Promise<Health> {
-  if (!last || now - last.at >= TRIED_EVERY) last = { at: now, health: tryAll(env, version) };
-  const found = await last.health;
-  if (found.status !== 'ok' && now - last.at >= 1000) last = null;
+/** The health of this deployment. A recent result is reused. `defer` keeps a check going whose caller has gone: others wait for it too. */
+export async function health(env: Env, settings: Settings, version: string, defer: (work: Promise<unknown>) => void): Promise<Health> {
+  const now = Date.now();
+  const isFresh = last?.env === env && now - last.at < (latest?.status === 'ok' ? REUSED_FOR : FAILURE_REUSED_FOR);
+  // safety: health-not-amplified
+  if (last && isFresh) return last.found;
+  latest = null;
+  const found = tryAll(env, settings, version, now).then((result) => {
+    latest = result;
+    return result;
+  });
+  last = { env, at: now, found };
+  defer(found);
   return found;
 }
 
-async function tryAll(env: Env, version: string): Promise<Health> {
-  const database = env.DB.prepare('select count(*) n from deployment_keys')
-    .first<{ n: number }>()
-    .then((row) => row !== null);
-  const pulse = gateOf(env).pulse() as Promise<{ sent: number | null; came: number | null }>;
-  const queue = pulse.then(async ({ sent, came }) => {
-    // Before the first scheduled run no probe has been sent.
-    if (sent === null) await sendProbe(env);
-    return came !== null && sent !== null && (came >= sent || Date.now() - sent < ON_ITS_WAY);
-  });
-  const [first, second, third] = await Promise.all([holds(database), holds(pulse.then(() => true)), holds(queue)]);
-  const checks = { database: first, gate: second, queue: third };
-  return { status: Object.values(checks).every((check) => check === 'ok') ? 'ok' : 'failing', version, checks };
+async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: number): Promise<Health> {
+  const [stored, pulse] = await Promise.all([answered(keysIn(env)), answered(Promise.resolve(gateOf(env).pulse()))]);
+  const seen = readSurvey(pulse?.survey);
+  const judged: Judged[] = [
+    judge('database', stored !== null, 'The database does not answer.', true),
+    ...(stored ? keyChecks(masterKeys, stored, seen) : []),
+    judge('gate', pulse !== null, 'The gate of the health check does not answer.', true),
+    ...(pulse ? [...surveyed(seen), ...(await background(env, pulse, seen, now))] : []),
+  ];
+  const status = judged.some(({ ok, stops }) => !ok && stops) ? 'down' : judged.some(({ ok }) => !ok) ? 'degraded' : 'ok';
+  return { status, version, checks: judged.map(({ stops: _, ...check }) => check) };
 }
 
-const holds = (check: Promise<boolean>) =>
-  check.then(
-    (held) => (held ? ('ok' as const) : ('failing' as const)),
-    () => 'failing' as const,
-  );
+const judge = (name: Check['name'], ok: boolean, message: string, stops: boolean): Judged =>
+  ok ? { name, ok, stops } : { name, ok, message, stops };
+
+/** What a part answers; null if it fails or takes too long. */
+async function answered<T>(part: Promise<T>): Promise<T | null> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<null>((done) => {
+    timer = setTimeout(() => done(null), ANSWERS_WITHIN);
+  });
+  return Promise.race([part.catch(() => null), late]).finally(() => clearTimeout(timer));
+}
+
+interface StoredKeys {
+  deployment: WrappedKey | null;
+  sample: Keyed[];
+  /** Whether the database has an organisation or the key of one. */
+  hasOrgs: boolean;
+}
+
+async function keysIn({ DB }: Env): Promise<StoredKeys> {
+  const [own, page, any] = await DB.batch<Record<string, unknown>>([
+    DB.prepare("select master_id, key_sealed from deployment_keys where id = 'deployment'"),
+    keyedAfter(DB, sampled, SAMPLE),
+    DB.prepare('select exists (select 1 from orgs) or exists (select 1 from org_keys) as n'),
+  ]);
+  const sample = (page?.results ?? []) as unknown as Keyed[];
+  sampled = sample.length < SAMPLE ? '' : (sample.at(-1)?.id ?? '');
+  return { deployment: (own?.results[0] as unknown as WrappedKey) ?? null, sample, hasOrgs: any?.results[0]?.n === 1 };
+}
+
+/** Whether the deployment key and the organisations' keys open. */
+function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: StoredKeys, { found, all }: Survey): Judged[] {
+  // An empty vault gets its key with the first request.
+  const isOpen = deployment ? opens(masters, 'deployment key', 'deployment', deployment) : !hasOrgs;
+  const closed = sample.filter((org) => !opensOrg(masters, org));
+  const known = new Set([...found.key, ...closed.map(({ id }) => id)]);
+  // Where the survey knows of some, it knows better than a sample whether it is all.
+  const isAll = closed.length > 0 && closed.length === sample.length && (all.key || found.key.length === 0);
+  return [
+    judge('keys', isOpen, deployment ? whyClosed(masters, deployment) : DEPLOYMENT_KEY_MISSING, true),
+    judge(
+      'organisations',
+      known.size === 0,
+      `${isAll ? 'No key of an organisation opens' : `The keys of ${many(known.size)} do not open`}: requests of ${isAll ? 'every organisation' : 'these'} are refused. The log names them (org_key_does_not_open). Restore org_keys, or the original MASTER_KEYS.`,
+      isAll,
+    ),
+  ];
+}
+
+const many = (count: number) => (count === 1 ? '1 organisation' : `${count} organisations`);
+
+/** What the last survey knows of gates. */
+const surveyed = ({ found, all }: Survey): Judged[] => [
+  judge(
+    'gates',
+    found.gate.length === 0,
+    `${all.gate ? 'No gate of an organisation that was asked answers' : `The gates of ${many(found.gate.length)} do not answer`}, or a newer release has upgraded them. The log names them (gate_unreachable).`,
+    all.gate,
+  ),
+  judge(
+    'adoption',
+    found.adoption.length === 0,
+    `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. Run npm run restore -- --adopt --reason TEXT. The log names them (adoption_awaited).`,
+    false,
+  ),
+];
+
+/** The scheduled run and the queue. Without them callers are served, but deliveries, syncs and rotations stand still. */
+async function background(env: Env, { sent, came }: Pulse, { at }: Survey, now: number): Promise<Judged[]> {
+  // Before the first scheduled run no probe has been sent.
+  if (sent === null) await sendProbe(env).catch(() => {});
+  return [
+    judge('schedule', now - at < RUNS_WITHIN, 'The scheduled run has not succeeded in the last 5 minutes.', false),
+    judge('queue', isDelivering(sent, came, now), 'The queue has not delivered the last message yet.', false),
+  ];
+}
+
+/** Whether probes come through. One is sent each minute, so one that is in transit says nothing about those before it. */
+const isDelivering = (sent: number | null, came: number | null, now: number): boolean =>
+  sent !== null && came !== null && (came >= sent || (now - sent < ON_ITS_WAY && sent - came < BETWEEN_PROBES));
 
 /** Sends the message that tests the queue; called by each scheduled run. */
 export async function sendProbe(env: Env): Promise<void> {
@@ -54,4 +164,20 @@ export async function sendProbe(env: Env): Promise<void> {
 /** A probe has arrived. */
 export async function probeCame(env: Env): Promise<void> {
   await gateOf(env).pulse('came');
+}
+
+/** The scheduled run: tells of a queue that stands still, sends the next probe, and looks at some organisations. */
+export async function watch(env: Env, now = Date.now()): Promise<void> {
+  const settings = settingsOf(env);
+  if ('problem' in settings) throw new Error('misconfigured');
+  const { sent, came, survey: before } = await gateOf(env).pulse();
+  if (sent !== null && !isDelivering(sent, came, now))
+    console.warn(JSON.stringify({ level: 'warn', event: 'queue_stalled', seconds: Math.round((now - (came ?? sent)) / 1000) }));
+  // Each happens whatever becomes of the other.
+  const surveying = survey(env, settings.masterKeys, readSurvey(before), now).then(async (after) => {
+    await gateOf(env).surveyed(JSON.stringify(after));
+    last = null; // what this isolate knows is older
+  });
+  const failed = (await Promise.allSettled([sendProbe(env), surveying])).find(({ status }) => status === 'rejected');
+  if (failed) throw (failed as PromiseRejectedResult).reason;
 }

@@ -2,8 +2,8 @@
 import { app } from './app';
 import type { Env } from './env';
 import { ApiError } from './errors';
-import type { JobName, QueueMessage } from './gate/messages';
-import { probeCame, sendProbe } from './health';
+import { type JobName, MAX_RETRIES, type QueueMessage } from './gate/messages';
+import { probeCame, watch } from './health';
 import { runJob } from './queue';
 
 export { Gate } from './objects/gate';
@@ -15,6 +15,26 @@ const failed = (error: unknown) =>
   console.error(
     JSON.stringify({ level: 'error', event: 'delivery_job_failed', why: error instanceof ApiError ? error.refusal.code : 'unexpected' }),
   );
+
+/** From which age of a message, in milliseconds, the log warns. */
+const LATE = 60_000;
+
+/** What identifies a message in the log. */
+const subjectOf = (body: QueueMessage) => (body.kind === 'job' ? { job: body.job, org: body.org } : { job: body.kind });
+
+/** Tells of a message that waited long for its first attempt. */
+function tellLate({ body, attempts, timestamp }: Message<QueueMessage>): void {
+  const age = Date.now() - timestamp.getTime();
+  if (attempts > 1 || age < LATE) return;
+  console.warn(JSON.stringify({ level: 'warn', event: 'queue_late', ...subjectOf(body), seconds: Math.round(age / 1000) }));
+}
+
+/** Tells of a message that fails; the last time, it goes to the dead-letter queue. */
+function tellFailed({ body, attempts }: Message<QueueMessage>): void {
+  const isDead = attempts > MAX_RETRIES;
+  const entry = { level: isDead ? 'error' : 'warn', event: isDead ? 'message_dead' : 'message_failed', ...subjectOf(body), attempts };
+  console[isDead ? 'error' : 'warn'](JSON.stringify(entry));
+}
 
 /**
  * A sync may take longer than the 30 seconds of `waitUntil`, so the queue waits for it, except the local runtime's queue, which processes
@@ -30,18 +50,20 @@ export default {
     await Promise.all(
       batch.messages.map(async (message) => {
         const { body } = message;
+        tellLate(message);
         try {
           // The gate requests a failed job again, so the queue need not wait for slow receivers.
           if (body.kind === 'job' && isInBackground(body, env)) ctx.waitUntil(runJob(env, body).catch(failed));
           else await (body.kind === 'probe' ? probeCame(env) : runJob(env, body));
           message.ack();
         } catch {
+          tellFailed(message);
           message.retry();
         }
       }),
     );
   },
   async scheduled(_controller, env) {
-    await sendProbe(env);
+    await watch(env);
   },
 } satisfies ExportedHandler<Env, QueueMessage>;

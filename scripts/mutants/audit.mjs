@@ -2,6 +2,13 @@
 
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  // ---------------------------------------------------------------- keys
+  {
+    name: 'a vault that has lost its deployment key gets a new one',
+    tag: 'deployment-key-not-replaced',
+    change: { from: 'not exists (select 1 from orgs) and not exists (select 1 from org_keys)', to: '1' },
+    notice: 'faults/key-rotation: is not replaced after the loss of its row',
+  },
   // ---------------------------------------------------------------- the audit log
   {
     name: 'an answer leaves before its audit entry is written',

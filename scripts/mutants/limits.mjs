@@ -3,6 +3,12 @@
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   {
+    name: 'each health check asks D1',
+    tag: 'health-not-amplified',
+    change: 'never',
+    notice: 'faults/health: is answered from memory',
+  },
+  {
     name: 'the permissions of a chain of agents are computed before its limits are checked',
     tag: 'permissions-computed-once',
     change: { from: 'callerOf(core, org, lineage)', to: '{ ...callerOf(core, org, lineage) }' },

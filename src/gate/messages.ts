@@ -4,3 +4,6 @@
 export type JobName = 'rotate' | 'checkpoint' | 'deliver' | 'notify' | 'sync';
 
 export type QueueMessage = { kind: 'probe'; id: string } | { kind: 'job'; job: JobName; org: string; id?: string };
+
+/** `max_retries` of the queue's consumer in wrangler.toml: a message that fails once more goes to the dead-letter queue. */
+export const MAX_RETRIES = 10;

@@ -7,7 +7,7 @@ import { hmacHex } from '../crypto/digest';
 import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
-import { ApiError, type IntegrityViolation, type Refusal, refuse } from '../errors';
+import { ApiError, type IntegrityViolation, type Refusal, refuse, statusOf } from '../errors';
 import { revisionTag } from '../etag';
 import type { Ask, Named, Reply } from '../gate/request/call';
 import { fail, refusalOf } from '../gate/request/outcome';
@@ -244,7 +244,7 @@ async function askGate(ready: Ready): Promise<Response> {
     }
     return await respond(made, reply, { further, also, report });
   } catch (error) {
-    if (error instanceof ApiError && error.violation) await report(error.violation);
+    if (error instanceof ApiError && error.violation) await report({ ...error.violation, status: statusOf(error.refusal) });
     throw error;
   }
 }

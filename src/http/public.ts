@@ -1,7 +1,6 @@
 // Requests without a credential, authenticated by their body or a cookie: sign-in. Invariants: a refused request is counted by address and
 // has not called a gate; a successful one is neither counted nor delayed.
-
-import { ApiError, refuse } from '../errors';
+import { ApiError, refuse, statusOf } from '../errors';
 import type { Ask } from '../gate/request/call';
 import { keyringOf } from '../keys/keyring';
 import { readBody } from './body';
@@ -52,7 +51,10 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
   };
   const answer = route.public as NonNullable<Route['public']>;
   const opened = await answer(input, context).catch(async (error) => {
-    if (last && error instanceof ApiError && error.violation) await gate({ ...last, input: null, violation: error.violation, again: true });
+    if (last && error instanceof ApiError && error.violation) {
+      const violation = { ...error.violation, status: statusOf(error.refusal) };
+      await gate({ ...last, input: null, violation, again: true });
+    }
     throw error;
   });
   if ('refusal' in opened) return errorResponse(opened.refusal, base, trace, opened.rate_limit, opened.headers);

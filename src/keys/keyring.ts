@@ -54,20 +54,32 @@ export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key:
   return { master_id: id, key_sealed: encrypt(master, purpose, [owner, id], key) };
 }
 
-/** Unwraps a key; throws MISCONFIGURED if no configured master key decrypts it. */
-export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, { master_id, key_sealed }: WrappedKey): Uint8Array {
+/** The key in a wrapped one; null if no configured master key decrypts it. */
+const opened = (masters: MasterKey[], purpose: Purpose, owner: string, { master_id, key_sealed }: WrappedKey): Uint8Array | null => {
   const master = masters.find(({ id }) => id === master_id);
-  const key = master && decrypt(master.key, purpose, [owner, master_id], key_sealed);
-  if (!key) {
-    console.error(JSON.stringify({ level: 'error', event: 'wrapped_key_does_not_open', owner, master_id }));
-    throw new ApiError(
-      refuse('MISCONFIGURED', {
-        message: `The deployment variable MASTER_KEYS does not contain the master key ${master_id}, which encrypts data of this deployment. Add it again.`,
-      }),
-    );
-  }
-  return key;
+  return (master && decrypt(master.key, purpose, [owner, master_id], key_sealed)) ?? null;
+};
+
+/** Whether a configured master key decrypts a wrapped key: for checks, which log what they find themselves. */
+export const opens = (masters: MasterKey[], purpose: Purpose, owner: string, wrapped: WrappedKey): boolean =>
+  opened(masters, purpose, owner, wrapped) !== null;
+
+/** Unwraps a key; throws MISCONFIGURED if no configured master key decrypts it. */
+export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, wrapped: WrappedKey): Uint8Array {
+  const key = opened(masters, purpose, owner, wrapped);
+  if (key) return key;
+  console.error(JSON.stringify({ level: 'error', event: 'wrapped_key_does_not_open', owner, master_id: wrapped.master_id }));
+  throw new ApiError(refuse('MISCONFIGURED', { message: whyClosed(masters, wrapped) }));
 }
+
+/** Why a wrapped key does not open, and what to do. */
+export const whyClosed = (masters: MasterKey[], { master_id }: Pick<WrappedKey, 'master_id'>): string =>
+  masters.some(({ id }) => id === master_id)
+    ? `The master key ${master_id} in the deployment variable MASTER_KEYS does not decrypt a key of this deployment. Either it has other bytes than the ${master_id} that encrypted it, or the encrypted key was altered in the database. Set the original ${master_id}, or restore the database.`
+    : `The deployment variable MASTER_KEYS does not contain the master key ${master_id}, which encrypts data of this deployment. Add it again.`;
+
+export const DEPLOYMENT_KEY_MISSING =
+  'The database contains organisations, but not the deployment key, which verifies their credentials. A new one would invalidate every credential, so none is created. Restore the row of deployment_keys from a backup: see "A missing deployment key" in docs/operations/keys.md.';
 
 /** How long an isolate caches an organisation's key before it checks that it still exists. */
 const HELD_FOR = 600_000;
@@ -123,15 +135,22 @@ function createKeyring(db: D1Database, masters: MasterKey[]): Keyring {
       .all()
       .catch(unavailable);
   const found = async (): Promise<WrappedKey> => {
-    const key = randomBytes(32);
-    await orm
-      .insert(deploymentKeys)
-      .values({ id: 'deployment', ...wrap(masters, 'deployment key', 'deployment', key), created_at: Date.now() })
-      .onConflictDoNothing()
+    const { master_id, key_sealed } = wrap(masters, 'deployment key', 'deployment', randomBytes(32));
+    // Only an empty vault gets a key, and the statement itself decides: elsewhere, a new key would invalidate every credential.
+    // safety: deployment-key-not-replaced
+    const isEmpty = 'not exists (select 1 from orgs) and not exists (select 1 from org_keys)';
+    await db
+      .prepare(
+        `insert into deployment_keys (id, master_id, key_sealed, created_at) select 'deployment', ?, ?, ? where ${isEmpty} on conflict do nothing`,
+      )
+      .bind(master_id, key_sealed, Date.now())
+      .run()
       .catch(unavailable);
     // Another isolate may have been first: the stored key counts.
-    const rows = await read('');
-    return rows[0] as WrappedKey;
+    const [stored] = await read('');
+    if (stored) return stored;
+    console.error(JSON.stringify({ level: 'error', event: 'deployment_key_missing' }));
+    throw new ApiError(refuse('MISCONFIGURED', { message: DEPLOYMENT_KEY_MISSING }));
   };
 
   return {

@@ -11,9 +11,10 @@ import { type Core, createCore } from '../gate/core';
 import { intents } from '../gate/journal/intents';
 import { locks } from '../gate/journal/locks';
 import { recover } from '../gate/journal/recover';
+import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
 import { answer } from '../gate/request/answer';
-import type { Ask, GateCalls, Reply } from '../gate/request/call';
+import type { Ask, GateCalls, Pulse, Reply, Vitals } from '../gate/request/call';
 import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';
@@ -101,13 +102,24 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     if (this.org) await runTasks(this.core, this.org);
   }
 
-  /** For the health check: a write and a read of the gate's storage. `sent`: a probe was sent to the queue; `came`: one arrived. */
-  async pulse(event?: 'sent' | 'came', at = Date.now()): Promise<{ sent: number | null; came: number | null }> {
+  /** For the health check: whether this gate and D1 agree. A gate without state loads it from D1 at its next request. */
+  async vitals(): Promise<Vitals> {
+    if (this.isNewer) return 'newer';
+    return this.org === null ? 'well' : vitalsOf(this.core, this.org);
+  }
+
+  /** On the gate of the health check: a write and a read of its storage. `sent`: a probe was sent to the queue; `came`: one arrived. */
+  async pulse(event?: 'sent' | 'came', at = Date.now()): Promise<Pulse> {
     if (event) this.core.meta.set(`probe:${event}`, String(at));
     this.core.meta.set('pulse', String(at));
     if (this.core.meta.get('pulse') !== String(at)) throw new Error('storage does not return what was written');
     const time = (key: string) => (this.core.meta.get(key) === null ? null : Number(this.core.meta.get(key)));
-    return { sent: time('probe:sent'), came: time('probe:came') };
+    return { sent: time('probe:sent'), came: time('probe:came'), survey: this.core.meta.get('survey') };
+  }
+
+  /** On the gate of the health check: keeps the last survey. */
+  async surveyed(survey: string): Promise<void> {
+    this.core.meta.set('survey', survey);
   }
 
   /** The organisation id for an Idempotency-Key of POST /orgs: the proposed one, or that of the first such request within a day. */

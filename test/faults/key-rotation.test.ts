@@ -247,6 +247,59 @@ describe('key rotation: a key whose master key is missing', () => {
   });
 });
 
+describe('deployment key: missing from a vault that has organisations', () => {
+  const refusalOf = ({ status, json }: Awaited<ReturnType<typeof send>>) => [status, json.error?.code, json.error?.message];
+  const missing = [503, 'MISCONFIGURED', expect.stringContaining('not the deployment key')];
+  const found = () =>
+    send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: { name: 'new', owner: { email: 'ann@example.com', name: 'Ann' } } });
+
+  it.each<[string, string[]]>([
+    ['its row', ['deployment_keys']],
+    ['its row and those of the organisations', ['deployment_keys', 'org_keys']],
+    ['its row and the organisations, of which keys are left', ['deployment_keys', 'orgs']],
+  ])('is not replaced after the loss of %s, by no request; with the row back, everything works', async (_what, lost) => {
+    const o = await newOrg();
+    const secret = await newSecret(o);
+    const tables = await Promise.all(lost.map(async (name) => ({ name, rows: (await db.prepare(`select * from ${name}`).all()).results })));
+    await db.batch(lost.map((name) => db.prepare(`delete from ${name}`)));
+    deploy(OLD);
+    const logged: string[] = [];
+    vi.spyOn(console, 'error').mockImplementation((line) => void logged.push(line));
+    const answers = [await found(), await o.get('/secrets'), await send('GET', '/api/v1/orgs', { token: BOOTSTRAP }), await rewrap()];
+    const raced = await Promise.all([found(), found(), o.get('/secrets')]);
+    vi.restoreAllMocks();
+    for (const answer of [...answers, ...raced]) expect(refusalOf(answer)).toEqual(missing);
+    expect(logged.map((line) => JSON.parse(line).event)).toContain('deployment_key_missing');
+    expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
+    for (const { name, rows } of tables)
+      for (const row of rows)
+        await db
+          .prepare(`insert into ${name} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`)
+          .bind(...Object.values(row))
+          .run();
+    await expectReadable(o, [secret]);
+    expect((await found()).status).toBe(201);
+  });
+
+  it('is made once in an empty vault, by the first of many requests', async () => {
+    const answers = await Promise.all([found(), found(), found()]);
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(await under('k1')).toBe(4);
+  });
+});
+
+describe('key rotation: a master key with other bytes under the same id', () => {
+  it('is told from one that is missing', async () => {
+    const o = await newOrg();
+    deploy(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
+    const { status, json } = await o.get('/secrets');
+    expect([status, json.error.code]).toEqual([503, 'MISCONFIGURED']);
+    expect(json.error.message).toContain('k1');
+    expect(json.error.message).toContain('other bytes');
+    expect(json.error.message).not.toContain('does not contain');
+  });
+});
+
 describe('key rotation: cursor', () => {
   it('that was altered, or is from another list, is refused', async () => {
     await newOrg();

@@ -38,7 +38,10 @@ export async function cloudflare() {
     /** Does what such a request asks, and hangs up before the answer. @type {(request: { method: string, path: string, body: string }) => boolean} */
     lost: () => false,
     /** The address of the vault itself: what /healthz answers. */
-    health: { status: 200, body: { status: 'ok', version: '0.1.0', checks: { database: 'ok', gate: 'ok', queue: 'ok' } } },
+    health: {
+      status: 200,
+      body: { status: 'ok', version: '0.5.0', checks: ['database', 'keys', 'gate', 'queue'].map((name) => ({ name, ok: true })) },
+    },
     /** Accounts that the sign-in reaches besides. @type {{ id: string, name: string, type: string }[]} */
     others: [],
     /** How far its clock is off, in ms. */

@@ -28,11 +28,11 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const dir = copyOfProject();
     const unused = { PORT: String(await freePort()) };
     const fresh = doctor(dir, unused);
-    assert.equal(fresh.status, 0, fresh.stdout);
-    assert.deepEqual(verdicts(fresh.stdout), { variables: 'ok', bindings: 'ok', keys: 'ok', migrations: 'warn', service: 'warn' });
+    assert.equal(fresh.status, 1, 'no service answers');
+    assert.deepEqual(verdicts(fresh.stdout), { variables: 'ok', bindings: 'ok', keys: 'ok', migrations: 'warn', service: 'fail' });
     assert.match(
       fresh.stdout,
-      /^warn +service +does not respond at .*: run npm start; if it is already running, set PORT and HOST to its values\.$/m,
+      /^fail +service +does not respond at .*: run npm start; if it is already running, set PORT and HOST to its values\.$/m,
     );
     assert.ok(!fs.existsSync(path.join(dir, '.dev.vars')) && !fs.existsSync(path.join(dir, '.wrangler')), 'it makes nothing');
 
@@ -44,7 +44,8 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.equal(org.status, 201);
     const well = doctor(dir, { PORT: String(port) });
     assert.equal(well.status, 0, well.stdout);
-    const all = ['variables', 'bindings', 'keys', 'migrations', 'clock', 'database', 'gate', 'queue'];
+    const health = ['service', 'database', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'schedule', 'queue'];
+    const all = ['variables', 'bindings', 'keys', 'migrations', 'clock', ...health];
     assert.deepEqual(verdicts(well.stdout), Object.fromEntries(all.map((check) => [check, 'ok'])));
     assert.match(well.stdout, /^ok +keys +2 wrapped keys decrypt \(k1\)$/m);
     const json = JSON.parse(doctor(dir, { PORT: String(port) }, ['--json']).stdout);
@@ -67,7 +68,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       const { status, stdout } = doctor(dir, { ...unused, ...variables });
       repair();
       assert.match(stdout, line);
-      assert.equal(status, /fail/.test(line.source) ? 1 : 0, stdout);
+      assert.equal(status, 1, 'nothing answers there, and more is wrong');
       assert.ok(!stdout.includes(key) && !stdout.includes(variable('BOOTSTRAP_TOKEN')));
     };
     const write = (text) => () => fs.writeFileSync(vars, text);
@@ -86,17 +87,30 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       /^fail +variables +MASTER_KEYS is missing: /m,
       () => fs.renameSync(`${vars}.away`, vars),
     );
-    broken(write(whole.replace('k1:', 'k2:')), /^fail +keys +MASTER_KEYS: lacks k1, .* add it behind/m, restore);
+    broken(write(whole.replace('k1:', 'k2:')), /^fail +keys +MASTER_KEYS lacks k1, .* add it after/m, restore);
     broken(
       write(whole.replace(key, Buffer.alloc(32, 1).toString('base64'))),
-      /^fail +keys +2 of 2 wrapped keys do not decrypt, the first of deployment: /m,
+      /^fail +keys +2 of 2 wrapped keys do not decrypt, the first belonging to deployment: MASTER_KEYS has another key with the id k1/m,
       restore,
     );
     broken(
       () => sql('UPDATE org_keys SET key_sealed = (SELECT key_sealed FROM deployment_keys)'),
-      /^fail +keys +1 of 2 wrapped keys do not decrypt, the first of org_\w+: /m,
-      () => sql('DELETE FROM org_keys'),
+      /^fail +keys +1 of 2 wrapped keys do not decrypt, the first belonging to org_\w+: /m,
+      nothing,
     );
+    broken(
+      () => sql('DELETE FROM org_keys'),
+      /^fail +keys +the keys of 1 of 1 organisations are missing \(org_\w+\).*docs\/operations\/keys\.md/m,
+      nothing,
+    );
+    broken(
+      () => sql('CREATE TABLE lost AS SELECT * FROM deployment_keys; DELETE FROM deployment_keys'),
+      /^fail +keys +the deployment key is missing, so no credential is accepted: .*docs\/operations\/keys\.md/m,
+      () => sql('INSERT INTO deployment_keys SELECT * FROM lost; DROP TABLE lost'),
+    );
+    const wrong = path.join(dir, '.wrangler', 'sate');
+    broken(nothing, /^fail +keys +STATE_DIR names a directory without a vault: correct it/m, nothing, { STATE_DIR: wrong });
+    assert.ok(!fs.existsSync(wrong), 'and makes none');
     broken(
       () => sql("INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')"),
       /^fail +migrations +9999_later\.sql was applied by a newer checkout: update/m,
@@ -119,8 +133,11 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       /^fail +migrations +STATE_DIR contains a database that cannot be read: /m,
       () => fs.rmSync(path.join(folder, 'torn.sqlite')),
     );
-    const last = doctor(dir, unused);
-    assert.equal(last.status, 0, last.stdout);
+    broken(
+      () => fs.renameSync(path.join(dir, '.wrangler'), path.join(dir, 'moved')),
+      /^fail +keys +there is no vault in \.wrangler\/state: set STATE_DIR/m,
+      () => fs.renameSync(path.join(dir, 'moved'), path.join(dir, '.wrangler')),
+    );
   });
 
   it('checks a deployment: account, secrets, bindings, migrations, keys, clock and health', async () => {
@@ -182,7 +199,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const keys = `k1:${master.toString('base64')}`;
     const well = await remote({ MASTER_KEYS: keys });
     assert.equal(well.code, 0, well.out);
-    const checks = ['account', 'variables', 'release', 'bindings', 'keys', 'migrations', 'clock', 'database', 'gate', 'queue'];
+    const checks = ['account', 'variables', 'release', 'bindings', 'keys', 'migrations', 'clock', 'service', 'database', 'gate', 'queue'];
     assert.deepEqual(verdicts(well.out), Object.fromEntries(checks.map((check) => [check, 'ok'])));
     assert.ok(!well.out.includes(master.toString('base64')));
 
@@ -190,17 +207,22 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     account.worker.secrets.delete('BOOTSTRAP_TOKEN');
     account.worker.bindings = account.worker.bindings.filter(({ name }) => name !== 'QUEUE');
     account.clockOff = -60_000;
-    account.health = { status: 503, body: { status: 'failing', checks: { database: 'ok', gate: 'ok', queue: 'failing' } } };
+    const parts = [
+      { name: 'gate', ok: true },
+      { name: 'queue', ok: false, message: 'Nothing comes.' },
+    ];
+    account.health = { status: 200, body: { status: 'degraded', version: '0.5.0', checks: parts } };
     fs.writeFileSync(path.join(dir, '.production.vars'), `MASTER_KEYS=${keys}\n`, { mode: 0o600 });
     const ill = await remote();
     assert.equal(ill.code, 1);
     for (const line of [
       /^fail +variables +BOOTSTRAP_TOKEN not set: run npm run deploy/m,
       /^fail +bindings +the deployment lacks QUEUE(, BOOTSTRAP_TOKEN)?: run npm run deploy/m,
-      /^fail +keys +MASTER_KEYS of the shell or \.production\.vars: lacks k0/m,
+      /^fail +keys +MASTER_KEYS of the shell or \.production\.vars lacks k0/m,
       /^warn +migrations +0000_foundation\.sql.* not applied: npm run deploy applies them/m,
       /^fail +clock +this machine and the service are (59|60) s apart/m,
-      /^fail +queue +failing: /m,
+      /^warn +service +serves callers, but not all of it works/m,
+      /^fail +queue +Nothing comes\. Next: /m,
       /^ok +gate /m,
     ])
       assert.match(ill.out, line);
@@ -211,11 +233,16 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const away = await remote();
     assert.match(away.out, /^fail +account +CLOUDFLARE_API_TOKEN is set but was not accepted: create a token/m);
     assert.match(away.out, /^fail +service +the server at http\S+ is not a vault/m);
+
+    const offline = await look(['--remote', '--url', base], { CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:1/client/v4' });
+    assert.equal(offline.code, 1);
+    assert.match(offline.out, /^fail +account +Cloudflare cannot be reached from this machine: check the network/m);
+    assert.doesNotMatch(offline.out, /not accepted/);
   });
 
   it('knows each binding that the code uses', () => {
     const needed = neededBindings(fs.readFileSync(path.join(project, 'src/env.ts'), 'utf8'));
-    assert.deepEqual(needed.map(({ name }) => name).slice(0, 7), [
+    assert.deepEqual(needed.map(({ name }) => name).slice(0, 8), [
       'DB',
       'GATE',
       'THROTTLE',

@@ -3270,7 +3270,15 @@ export interface components {
              *       "secrets": 42,
              *       "sealed_bytes": 18211,
              *       "credentials": 7,
-             *       "members": 12
+             *       "members": 12,
+             *       "backlog": {
+             *         "audit_entries": 310,
+             *         "audit_entries_refused": 0,
+             *         "events": 1204,
+             *         "deliveries": 2,
+             *         "deliveries_late_seconds": 0,
+             *         "changes_in_doubt": 0
+             *       }
              *     }
              */
             usage: {
@@ -3282,6 +3290,21 @@ export interface components {
                 credentials: number;
                 /** @description Number of members, at most 2,000. */
                 members: number;
+                /** @description What waits. It grows while the database, the queue or receivers of deliveries do not respond. */
+                backlog: {
+                    /** @description Audit entries that have not moved to the database. At 100,000, requests are refused that do not revoke or recover. */
+                    audit_entries: number;
+                    /** @description Audit entries that the database refuses; they stay in the gate. */
+                    audit_entries_refused: number;
+                    /** @description Events that have not moved to the database. The oldest are deleted beyond 100,000. */
+                    events: number;
+                    /** @description Deliveries that have not succeeded or failed yet, counted up to 20,000. */
+                    deliveries: number;
+                    /** @description How long the most overdue delivery has been due; 0 if none is. */
+                    deliveries_late_seconds: number;
+                    /** @description Changes of which it is not known whether the database has them. Other changes wait for them. */
+                    changes_in_doubt: number;
+                };
             };
         };
         OrgPatch: {

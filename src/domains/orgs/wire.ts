@@ -73,10 +73,35 @@ export const OrgWithUsage = Org.extend({
           'Number of live credentials, at most 10,000. Session tokens and browser sessions do not count. An expired credential may count for up to five more seconds.',
       }),
       members: z.int().openapi({ description: 'Number of members, at most 2,000.' }),
+      backlog: z
+        .object({
+          audit_entries: z.int().openapi({
+            description:
+              'Audit entries that have not moved to the database. At 100,000, requests are refused that do not revoke or recover.',
+          }),
+          audit_entries_refused: z.int().openapi({ description: 'Audit entries that the database refuses; they stay in the gate.' }),
+          events: z.int().openapi({ description: 'Events that have not moved to the database. The oldest are deleted beyond 100,000.' }),
+          deliveries: z.int().openapi({ description: 'Deliveries that have not succeeded or failed yet, counted up to 20,000.' }),
+          deliveries_late_seconds: z.int().openapi({ description: 'How long the most overdue delivery has been due; 0 if none is.' }),
+          changes_in_doubt: z
+            .int()
+            .openapi({ description: 'Changes of which it is not known whether the database has them. Other changes wait for them.' }),
+        })
+        .openapi({ description: 'What waits. It grows while the database, the queue or receivers of deliveries do not respond.' }),
     })
     .openapi({
       description: 'How much of its limits the organisation uses.',
-      example: { secrets: 42, sealed_bytes: 18_211, credentials: 7, members: 12 },
+      example: {
+        ...{ secrets: 42, sealed_bytes: 18_211, credentials: 7, members: 12 },
+        backlog: {
+          audit_entries: 310,
+          audit_entries_refused: 0,
+          events: 1204,
+          deliveries: 2,
+          deliveries_late_seconds: 0,
+          changes_in_doubt: 0,
+        },
+      },
     }),
 }).openapi('OrgWithUsage');
 export const Founded = z.object({ org: Org, owner: NewMember, api_key: NewApiKey }).openapi('Founded');

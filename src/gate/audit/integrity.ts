@@ -12,7 +12,7 @@ type Met = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
 export function reportViolation(
   core: Core,
   org: string,
-  { event, resource }: IntegrityViolation,
+  { event, resource, status = 500 }: IntegrityViolation,
   met: Met,
   detail: object = {},
   about: Pick<Draft, 'missing'> = {},
@@ -34,7 +34,7 @@ export function reportViolation(
         ip: met.ip,
         user_agent: met.user_agent,
       },
-      500,
+      status,
       core.now(),
     ),
   );

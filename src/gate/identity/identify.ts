@@ -84,7 +84,7 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
   const met = { request_id: ask.request.id, ip: ask.request.ip, user_agent: ask.request.user_agent };
   // safety: fetched-credential-mac
   if (stored.mac !== macOf(rowKey, 'credential', stored)) {
-    reportViolation(core, ask.org, { event: 'credential_altered', resource: stored.id }, met);
+    reportViolation(core, ask.org, { event: 'credential_altered', resource: stored.id, status: 401 }, met);
     return unknown;
   }
   const end = ended(
@@ -92,7 +92,7 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
     [{ ...stored, revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null) }],
     core.now(),
   );
-  if (!end) reportViolation(core, ask.org, { event: 'credential_put_back', resource: stored.id }, met);
+  if (!end) reportViolation(core, ask.org, { event: 'credential_put_back', resource: stored.id, status: 401 }, met);
   return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? unknown.refusal };
 }
 

@@ -9,6 +9,7 @@ import { storedResponses } from '../request/stored-responses';
 import { ciphertexts } from '../rows/ciphertexts';
 import { leave } from '../tasks/purge';
 import { type Intent, intents } from './intents';
+import { noteChange } from './vitals';
 
 /** Applies the commit of an intent, or records that it never took effect. Runs inside one transaction. */
 export function apply(core: Core, intent: Intent, isDone: boolean): void {
@@ -30,6 +31,7 @@ function takeEffect(core: Core, intent: Intent): void {
   for (const { secret, version } of intent.trimmed) ciphertexts(core).drop(secret, version);
   // safety: response-stored-with-effect
   if (intent.keep) storedResponses(core).save(intent.keep);
+  noteChange(core, intent);
   const entry = core.auditLog.append(intent.draft, intent.status, now);
   for (const id of intent.environments) {
     core.meta.set(revisionOf(id), String(entry.sequence));

@@ -190,7 +190,8 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
     // safety: outage-is-no-violation
     if (raised === null) return 'never';
     if (!raised && epochOf(core) === epoch) {
-      reportViolation(core, org, { event: 'database_diverged', resource: intent.draft.resource ?? org }, intent.draft, { why: end.why });
+      const violation = { event: 'database_diverged', resource: intent.draft.resource ?? org, status: 503 } as const;
+      reportViolation(core, org, violation, intent.draft, { why: end.why });
       return refuse('UNAVAILABLE', {
         message:
           "The database does not match the records of this organisation (an integrity violation). The deployment's log has the details. After a restore from a backup, the operator must call POST /api/v1/orgs/:org_id/adopt.",

@@ -62,7 +62,9 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
   core.schedule.at('syncs', core.now());
   core.meta.set('reads_since', String(core.now()));
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
-  reportViolation(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused }, { missing: missingEntries(core) });
+  // The request goes on: loading has succeeded.
+  const violation = { event: 'gate_loaded_from_database', resource: org, status: 200 } as const;
+  reportViolation(core, org, violation, met, { refused }, { missing: missingEntries(core) });
   return true;
 }
 

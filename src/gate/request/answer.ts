@@ -79,7 +79,7 @@ async function unable({ core, ask, operation, need, isFull, isReserveFull }: Req
   }
   if (isFull && (!need.urgent || isReserveFull)) return { outcome: full };
   if (ask.keys || !(await isWhole(core, ask.org))) return null;
-  reportViolation(core, ask.org, { event: 'org_key_missing', resource: ask.org }, metBy(ask));
+  reportViolation(core, ask.org, { event: 'org_key_missing', resource: ask.org, status: 503 }, metBy(ask));
   return { outcome: fail(refuse('UNAVAILABLE', { retry_after: 60 })) };
 }
 

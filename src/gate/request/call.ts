@@ -184,12 +184,24 @@ export interface Operation<I = unknown> {
   };
 }
 
+/** `diverged`: D1 does not hold what this gate left there. `newer`: a newer release has upgraded its storage. */
+export type Vitals = 'well' | 'diverged' | 'newer';
+
 export const isRefusal = (value: object): value is Refusal => 'code' in value;
 
 export const refusalIn = (judged: object | null | undefined): Refusal | null => (judged && isRefusal(judged) ? judged : null);
 
+/** What the gate of the health check holds: when a probe was last sent and came, and the last survey. */
+export interface Pulse {
+  sent: number | null;
+  came: number | null;
+  survey: string | null;
+}
+
 export interface GateCalls extends Rpc.DurableObjectBranded {
   call(ask: Ask): Promise<Reply>;
-  pulse(event?: 'sent' | 'came', at?: number): Promise<{ sent: number | null; came: number | null }>;
+  pulse(event?: 'sent' | 'came', at?: number): Promise<Pulse>;
+  vitals(): Promise<Vitals>;
+  surveyed(survey: string): Promise<void>;
   reserve(key: string, proposed: string, now?: number): Promise<string>;
 }

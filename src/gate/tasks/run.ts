@@ -1,6 +1,7 @@
 // Runs the tasks of a gate, by its schedule. Invariant: each task is bounded, can be interrupted at any point, and simply runs again.
 import type { Core } from '../core';
 import { WINDOW } from '../limits/rate-limit';
+import { backlogs } from './backlog';
 
 /** When a task that only a newer release knows is looked at again. */
 const UNKNOWN = 3_600_000;
@@ -25,5 +26,6 @@ export async function runTasks(core: Core, org: string, now = core.now()): Promi
       core.schedule.done(task, now + WINDOW);
     }
   }
+  backlogs(core).warn(org, core.now());
   core.schedule.arm();
 }

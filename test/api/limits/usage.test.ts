@@ -13,7 +13,10 @@ import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '.
 
 useWorld();
 
-const usageOf = async (o: Caller) => (await o.get('')).json.usage as Record<string, number>;
+async function usageOf(o: Caller): Promise<Record<string, number>> {
+  const { backlog: _, ...usage } = (await o.get('')).json.usage;
+  return usage;
+}
 const sealedIn = (o: Caller, id = '%') =>
   db
     .prepare('select coalesce(sum(length(value_sealed)), 0) n from secret_versions where org_id = ? and secret_id like ?')

@@ -84,6 +84,17 @@ describe('keyring: the refusal of a key that does not unwrap', () => {
   });
 });
 
+describe('keyring: why a key does not unwrap', () => {
+  it.each<[string, MasterKey[], string, string]>([
+    ['a missing master key', [k2], 'does not contain the master key k1', 'other bytes'],
+    ['another master key with its id', [{ id: 'k1', key: k2.key }], 'other bytes', 'does not contain'],
+  ])('is said for %s', (_what, masters, said, unsaid) => {
+    const { message } = refusalOf(masters, 'org key', 'org_1', wrapped).refusal;
+    expect(message).toContain(said);
+    expect(message).not.toContain(unsaid);
+  });
+});
+
 describe('keyring: derived keys', () => {
   const root = Uint8Array.from(Buffer.from(vectors.root, 'hex'));
 

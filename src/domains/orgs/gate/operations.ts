@@ -16,6 +16,7 @@ import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
+import { backlogs } from '../../../gate/tasks/backlog';
 import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
 import { enrolment, shown as memberShown, ownerOf, ownersOf } from '../../members/gate/operations';
@@ -144,6 +145,7 @@ const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
     sealed_bytes: core.rows.sealedBytes(),
     credentials: countLive(core, org.id, core.now()),
     members: core.rows.count('member'),
+    backlog: backlogs(core).of(core.now()),
   },
 });
 

@@ -6,10 +6,20 @@ import { Badge, ErrorNote, Facts, Skeleton } from '../../ui/parts';
 interface Health {
   status: string;
   version: string;
-  checks: Record<string, string>;
+  checks: { name: string; ok: boolean; message?: string }[];
 }
 
-const CHECKS: Record<string, string> = { database: 'Database (D1)', gate: 'Gate (Durable Objects)', queue: 'Queue' };
+const CHECKS: Record<string, string> = {
+  database: 'Database (D1)',
+  keys: 'Deployment key',
+  organisations: 'Keys of organisations',
+  gate: 'Durable Objects',
+  gates: 'Gates of organisations',
+  adoption: 'Restored database',
+  schedule: 'Schedule',
+  queue: 'Queue',
+};
+const TONES: Record<string, 'good' | 'warn' | 'bad'> = { ok: 'good', degraded: 'warn' };
 
 export function Deployment() {
   const { data, error, isPending, refetch } = useRead(['health'], async (signal) => {
@@ -19,7 +29,6 @@ export function Deployment() {
   });
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
   if (isPending) return <Skeleton rows={4} />;
-  const isWell = data.status === 'ok';
   return (
     <div class="settings">
       <section class="card stack" aria-labelledby="health">
@@ -27,13 +36,15 @@ export function Deployment() {
           <h2 id="health" class="grow">
             Health
           </h2>
-          <Badge tone={isWell ? 'good' : 'bad'}>{isWell ? 'healthy' : 'failing'}</Badge>
+          <Badge tone={TONES[data.status] ?? 'bad'}>{data.status === 'ok' ? 'healthy' : data.status}</Badge>
         </div>
         <Facts
           items={[
-            ...Object.entries(data.checks).map(([name, status]): [string, preact.ComponentChildren] => [
+            ...data.checks.map(({ name, ok, message }): [string, preact.ComponentChildren] => [
               CHECKS[name] ?? name,
-              <Badge tone={status === 'ok' ? 'good' : 'bad'}>{status}</Badge>,
+              <>
+                <Badge tone={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</Badge> {message}
+              </>,
             ]),
             ['Version', data.version],
             ['Address', <code>{location.origin}</code>],

@@ -1,0 +1,122 @@
+// The survey of organisations for the health check, a step with each scheduled run: do their keys open, does their gate answer, and does it
+// agree with D1? Keys are walked a page at a time and gates a few at a time, so the whole is seen slowly; what failed is looked at again in
+// each run. Invariants: only the schedule starts it, so no caller causes a call to a gate; ids go to the log and to the gate of the health
+// check, never to a response.
+
+import type { Env, MasterKey } from './env';
+import { opens, type WrappedKey } from './keys/keyring';
+
+/** Organisations of which one run opens the key, asks the gate, and looks at again. */
+const KEYS_A_RUN = 100;
+const GATES_A_RUN = 5;
+const AGAIN_A_RUN = 10;
+/** How long a gate may take to answer. */
+const ANSWERS_WITHIN = 10_000;
+
+/** What is wrong with an organisation. */
+export const troubles = ['key', 'gate', 'adoption'] as const;
+export type Trouble = (typeof troubles)[number];
+
+export interface Survey {
+  at: number;
+  /** The last organisation of each walk; empty before the first, and once a walk has seen all. */
+  keys: string;
+  gates: string;
+  /** Whether all organisations that the last run looked at had a trouble. */
+  all: Record<'key' | 'gate', boolean>;
+  /** The organisations known to have a trouble. */
+  found: Record<Trouble, string[]>;
+}
+
+const none: Survey = {
+  at: 0,
+  keys: '',
+  gates: '',
+  all: { key: false, gate: false },
+  found: { key: [], gate: [], adoption: [] },
+};
+
+export const readSurvey = (text: string | null | undefined): Survey => (text ? (JSON.parse(text) as Survey) : none);
+
+/** An organisation and its wrapped key; without a `master_id` the key is missing. */
+export type Keyed = { id: string } & (WrappedKey | { master_id: null; key_sealed: null });
+
+const KEYED =
+  'select o.id, k.master_id, k.key_sealed from orgs o left join org_keys k on k.org_id = o.id where o.deleted_at is null and o.id';
+
+/** The organisations after an id, with their keys. */
+export const keyedAfter = (db: D1Database, after: string, limit: number): D1PreparedStatement =>
+  db.prepare(`${KEYED} > ? order by o.id limit ?`).bind(after, limit);
+
+/** These organisations, as far as they still exist. */
+const keyedOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
+  db.prepare(`${KEYED} in (select value from json_each(?))`).bind(JSON.stringify(ids));
+
+/** Whether the key of an organisation opens. */
+export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
+  keyed.master_id !== null && opens(masters, 'org key', keyed.id, keyed);
+
+/** One step of the survey. Returns what it knows afterwards. */
+export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number): Promise<Survey> {
+  const { found } = before;
+  const again = [...new Set([...found.gate, ...found.adoption])];
+  const [keyed, gated, known] = (
+    await env.DB.batch<Keyed>([
+      keyedAfter(env.DB, before.keys, KEYS_A_RUN),
+      keyedAfter(env.DB, before.gates, GATES_A_RUN),
+      keyedOf(env.DB, [...new Set([...found.key, ...again])]),
+    ])
+  ).map(({ results }) => results) as [Keyed[], Keyed[], Keyed[]];
+  const exist = new Set(known.map(({ id }) => id));
+
+  const opened = unique([...keyed, ...known.filter(({ id }) => found.key.includes(id))]);
+  // Those not looked at in this run come first, so each gets its turn.
+  const due = again.filter((id) => exist.has(id));
+  const asked = unique([...gated, ...due.slice(0, AGAIN_A_RUN).map((id) => ({ id }))]).map(({ id }) => id);
+  const vitals = await Promise.all(asked.map((id) => vitalsOf(env, id)));
+  const failed: Survey['found'] = {
+    key: opened.filter((org) => !opensOrg(masters, org)).map(({ id }) => id),
+    gate: asked.filter((_, at) => vitals[at] === 'silent' || vitals[at] === 'newer'),
+    adoption: asked.filter((_, at) => vitals[at] === 'diverged'),
+  };
+  const unseen = (trouble: Trouble) => found[trouble].filter((id) => exist.has(id) && !asked.includes(id));
+  const isAll = (trouble: Trouble, seen: unknown[]) => seen.length > 0 && failed[trouble].length === seen.length;
+
+  const result: Survey = {
+    at: now,
+    keys: keyed.length < KEYS_A_RUN ? '' : (keyed.at(-1)?.id ?? ''),
+    gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
+    all: { key: isAll('key', opened), gate: isAll('gate', asked) },
+    found: { key: failed.key, gate: [...unseen('gate'), ...failed.gate], adoption: [...unseen('adoption'), ...failed.adoption] },
+  };
+  tell(result);
+  return bounded(result);
+}
+
+const unique = <T extends { id: string }>(list: T[]): T[] => [...new Map(list.map((one) => [one.id, one])).values()];
+
+/** What a gate says of itself; `silent` if it does not answer. */
+async function vitalsOf(env: Env, org: string): Promise<string> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<string>((done) => {
+    timer = setTimeout(() => done('silent'), ANSWERS_WITHIN);
+  });
+  const answer = Promise.resolve(env.GATE.getByName(org).vitals()).catch(() => 'silent');
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
+const EVENTS: Record<Trouble, string> = { key: 'org_key_does_not_open', gate: 'gate_unreachable', adoption: 'adoption_awaited' };
+/** The most organisations that the log names in one run, and that are remembered, for each trouble. */
+const NAMED = 10;
+const REMEMBERED = 1000;
+
+function tell({ found }: Survey): void {
+  for (const trouble of troubles)
+    for (const org of found[trouble].slice(0, NAMED))
+      console.error(JSON.stringify({ level: 'error', event: EVENTS[trouble], org, of: found[trouble].length }));
+}
+
+const bounded = (survey: Survey): Survey => ({
+  ...survey,
+  found: Object.fromEntries(troubles.map((trouble) => [trouble, survey.found[trouble].slice(0, REMEMBERED)])) as Survey['found'],
+});
