@@ -100,7 +100,8 @@ const tables = {
 /** Columns added after the first release, by kind. */
 const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
   org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at', 'audit_retention_days']),
-  member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at', 'connections']),
+  member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at', 'connections', 'environments']),
+  approval: new Set(['environments']),
   team_member: new Set(['accountable']),
   grant: new Set(['accountable']),
   credential: new Set([

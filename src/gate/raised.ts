@@ -1,6 +1,7 @@
 // The events that a change raises. Invariant: events of secrets, credentials, members, grants and policies follow from the rows that a plan
 // writes or removes, never from the route, so no route to the same change can miss one; a change without rows raises none.
 import type { Action } from '../auth/actions';
+import { hasMoved } from '../auth/effects';
 import { isBrief, type RowKind } from '../db/rows';
 import type { CredentialRow, GrantRow, MemberRow, PolicyRow, SecretRow } from '../db/schema';
 import type { Core } from './core';
@@ -70,15 +71,24 @@ function ofCredential(before: CredentialRow | null, after: CredentialRow | null)
 }
 
 /** The event of a member. Enrolments have their own, and ties between members raise none. */
-function ofMember(before: MemberRow | null, after: MemberRow | null): Raised[] {
+function ofMember(before: MemberRow | null, after: MemberRow | null, { core }: { core: Core }): Raised[] {
   const row = after ?? before;
   if (!row) return [];
   const raise = (type: EventType, further = {}): Raised[] => [
-    { type, data: { member_id: row.id, name: row.name, role: row.role, ...further } },
+    {
+      type,
+      data: {
+        member_id: row.id,
+        name: row.name,
+        role: row.role,
+        environments: row.environments?.map((id) => slugOf(core, id)) ?? null,
+        ...further,
+      },
+    },
   ];
   if (!after) return raise('MEMBER_REMOVED');
   if (!before) return raise('MEMBER_ADDED');
-  const isSame = before.name === after.name && before.role === after.role && before.email === after.email;
+  const isSame = before.name === after.name && before.role === after.role && before.email === after.email && !hasMoved(before, after);
   return isSame ? [] : raise('MEMBER_CHANGED', { former_role: before.role });
 }
 

@@ -7,7 +7,7 @@ import { alwaysNotified } from '../../../gate/outbox';
 import { ok } from '../../../gate/outcome';
 import { LONGEST_PERMIT } from '../../../gate/permits';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
-import { ownersOf } from '../../members/gate/operations';
+import { ownersOf } from '../../members/gate/member';
 import { subjectOf } from '../events';
 
 /** Paging services, whose alerts are each about one subject. */
