@@ -2,7 +2,9 @@
 // browser session has cookies; a terminal session has refresh tokens and never counts as confirmed.
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, Refresh } from '../../../db/schema';
+import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/lifetime';
+import { slugOf } from '../../../gate/named';
 import { insertion, revision } from '../../../gate/puts';
 import type { Call } from '../../../gate/types';
 import { fresh } from '../../credentials/gate/create';
@@ -21,9 +23,9 @@ export interface Begun {
   member: ReturnType<typeof signedInMember>;
 }
 
-export const begunOf = (row: CredentialRow, member: MemberRow): Begun => ({
+export const begunOf = (core: Core, row: CredentialRow, member: MemberRow): Begun => ({
   session: { id: row.id, expires_at: row.expires_at as number, ends_at: row.created_at + TOTAL, n: (row.refresh as Refresh).last },
-  member: signedInMember(member),
+  member: signedInMember(member, member.environments?.map((id) => slugOf(core, id)) ?? null),
 });
 
 /** A member's live sessions, oldest first. */
