@@ -6936,6 +6936,11 @@ export interface components {
             name: string;
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+            /**
+             * @description Slugs of the environments in which the role holds. null means all.
+             * @example null
+             */
+            environments: string[] | null;
             /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             org_id: string;
         };
