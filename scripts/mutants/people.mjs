@@ -40,6 +40,18 @@ export const mutants = [
     notice: 'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
   },
   {
+    name: 'a role that is limited to environments holds everywhere',
+    tag: 'role-within-environments',
+    change: { from: 'permissionsOfRole(member)', to: 'permissionsOfRole({ ...member, environments: null })' },
+    notice: 'api/members/environments: bound what the role gives, in a browser and in whoami',
+  },
+  {
+    name: 'an owner is limited to environments',
+    tag: 'owner-without-limits',
+    change: 'never',
+    notice: 'api/members/environments: an owner has none',
+  },
+  {
     name: 'the last owner is demoted',
     tag: 'last-owner',
     change: 'remove',
@@ -140,7 +152,7 @@ export const mutants = [
     name: 'a credential with limits removes members',
     tag: 'member-removed-without-limits',
     change: 'always',
-    notice: 'api/members/members: a key that is limited to environments or names removes nobody',
+    notice: 'api/members/environments: removes nobody, nor with a grant without limits',
   },
 
   // ---------------------------------------------------------------- reauthentication

@@ -163,6 +163,11 @@ export const environmentsOf = (effects: readonly Effect[]): readonly string[] | 
 const isWidened = (before: MemberRow, after: MemberRow): boolean =>
   before.environments !== null && (after.environments?.some((id) => !before.environments?.includes(id)) ?? true);
 
+/** Whether a member decides approvals who did not before, or decides them in more environments. */
+const becomesDecider = (before: MemberRow | null, after: MemberRow): boolean =>
+  // safety: wider-decider-made-by-approval
+  decides(after.role) && (!before || !decides(before.role) || isWidened(before, after));
+
 /**
  * The effect of inviting a member, changing a role or its environments, creating an enrolment link for someone else, or removing a member.
  */
@@ -181,10 +186,8 @@ function ofMember(before: MemberRow | null, after: MemberRow | null, by: string)
       environments,
       targets,
       adds: decides(after.role) && (!before || before.role !== after.role || isWidened(before, after)),
-      isGuarded: (policy) =>
-        // safety: approver-made-by-approval
-        (decides(after.role) && !(before && decides(before.role) && !isWidened(before, after))) ||
-        isApproving(policy, after.role, before?.role),
+      // safety: approver-made-by-approval
+      isGuarded: (policy) => becomesDecider(before, after) || isApproving(policy, after.role, before?.role),
     },
   ];
 }

@@ -78,8 +78,8 @@ const answered = (call: Call<unknown>, row: ApprovalRow): object => ({ ...shown(
 const list: Operation<ListInput & { status: Status | null; isForMe: boolean }> = {
   read(call): Outcome {
     const { core, caller, need, input } = call;
-    // safety: approvals-of-others-hidden
     const isAll = reachesAll(caller, need.scopes);
+    // safety: approvals-of-others-hidden
     const isShown = (row: ApprovalRow) => isAll || isOwn(call, row) || barred(call, row, core.now()) === null;
     return listed(core, 'approval', idStart('approval'), input, (row) => {
       if (!isShown(row) || (input.status !== null && statusNow(core, row) !== input.status)) return null;
