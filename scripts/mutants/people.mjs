@@ -18,7 +18,7 @@ export const mutants = [
   {
     name: 'a role is assigned by a caller who does not hold it',
     tag: 'role-within-permissions',
-    change: { from: 'withinPermissions(caller, permissionsOfRole(role))', to: 'null' },
+    change: { from: 'withinPermissions(caller, wantedOfRole(position))', to: 'null' },
     notice: 'api/members/members: are given by callers who hold all their scopes',
   },
   {
@@ -30,7 +30,7 @@ export const mutants = [
   {
     name: 'a caller with members:write changes members with higher roles',
     tag: 'rank-within-permissions',
-    change: { from: 'withinPermissions(caller, permissionsOfRole(role)) !== null', to: 'false' },
+    change: { from: 'withinPermissions(caller, wantedOfRole(position)) !== null', to: 'false' },
     notice: 'api/members/members: a key with members:write, and a session of the strongest key, can change only a viewer',
   },
   {
@@ -202,7 +202,7 @@ export const mutants = [
   {
     name: 'an owner is demoted without a confirmation',
     tag: 'owner-demotion-confirmed',
-    change: { from: "[input.role, role].includes('owner')", to: "input.role === 'owner'" },
+    change: { from: "[after.role, row.role].includes('owner')", to: "after.role === 'owner'" },
     notice: 'api/signin/confirmation: is required five minutes after sign-in',
   },
   {
