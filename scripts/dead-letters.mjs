@@ -19,7 +19,7 @@ const USAGE = `npm run dead-letters -- --remote [options]
 Without an option, it counts them by kind and organisation. Under npm start there are none: its queue is in memory, and gates ask again.
 `;
 
-/** The jobs of src/delivery/messages.ts. */
+/** The jobs of src/gate/messages.ts. */
 const JOBS = ['rotate', 'checkpoint', 'deliver', 'notify', 'sync'];
 /** Messages per call, how long they are leased, and how often one may be looked at before the platform deletes it: the platform's most. */
 const BATCH = 100;

@@ -14,7 +14,7 @@ import { root } from './wrangler.mjs';
 
 /** A Worker that answers with the document. */
 const generator = `
-import { openapiDocument } from './docs/openapi';
+import { openapiDocument } from './openapi/build';
 import { routes } from './domains';
 export default { fetch: () => Response.json(openapiDocument(routes, '${PUBLIC_URL}')) };`;
 

@@ -324,7 +324,7 @@ export const catalogue = {
   APPROVAL_IMPOSSIBLE: {
     status: 422,
     message: 'This policy could never be satisfied: there are not enough approvers.',
-    cause: 'Fewer members than the policy requires can approve. The message says how many can.',
+    cause: 'Fewer members than the policy requires can approve in each environment that it applies to. The message says how many can.',
     remedy: 'Invite more members with a role that holds approvals:decide, add them to the approving team, or require fewer approvals.',
   },
   VALUE_NOT_REPRESENTABLE: {

@@ -250,7 +250,7 @@ export const mutants = [
   {
     name: 'approvals of others are listed to everybody',
     tag: 'approvals-of-others-hidden',
-    change: { from: 'reachesAll(caller, need.scopes) || ', to: 'true || ' },
+    change: { from: 'isAll || ', to: 'true || ' },
     notice: 'api/approvals/races: shows a limited credential only its own approvals',
   },
   {

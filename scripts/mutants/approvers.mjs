@@ -11,11 +11,26 @@ export const mutants = [
   {
     name: 'any credential may decide approvals',
     tag: 'approver-made-by-approval',
-    change: {
-      from: '(decides(after.role) && !(before && decides(before.role))) || isApproving(policy, after.role, before?.role)',
-      to: 'false',
-    },
+    change: { from: 'becomesDecider(before, after) || isApproving(policy, after.role, before?.role)', to: 'false' },
     notice: 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
+  },
+  {
+    name: 'a decider gets more environments without an approval',
+    tag: 'wider-decider-made-by-approval',
+    change: { from: ' || isWidened(before, after)', to: '' },
+    notice: 'api/members/environments: more environments for a decider are held by every approval policy',
+  },
+  {
+    name: 'a member decides for environments in which they have no role',
+    tag: 'decider-within-environments',
+    change: 'remove',
+    notice: 'api/approvals/environments: decides for those, and is shown no others',
+  },
+  {
+    name: 'approvers count for a policy in environments in which they do not decide',
+    tag: 'approvers-counted-by-environment',
+    change: 'never',
+    notice: 'api/approvals/environments: approvers count in each environment that the policy applies to',
   },
   {
     name: 'the approving team is not guarded',

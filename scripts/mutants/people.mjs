@@ -18,7 +18,7 @@ export const mutants = [
   {
     name: 'a role is assigned by a caller who does not hold it',
     tag: 'role-within-permissions',
-    change: { from: 'withinPermissions(caller, permissionsOfRole(role))', to: 'null' },
+    change: { from: 'withinPermissions(caller, wantedOfRole(position))', to: 'null' },
     notice: 'api/members/members: are given by callers who hold all their scopes',
   },
   {
@@ -30,7 +30,7 @@ export const mutants = [
   {
     name: 'a caller with members:write changes members with higher roles',
     tag: 'rank-within-permissions',
-    change: { from: 'withinPermissions(caller, permissionsOfRole(role)) !== null', to: 'false' },
+    change: { from: 'withinPermissions(caller, wantedOfRole(position)) !== null', to: 'false' },
     notice: 'api/members/members: a key with members:write, and a session of the strongest key, can change only a viewer',
   },
   {
@@ -38,6 +38,18 @@ export const mutants = [
     tag: 'owner-removal-locked',
     change: 'remove',
     notice: 'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
+  },
+  {
+    name: 'a role that is limited to environments holds everywhere',
+    tag: 'role-within-environments',
+    change: { from: 'permissionsOfRole(member)', to: 'permissionsOfRole({ ...member, environments: null })' },
+    notice: 'api/members/environments: bound what the role gives, in a browser and in whoami',
+  },
+  {
+    name: 'an owner is limited to environments',
+    tag: 'owner-without-limits',
+    change: 'never',
+    notice: 'api/members/environments: an owner has none',
   },
   {
     name: 'the last owner is demoted',
@@ -140,7 +152,7 @@ export const mutants = [
     name: 'a credential with limits removes members',
     tag: 'member-removed-without-limits',
     change: 'always',
-    notice: 'api/members/members: a key that is limited to environments or names removes nobody',
+    notice: 'api/members/environments: removes nobody, nor with a grant without limits',
   },
 
   // ---------------------------------------------------------------- reauthentication
@@ -190,7 +202,7 @@ export const mutants = [
   {
     name: 'an owner is demoted without a confirmation',
     tag: 'owner-demotion-confirmed',
-    change: { from: "[input.role, role].includes('owner')", to: "input.role === 'owner'" },
+    change: { from: "[after.role, row.role].includes('owner')", to: "after.role === 'owner'" },
     notice: 'api/signin/confirmation: is required five minutes after sign-in',
   },
   {

@@ -42,7 +42,7 @@ export const mutants = [
   {
     name: 'a policy takes the config of another kind',
     tag: 'policy-kind-fixed',
-    change: { from: 'config && configProblem(call, row.kind, config)', to: 'null' },
+    change: { from: 'configProblem(call, row.kind, config, (bounds ?? row).environments)', to: 'null' },
     notice: 'api/policies/policies: keeps its kind',
   },
   {

@@ -148,6 +148,12 @@ export const mutants = [
     notice: 'api/access/limits: limits: an API key with every scope learns and changes nothing outside its limits',
   },
   {
+    name: 'limits shown: name patterns of environments beyond the reach of a caller',
+    tag: 'names-shown-where-reached',
+    change: 'always',
+    notice: 'api/access/limits: limits: an admin with every scope learns and changes nothing outside its limits',
+  },
+  {
     name: 'limits shown: a graph counts secrets beyond the reach of a caller',
     tag: 'graph-within-names',
     change: { from: '&& reaches(asker, need.scopes, id, name)', to: '' },

@@ -35,6 +35,8 @@ export interface Effect {
   /** The operations for which a policy can hold it. The first one names it. */
   operations: readonly [HeldOperation, ...HeldOperation[]];
   reach: Reach;
+  /** For an effect on everything: the environments that it concerns. Absent or null for the whole organisation. */
+  environments?: readonly string[] | null;
   /** The current rows that it concerns: an approval is void once one of them has changed. */
   targets: readonly { id: string; revision: number }[];
   /** Whether a policy holds it regardless of the policy's operations: effects that weaken the policy or choose its approvers. */
@@ -108,6 +110,7 @@ const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>
 const ofPolicy = (before: PolicyRow | null, after: PolicyRow | null): Effect => ({
   operations: ['policy.change'],
   reach: 'all',
+  environments: either(before, after),
   targets: before ? [before] : [],
   // safety: policy-guards-itself
   isGuarded: ({ row }) => before !== null && row.id === before.id && weakens(before, after),
@@ -137,25 +140,61 @@ export function weakens(before: PolicyRow, after: PolicyRow | null): boolean {
 /** Whether a role can decide approvals. */
 export const decides = (role: MemberRow['role']): boolean => covers(roleScopes[role], 'approvals:decide');
 
-/** The effect of inviting a member, changing a role, creating an enrolment link for someone else, or removing a member. */
+/** The environments of a row before and after: all of both, null for no limit. */
+const either = (...rows: ({ environments: readonly string[] | null } | null)[]): readonly string[] | null =>
+  joined(rows.flatMap((row) => (row ? [row.environments] : [])));
+
+/** Environments of several, null for no limit. */
+function joined(all: readonly (readonly string[] | null)[]): readonly string[] | null {
+  const ids = all.flatMap((one) => one ?? []);
+  return all.includes(null) ? null : [...new Set(ids)];
+}
+
+/** The environments that some effects concern: whoever decides them must reach each. Null for the whole organisation. */
+export const environmentsOf = (effects: readonly Effect[]): readonly string[] | null =>
+  joined(
+    effects.map(({ reach, environments }) => {
+      if (reach === 'all') return environments ?? null;
+      return 'area' in reach ? reach.area.environments : reach.secrets.map((row) => row.environment_id);
+    }),
+  );
+
+/** Whether the environments of a member now include some in which the member did not hold the role before. */
+const isWidened = (before: MemberRow, after: MemberRow): boolean =>
+  before.environments !== null && (after.environments?.some((id) => !before.environments?.includes(id)) ?? true);
+
+/** Whether a member decides approvals who did not before, or decides them in more environments. */
+const becomesDecider = (before: MemberRow | null, after: MemberRow): boolean =>
+  // safety: wider-decider-made-by-approval
+  decides(after.role) && (!before || !decides(before.role) || isWidened(before, after));
+
+/**
+ * The effect of inviting a member, changing a role or its environments, creating an enrolment link for someone else, or removing a member.
+ */
 function ofMember(before: MemberRow | null, after: MemberRow | null, by: string): Effect[] {
-  const isRole = before?.role !== after?.role;
+  const isRole = before?.role !== after?.role || hasMoved(before, after);
   const isEnrolment = before && after && after.enrolment_hash !== null && after.enrolment_hash !== before.enrolment_hash && by !== after.id;
   if (!isRole && !isEnrolment) return [];
   const targets = before ? [before] : [];
+  const environments = either(before, after);
   // Removing a member gives no access and may be urgent: it needs approval only if a policy requires it.
-  if (!after || !isRole) return [{ operations: ['member.change'], reach: 'all', targets }];
+  if (!after || !isRole) return [{ operations: ['member.change'], reach: 'all', environments, targets }];
   return [
     {
       operations: ['member.change'],
       reach: 'all',
+      environments,
       targets,
-      adds: decides(after.role),
+      adds: decides(after.role) && (!before || before.role !== after.role || isWidened(before, after)),
       // safety: approver-made-by-approval
-      isGuarded: (policy) => (decides(after.role) && !(before && decides(before.role))) || isApproving(policy, after.role, before?.role),
+      isGuarded: (policy) => becomesDecider(before, after) || isApproving(policy, after.role, before?.role),
     },
   ];
 }
+
+/** Whether the environments of a member's role are others than before. */
+export const hasMoved = (before: MemberRow | null, after: MemberRow | null): boolean =>
+  JSON.stringify(before?.environments ?? null) !== JSON.stringify(after?.environments ?? null);
 
 const isApproving = ({ row: { config } }: Applying, ...roles: (string | undefined)[]): boolean => {
   const { approvers } = config as ApprovalConfig;

@@ -67,6 +67,8 @@ export const members = sqliteTable(
     email: text().notNull(),
     name: text().notNull(),
     role: text().$type<Role>().notNull(),
+    /** The ids of the environments in which the role holds; null for all. */
+    environments: strings(),
     created_at: integer().notNull(),
     invited_by: text(),
     enrolled_at: integer(),
@@ -392,6 +394,8 @@ export const approvals = sqliteTable(
     resource: text(),
     resource_name: text(),
     environment: text(),
+    /** The ids of the environments that it concerns, each of which a decider must reach; null for the whole organisation. */
+    environments: strings(),
     /** The rows that it changes or reads, by id, with their revisions at that time: it becomes invalid when they change. */
     targets: text({ mode: 'json' }).$type<Record<string, number>>().notNull(),
     /** The policies that hold it, as of that time: it becomes invalid when they change. */

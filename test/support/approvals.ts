@@ -33,8 +33,8 @@ export const settle = (o: Caller): Promise<void> =>
   });
 
 /** A member in a browser who has been in the organisation for longer than ties last. */
-export async function colleague(o: Caller, role: Role): Promise<Browser> {
-  const browser = await signIn(o, role);
+export async function colleague(o: Caller, role: Role, fields: { environments?: string[] } = {}): Promise<Browser> {
+  const browser = await signIn(o, role, fields);
   await settle(o);
   return browser;
 }

@@ -136,14 +136,14 @@ export async function newEnrolment(org: string, member: string, ends = Date.now(
 }
 
 /** Adds a member who is yet to enrol; answers their id and enrolment URL. */
-export async function invite(o: Caller, role: Role) {
-  const { id, enrolment_url } = await newMember(o, role);
+export async function invite(o: Caller, role: Role, fields: { environments?: string[] } = {}) {
+  const { id, enrolment_url } = await newMember(o, role, fields);
   return { id, url: enrolment_url };
 }
 
 /** A member of a role who has enrolled, in their browser. */
-export async function signIn(o: Caller, role: Role) {
-  const { url } = await invite(o, role);
+export async function signIn(o: Caller, role: Role, fields: { environments?: string[] } = {}) {
+  const { url } = await invite(o, role, fields);
   const browser = newBrowser(await newPasskey(ORIGIN));
   const answer = await browser.enrol(url);
   if (answer.status !== 200) throw new Error(`not enrolled: ${answer.status} ${answer.text}`);

@@ -257,6 +257,19 @@ describe('access', () => {
     expect((await machine.svc(['trust', 'show', id])).code).toBe(5);
   });
 
+  it('member: environments are set with the invitation, changed and lifted', async () => {
+    const body = ['--name', 'Lim', '--role', 'developer', '--environments', 'development,staging'];
+    const { id, environments } = await json(['member', 'invite', 'lim@example.com', ...body]);
+    expect(environments.toSorted()).toEqual(['development', 'staging']);
+    const { stderr } = await ok(['member', 'environments', id, '--only', 'staging']);
+    expect(stderr).toContain('Lim is now developer in staging.');
+    expect((await json(['member', 'access', id, 'secrets:read', '--environment', 'production'])).allowed).toBe(false);
+    for (const flags of [[], ['--only', 'staging', '--all']])
+      expect((await machine.svc(['member', 'environments', id, ...flags])).code).toBe(2);
+    expect((await json(['member', 'environments', id, '--all'])).environments).toBe(null);
+    await ok(['member', 'remove', id, '--yes']);
+  });
+
   it('member: invited, given a role, explained and removed', async () => {
     const { stdout } = await ok(['member', 'invite', 'bea@example.com', '--name', 'Bea', '--role', 'viewer']);
     expect(stdout).toMatch(/\/enrol#\S+\n$/);

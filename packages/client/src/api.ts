@@ -231,7 +231,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a member
-         * @description The response contains a link with which the member registers a passkey. Send it to the member. The caller must hold every scope of the role. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         * @description The response contains a link with which the member registers a passkey. Send it to the member. The caller must hold every scope of the role, in all environments. environments limits the role to some: outside them the member holds only what grants add. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
          *     Needs the scope `members:write`.
          */
@@ -276,8 +276,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the name, email address or role of a member
-         * @description The caller must hold every scope of the old and the new role. The last owner cannot be given another role. If the role changes, an unused enrolment link that someone else created is no longer valid. To promote or demote an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         * Change the name, email address, role or environments of a member
+         * @description The caller must hold every scope of the old and the new role, in all environments. environments limits the role to some, and null lifts the limit: the change applies from the next request of the member. Credentials that the member created before keep what they hold. The last owner cannot be given another role. If the role or its environments change, an unused enrolment link that someone else created is no longer valid. To promote or demote an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
          *     Needs the scope `members:write`.
          */
@@ -1420,7 +1420,7 @@ export interface paths {
         };
         /**
          * List approvals
-         * @description Returns the requests held by approval policies, oldest first. A credential limited to environments or names sees only its own requests.
+         * @description Returns the requests held by approval policies, oldest first. A credential limited to environments or names sees only its own requests, and a member limited to environments also those that they may decide.
          *
          *     Needs the scope `approvals:read`.
          */
@@ -3093,6 +3093,11 @@ export interface components {
              */
             role: "owner" | "admin" | "developer" | "viewer" | "auditor";
             /**
+             * @description Slugs of the environments in which the role holds. null means all.
+             * @example null
+             */
+            environments: string[] | null;
+            /**
              * @description invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.
              * @example invited
              * @enum {string}
@@ -3392,6 +3397,13 @@ export interface components {
              * @enum {string}
              */
             role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+            /**
+             * @description The environments in which the role holds, by id or slug. All by default. Grants add to it anywhere. An owner is not limited to environments.
+             * @example [
+             *       "development"
+             *     ]
+             */
+            environments?: string[];
         };
         MemberPage: {
             data: components["schemas"]["Member"][];
@@ -3411,6 +3423,13 @@ export interface components {
              * @enum {string}
              */
             role?: "owner" | "admin" | "developer" | "viewer" | "auditor";
+            /**
+             * @description The environments in which the role holds, by id or slug. All by default. Grants add to it anywhere. An owner is not limited to environments.
+             * @example [
+             *       "development"
+             *     ]
+             */
+            environments?: string[] | null;
         };
         Removed: {
             /** @description Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them. */
@@ -6997,6 +7016,11 @@ export interface components {
             name: string;
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+            /**
+             * @description Slugs of the environments in which the role holds. null means all.
+             * @example null
+             */
+            environments: string[] | null;
             /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             org_id: string;
         };

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from './api';
-import { granted, may, mayByRole } from './may';
+import { granted, may, mayEverywhere } from './may';
 import { useParameter } from './router';
 
 export type Environment = components['schemas']['Environment'];
@@ -13,7 +13,7 @@ export const defaultEnvironment = signal('');
 /** The organisation's name. */
 export const organisation = signal('');
 
-/** Reads the environments, the organisation's name and default environment, and the scopes that grants add to a role without `secrets:write`. */
+/** Reads the environments, the organisation's name and default environment, and the scopes that grants add to a role without `secrets:write` everywhere. */
 export function useEnvironments() {
   const list = useRead(
     ['environments'],
@@ -37,13 +37,19 @@ export function useEnvironments() {
       granted.value = answer.data.granted ?? [];
       return answer;
     },
-    !mayByRole('secrets:write'),
+    !mayEverywhere('secrets:write'),
   );
   return { isPending: [list, org, mine].some(({ isLoading }) => isLoading), error: list.error ?? org.error };
+}
+
+/** The default environment, or the first one for a member who does not reach it; '' for none. */
+function usualEnvironment(): string {
+  const slugs = environments.value.map(({ slug }) => slug);
+  return (slugs.includes(defaultEnvironment.value) ? defaultEnvironment.value : slugs[0]) ?? defaultEnvironment.value;
 }
 
 /** The slug of the selected environment, and a function to change it. */
 export function useEnvironment(): [string, (slug: string) => void] {
   const [chosen, choose] = useParameter('environment', true);
-  return [chosen || defaultEnvironment.value || environments.value[0]?.slug || '', choose];
+  return [chosen || usualEnvironment(), choose];
 }

@@ -8,15 +8,27 @@ import { me } from './session';
 /** What a grant adds, and where: `null` for everywhere. */
 type Granted = NonNullable<components['schemas']['WhoAmI']['granted']>[number];
 
-/** The member's grants. Read only for roles without their scopes. */
+/** The member's grants. Read only for roles without their scopes, or limited to environments. */
 export const granted = signal<readonly Granted[]>([]);
 
 me.subscribe((member) => {
   if (!member) granted.value = [];
 });
 
-/** Whether the signed-in member's role has a scope, without grants. */
-export const mayByRole = (scope: string): boolean => me.value !== null && covers(roleScopes[me.value.role] ?? [], scope);
+/** Scopes that a role gives only if it is not limited to environments, because they concern the whole organisation. */
+const WHOLE: ReadonlySet<string> = new Set(['*', 'compliance:read', 'org:write', 'policies:write', 'webhooks:read', 'webhooks:write']);
+
+/** Whether the signed-in member's role holds in all environments. */
+export const isEverywhere = (): boolean => me.value?.environments === null;
+
+/** Whether the signed-in member's role has a scope, without grants; in an environment if one is given. */
+const mayByRole = (scope: string, environment?: string): boolean =>
+  me.value !== null &&
+  covers(roleScopes[me.value.role] ?? [], scope) &&
+  (isEverywhere() || (!WHOLE.has(scope) && (!environment || me.value.environments?.includes(environment) === true)));
+
+/** Whether the role has a scope in all environments: for inviting members, and for what else a limited role does not do. */
+export const mayEverywhere = (scope: string): boolean => isEverywhere() && mayByRole(scope);
 
 /** Whether a grant gives a scope in an environment, for a name. */
 const gives = ({ scopes, environments, secrets }: Granted, scope: string, environment?: string, name?: string): boolean =>
@@ -30,4 +42,4 @@ const gives = ({ scopes, environments, secrets }: Granted, scope: string, enviro
  * @param name for which secret; by default for some
  */
 export const may = (scope: string, environment?: string, name?: string): boolean =>
-  mayByRole(scope) || (scope.startsWith('secrets:') && granted.value.some((one) => gives(one, scope, environment, name)));
+  mayByRole(scope, environment) || (scope.startsWith('secrets:') && granted.value.some((one) => gives(one, scope, environment, name)));

@@ -39,8 +39,8 @@ interface Page {
   needs?: string;
   /** Shown beside the label: a count that needs attention. */
   badge?: ComponentType;
-  /** The action of its main button, for the command palette, and the scope that it needs. */
-  makes?: { label: string; needs: string };
+  /** The action of its main button, for the command palette, and the scope that it needs, for some in all environments. */
+  makes?: { label: string; needs: string; everywhere?: true };
   load: () => Promise<{ default: ComponentType<{ params: Record<string, string> }> }>;
   /** Pages of a single item or action. By default they have the icon and need the scope of this page. */
   below?: (Omit<Page, 'icon' | 'below'> & { icon?: LucideIcon })[];
@@ -117,7 +117,7 @@ const tree: Record<Group, Page[]> = {
       icon: User,
       words: 'people users invite colleague roles owner admin developer why may they who can read check access',
       needs: 'members:read',
-      makes: { label: 'Invite member', needs: 'members:write' },
+      makes: { label: 'Invite member', needs: 'members:write', everywhere: true },
       load: () => import('./pages/people/members'),
       below: [{ path: '/members/:id', label: 'Member', load: () => import('./pages/people/member') }],
     },

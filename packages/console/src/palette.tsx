@@ -7,7 +7,7 @@ import { useLocation } from 'wouter-preact';
 import { useRead } from './api';
 import { leaving } from './guard';
 import { named } from './inventory';
-import { may } from './may';
+import { may, mayEverywhere } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
 import { signOut } from './session';
@@ -26,6 +26,7 @@ interface Entry {
 interface Known extends Entry {
   words: string;
   needs?: string;
+  everywhere?: boolean;
 }
 
 const ACTION = 'Action';
@@ -52,7 +53,7 @@ const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs,
   };
   if (!makes) return hidden ? [{ ...page, hint: ACTION }] : [page];
   const make: Known = {
-    ...{ key: `${path} +`, label: makes.label, hint: ACTION, icon: Plus, needs: makes.needs },
+    ...{ key: `${path} +`, label: makes.label, hint: ACTION, icon: Plus, needs: makes.needs, everywhere: makes.everywhere ?? false },
     words: `${makes.label} create add ${words}`.toLowerCase(),
     run: (go) => makeAt(path, go),
   };
@@ -85,7 +86,8 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
   const found = useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = [...ofPages, ...actions].filter(
-      (page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)),
+      ({ needs, everywhere, ...page }) =>
+        (!needs || (everywhere ? mayEverywhere : may)(needs)) && words.every((word) => page.words.includes(word)),
     );
     const isNamed = (label: string) => ` ${label.toLowerCase()}`.includes(` ${words[0] ?? ''}`);
     const rank = ({ label, hint }: Known) => (isNamed(label) ? 0 : 2) + Number(hint === ACTION);

@@ -181,6 +181,51 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
+  it('a member is invited to one environment, is offered nothing outside it, and is given another', async () => {
+    const { page, go, api, key, org } = ann;
+    await go('/members', 'Members');
+    await page.getByRole('button', { name: 'Invite member' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('Lim');
+    await dialog.getByLabel('E-mail address').fill('lim@example.com');
+    await dialog.getByRole('radio', { name: /^Admin/ }).check();
+    await dialog.getByText('All environments').click();
+    expect(await dialog.getByRole('group', { name: 'Environments' }).getByRole('checkbox', { checked: true }).count()).toBe(1);
+    await dialog.getByRole('radio', { name: /^Owner/ }).check();
+    expect(await dialog.getByText('All environments').count()).toBe(0);
+    await dialog.getByRole('radio', { name: /^Admin/ }).check();
+    await dialog.getByRole('button', { name: 'Create invitation' }).click();
+    await page.getByRole('heading', { name: 'Enrolment link for Lim' }).waitFor();
+    const enrolmentUrl = (await page.locator('.copyable code').textContent()) ?? '';
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    await page.waitForSelector('h1:text-is("Lim")');
+    const found = (await api('GET', '/members')).data.find(({ email }: { email: string }) => email === 'lim@example.com');
+    expect(found).toMatchObject({ role: 'admin', environments: ['development'] });
+    const lim = await newPerson({ invited: { org, key, enrolmentUrl } });
+    await lim.go('/secrets', 'Secrets');
+    await lim.page.getByRole('button', { name: 'New secret' }).click();
+    const stored = lim.page.getByRole('dialog', { name: 'New secret' });
+    expect(await stored.getByLabel('Environment').locator('option').allTextContents()).toEqual(['development']);
+    await stored.getByRole('button', { name: 'Cancel' }).click();
+    for (const [at, heading, button] of [
+      ['/members', 'Members', 'Invite member'],
+      ['/policies', 'Policies', 'New policy'],
+      ['/settings?tab=environments', 'Settings', 'New environment'],
+    ] as const) {
+      await lim.go(at, heading);
+      expect(await lim.page.getByRole('button', { name: button }).count()).toBe(0);
+    }
+    await lim.go('/webhooks');
+    await lim.page.getByText('webhooks:read').waitFor();
+    // Another environment.
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('dialog').getByText('staging', { exact: false }).first().click();
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('development, staging').waitFor();
+    await lim.context.close();
+    expectQuiet(ann);
+  });
+
   it('an access check explains access by a grant to a team, and its absence without the grant', async () => {
     const { page, go, api } = ann;
     const member = await api('POST', '/members', { name: 'Cleo', email: 'cleo@example.com', role: 'viewer' });

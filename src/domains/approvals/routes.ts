@@ -31,7 +31,7 @@ export const approvalRoutes = [
     tag,
     summary: 'List approvals',
     description:
-      'Returns the requests held by approval policies, oldest first. A credential limited to environments or names sees only its own requests.',
+      'Returns the requests held by approval policies, oldest first. A credential limited to environments or names sees only its own requests, and a member limited to environments also those that they may decide.',
     query: wire.ListQuery,
     answers: { 200: wire.ApprovalPage },
     filters: ({ status, waiting_for }) => ({ status: status ?? null, isForMe: waiting_for === 'me' }),

@@ -17,6 +17,7 @@ export const approval = rowKind('approval', {
   // A request is held once: a repeat finds the approval that has not ended.
   space: (row) => row.root,
   key: (row) => (row.ended_at === null ? row.digest : null),
+  added: ['environments'],
   sweepAt: (row) => row.expires_at + KEPT,
   maker: ({ root }) => root,
   ends: ({ ended_at, expires_at }) => ended_at ?? expires_at,

@@ -32,10 +32,10 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Invite a member',
     description:
-      'The response contains a link with which the member registers a passkey. Send it to the member. The caller must hold every scope of the role. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
-    body: { schema: wire.MemberIn },
+      'The response contains a link with which the member registers a passkey. Send it to the member. The caller must hold every scope of the role, in all environments. environments limits the role to some: outside them the member holds only what grants add. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
+    body: { schema: wire.MemberIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewMember },
-    refusals: ['SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'EMAIL_TAKEN', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'EMAIL_TAKEN', 'LIMIT_REACHED'],
     prepare({ body }, context) {
       const { hash, once } = enrolment(context);
       return { input: { id: newId('mem'), ...body, enrolment: hash }, once };
@@ -66,14 +66,16 @@ export const memberRoutes = [
     action: 'member.update',
     revises: true,
     tag: 'Members',
-    summary: 'Change the name, email address or role of a member',
+    summary: 'Change the name, email address, role or environments of a member',
     description:
-      'The caller must hold every scope of the old and the new role. The last owner cannot be given another role. If the role changes, an unused enrolment link that someone else created is no longer valid. To promote or demote an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
+      'The caller must hold every scope of the old and the new role, in all environments. environments limits the role to some, and null lifts the limit: the change applies from the next request of the member. Credentials that the member created before keep what they hold. The last owner cannot be given another role. If the role or its environments change, an unused enrolment link that someone else created is no longer valid. To promote or demote an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
     body: { schema: wire.MemberPatch },
     answers: { 200: wire.Member },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'EMAIL_TAKEN', 'LAST_OWNER'],
     named: byMember,
-    prepare: ({ body }) => ({ input: { email: body.email ?? null, name: body.name ?? null, role: body.role ?? null } }),
+    prepare: ({ body: { email = null, name = null, role = null, environments } }) => ({
+      input: { email, name, role, ...(environments !== undefined && { environments }) },
+    }),
   }),
   route({
     method: 'delete',

@@ -3,18 +3,41 @@
 import { z } from '@hono/zod-openapi';
 import { allScopes } from '../../auth/scopes';
 import { exampleId } from '../../db/ids';
-import { type MemberRow, roles } from '../../db/schema';
-import { EnvironmentRef, iso, isoOrNull, Name, pageOf, pageQuery, Revision, Time } from '../../http/wire';
+import { type MemberRow, type Role, roles } from '../../db/schema';
+import { EnvironmentRef, Environments, iso, isoOrNull, Name, pageOf, pageQuery, Revision, Time } from '../../http/wire';
 import { statuses, statusOf } from './rules';
 
 export const Email = z.email().max(254).openapi({ example: 'ann@example.com' });
 const RoleName = z.enum(roles).openapi({ example: 'developer' });
 const Id = z.string().openapi({ example: exampleId('member') });
 
-export const MemberIn = z.strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }), role: RoleName }).openapi('MemberIn');
+const Bounds = Environments.openapi({
+  description:
+    'The environments in which the role holds, by id or slug. All by default. Grants add to it anywhere. An owner is not limited to environments.',
+  example: ['development'],
+});
+const unbounded = {
+  check: ({ role, environments }: { role?: Role | undefined; environments?: unknown }) => role !== 'owner' || environments == null,
+  params: { path: ['environments'], message: 'must not be given for an owner, who is not limited to environments' },
+};
+
+export const MemberIn = z
+  .strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }), role: RoleName, environments: Bounds.optional() })
+  .refine(unbounded.check, unbounded.params)
+  .openapi('MemberIn');
 export const MemberPatch = z
-  .strictObject({ email: Email.optional(), name: Name.optional(), role: RoleName.optional() })
+  .strictObject({
+    email: Email.optional(),
+    name: Name.optional(),
+    role: RoleName.optional(),
+    environments: Bounds.nullable().optional(),
+  })
+  .refine(unbounded.check, unbounded.params)
   .openapi('MemberPatch');
+
+/** Fields in which null counts as omitted when a member is invited. */
+export const OMITTABLE = ['environments'];
+
 export const MemberQuery = z.strictObject({
   ...pageQuery,
   status: z.enum(statuses).optional().openapi({ description: 'Only members with this status.' }),
@@ -45,6 +68,10 @@ export const Member = z
     email: z.string(),
     name: z.string(),
     role: RoleName,
+    environments: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'Slugs of the environments in which the role holds. null means all.', example: null }),
     status: z.enum(statuses).openapi({
       description: 'invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.',
     }),
@@ -96,12 +123,17 @@ export const Access = z
 
 export const Roles = z.object({ data: z.array(z.object({ role: RoleName, scopes: z.array(z.string()) })) }).openapi('Roles');
 
-export const memberOut = (row: MemberRow, passkeys: number, now: number): z.infer<typeof Member> => ({
+export const memberOut = (
+  row: MemberRow,
+  { environments, passkeys }: { environments: string[] | null; passkeys: number },
+  now: number,
+): z.infer<typeof Member> => ({
   id: row.id,
   revision: row.revision,
   email: row.email,
   name: row.name,
   role: row.role,
+  environments,
   status: statusOf(row, now),
   passkeys,
   invited_by: row.invited_by,

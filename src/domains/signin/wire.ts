@@ -28,6 +28,10 @@ const SignedInMember = z
     email: z.string(),
     name: z.string().openapi({ example: 'Ann' }),
     role: z.enum(roles),
+    environments: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'Slugs of the environments in which the role holds. null means all.', example: null }),
     org_id: z.string(),
   })
   .openapi('SignedInMember');
@@ -64,11 +68,15 @@ export const Session = z
   .openapi('BrowserSession');
 export const SessionPage = pageOf(Session, 'BrowserSessionPage');
 
-export const signedInMember = ({ id, email, name, role, org_id }: MemberRow): z.infer<typeof SignedInMember> => ({
+export const signedInMember = (
+  { id, email, name, role, org_id }: MemberRow,
+  environments: string[] | null,
+): z.infer<typeof SignedInMember> => ({
   id,
   email,
   name,
   role,
+  environments,
   org_id,
 });
 

@@ -1,13 +1,16 @@
 // Who may decide an approval. Invariants: a decider is a member who holds approvals:decide, is among the policy's approvers, is not
-// accountable for the request, and is tied to nobody who is: not by bringing in (see auth/ties.ts), nor by a grant of one to the other. For a
+// accountable for the request, reaches every environment that it concerns, and is tied to nobody who is accountable: not by bringing in (see auth/ties.ts), nor by a grant of one to the other. For a
 // policy on agents whose approvers are the accountable members, only these decide. Where nobody is accountable, nobody decides. Judged again
 // every time it matters.
+
+import { enters } from '../../auth/authorize';
 import { decides } from '../../auth/effects';
-import type { ApprovalConfig, ApprovalRow, MemberRow, PolicyRow } from '../../db/schema';
+import type { ApprovalConfig, ApprovalRow, HeldOperation, MemberRow, PolicyRow } from '../../db/schema';
 import type { Core } from '../core';
-import { grantRows } from '../identity/caller';
+import { grantRows, memberOf } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
 import { lineageOf } from '../identity/lineage';
+import { MOST_ENVIRONMENTS } from '../request/target';
 import { granters, tiesOf } from './ties';
 
 /** Whether a member is an approver of a policy. */
@@ -22,9 +25,48 @@ function isApprover({ rows }: Pick<Core, 'rows'>, { config }: Pick<PolicyRow, 'c
 export const isAccountablePolicy = ({ config }: Pick<PolicyRow, 'config'>): boolean =>
   'accountable' in (config as ApprovalConfig).approvers;
 
-/** How many members could approve for a policy, including those who have not enrolled yet. */
-export const countApprovers = (core: Pick<Core, 'rows'>, policy: Pick<PolicyRow, 'config'>): number =>
-  core.rows.within('member', '').filter((member) => isApprover(core, policy, member)).length;
+/** Whether limits to environments include all of some others; null for no limit, and for the whole organisation. */
+const includes = (held: readonly string[] | null, wanted: readonly string[] | null): boolean =>
+  held === null || (wanted?.every((id) => held.includes(id)) ?? false);
+
+const approversOf = (core: Pick<Core, 'rows'>, policy: Pick<PolicyRow, 'config'>): MemberRow[] =>
+  core.rows.within('member', '').filter((member) => isApprover(core, policy, member));
+
+/** How many members could approve for a policy what concerns these environments, including those who have not enrolled yet. */
+export const countApprovers = (
+  core: Pick<Core, 'rows'>,
+  policy: Pick<PolicyRow, 'config'>,
+  environments: readonly string[] | null,
+): number => approversOf(core, policy).filter((member) => includes(member.environments, environments)).length;
+
+/** Whether an operation concerns the environments of secrets, and not the whole organisation. */
+const isOfSecrets = (operation: HeldOperation) => operation.startsWith('secret.') || operation === 'provider_token.create';
+
+/** The fewest approvers of any environment that a policy applies to, and, if it holds more than secrets, of the whole organisation. */
+export function fewestApprovers(core: Core, config: ApprovalConfig, environments: readonly string[] | null): number {
+  const counts = new Map<string, number>();
+  let everywhere = 0;
+  for (const { environments: held } of approversOf(core, { config })) {
+    if (held === null) everywhere++;
+    for (const id of held ?? []) counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  // safety: approvers-counted-by-environment
+  if (!config.operations.every(isOfSecrets)) return everywhere;
+  const ids = environments ?? core.rows.after('environment', '', MOST_ENVIRONMENTS).map(({ id }) => id);
+  return everywhere + Math.min(...ids.map((id) => counts.get(id) ?? 0));
+}
+
+/**
+ * Whether a member may decide what concerns these environments: by the role, or, if accountable for the agent that asks, by anything that
+ * they hold there.
+ */
+function reachesAllOf(core: Core, { org_id, environments }: ApprovalRow, policy: PolicyRow, member: MemberRow): boolean {
+  if (!isAccountablePolicy(policy)) return includes(member.environments, environments);
+  const { permissions } = memberOf(core, org_id, member.id, member);
+  return environments === null
+    ? permissions.some((one) => one.environments === null)
+    : environments.every((id) => permissions.some((one) => enters(one, id)));
+}
 
 /** Why nobody may decide a request for which nobody is accountable. */
 const UNACCOUNTABLE =
@@ -35,6 +77,8 @@ export function ineligible(core: Core, approval: ApprovalRow, policy: PolicyRow,
   const { accountable } = approval;
   // safety: nobody-decides-the-unaccountable
   if (accountable.length === 0) return UNACCOUNTABLE;
+  // safety: decider-within-environments
+  if (!reachesAllOf(core, approval, policy, member)) return 'Your role is limited to environments, and this request concerns others too.';
   if (isAccountablePolicy(policy))
     // safety: accountable-decide-alone
     return accountable.includes(member.id) ? null : `Only members accountable for the agent decide for the policy "${policy.name}".`;

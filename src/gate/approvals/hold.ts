@@ -2,7 +2,7 @@
 // Invariants: a request held by a policy does nothing except record that it waits; an approval works for exactly the request that it was
 // given for, once, in the transaction of its effect, and only while its targets, policies and approvers are unchanged.
 
-import { type Change, type Effect, effectsOf, holds, readEffect } from '../../auth/effects';
+import { type Change, type Effect, effectsOf, environmentsOf, holds, readEffect } from '../../auth/effects';
 import type { ApprovalRow, SecretRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
@@ -136,12 +136,13 @@ function isBypassed(kind: string, { config }: Policy, effects: readonly Effect[]
 }
 
 /** Whether an owner adds an approver to a policy that has too few. For seven days neither approves requests of the other: see auth/ties.ts. */
-const mends = ({ core, caller }: Call<unknown>, policy: Policy, { adds }: Effect): boolean =>
+const mends = ({ core, caller }: Call<unknown>, policy: Policy, effect: Effect): boolean =>
   // safety: only-owners-mend
-  adds === true && caller.isOwner && isStuck(core, policy);
+  effect.adds === true && caller.isOwner && isStuck(core, policy, environmentsOf([effect]));
 
-/** Whether a policy requires more approvals than it has approvers. */
-const isStuck = (core: Core, { row, config }: Policy): boolean => countApprovers(core, row) < config.required;
+/** Whether a policy requires more approvals than it has approvers for what concerns these environments. */
+const isStuck = (core: Core, { row, config }: Policy, environments: readonly string[] | null): boolean =>
+  countApprovers(core, row, environments) < config.required;
 
 function hold(call: Call<unknown>, asking: Asking, now: number): Held {
   const { core, ask, caller } = call;
@@ -242,7 +243,7 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
  * that.
  */
 function required(core: Core, row: ApprovalRow, policies: readonly Policy[]): Refusal {
-  const stuck = policies.find((policy) => isStuck(core, policy));
+  const stuck = policies.find((policy) => isStuck(core, policy, row.environments));
   const names = policies.map(({ row: { name } }) => `"${name}"`).join(', ');
   const message = stuck
     ? `The policy "${stuck.row.name}" requires more approvals than it has approvers, so this request cannot be approved. An owner can invite approvers or add them to the approving team.`

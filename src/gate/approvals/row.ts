@@ -1,7 +1,7 @@
 // The row of a request that waits for approval: what was requested, by whom, and the state of its targets and policies. Invariants: the
 // summary for deciders contains no value; an approval can be used only while targets and policies are unchanged.
 import { kindNames } from '../../auth/authorize';
-import { type Change, type Effect, holds } from '../../auth/effects';
+import { type Change, type Effect, environmentsOf, holds } from '../../auth/effects';
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { ApprovalRow, HeldOperation, HoldingPolicy } from '../../db/schema';
@@ -56,6 +56,7 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     resource: secret?.id ?? effect.targets[0]?.id ?? null,
     resource_name: secret?.name ?? null,
     environment: secret ? slugOf(core, secret.environment_id) : null,
+    environments: concerned(effects),
     targets: targetsOf(core, effects, changes),
     policies: policiesThen(policies, effects),
     decisions: [],
@@ -68,6 +69,12 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     expires_at: now + APPROVAL_LASTS,
   };
 }
+
+/** The environments that a request concerns, with everything that it does. */
+const concerned = (effects: readonly Effect[]): string[] | null => {
+  const ids = environmentsOf(effects);
+  return ids && [...ids];
+};
 
 /** The operation that a request waits for: the first of its effect that a policy names. */
 const operationOf = ({ operations }: Effect, policies: readonly Policy[]): HeldOperation =>

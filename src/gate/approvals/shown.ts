@@ -35,9 +35,13 @@ export function listInWords(all: readonly string[]): string {
   return past < 0 ? all.join(', ') : `${all.slice(0, past).join(', ')} and ${(all.length - past).toLocaleString('en')} more`;
 }
 
-const limits = (core: Core, { environments, secrets }: { environments: readonly string[] | null; secrets: readonly string[] | null }) => [
-  ...fact('Environments', environments ? listInWords(environments.map((id) => slugOf(core, id))) : 'all'),
-  ...fact('Names', secrets ? listInWords(secrets) : 'all'),
+/** Environments in words. */
+const placesOf = (core: Core, { environments }: { environments: readonly string[] | null }): string =>
+  environments ? listInWords(environments.map((id) => slugOf(core, id))) : 'all';
+
+const limits = (core: Core, row: { environments: readonly string[] | null; secrets: readonly string[] | null }) => [
+  ...fact('Environments', placesOf(core, row)),
+  ...fact('Names', row.secrets ? listInWords(row.secrets) : 'all'),
 ];
 
 const until = (time: number | null): Fact[] => fact('Expires', time === null ? 'never' : new Date(time).toISOString());
@@ -87,12 +91,15 @@ function ofPolicy(core: Core, before: PolicyRow | null, after: PolicyRow | null)
   ];
 }
 
-function ofMember(before: MemberRow | null, after: MemberRow | null): Fact[] {
-  const { name, email } = (before ?? after) as MemberRow;
-  const who = [...fact('Member', name), ...fact('Email', email)];
-  if (!before) return [...who, ...fact('Role', after?.role)];
-  if (!after) return [...who, ...fact('Role', before.role), ...fact('Change', 'removed')];
-  return before.role === after.role ? who : [...who, ...fact('Role before', before.role), ...fact('Role after', after.role)];
+function ofMember(core: Core, before: MemberRow | null, after: MemberRow | null): Fact[] {
+  const row = (before ?? after) as MemberRow;
+  const who = [...fact('Member', row.name), ...fact('Email', row.email)];
+  const held = [...fact('Role', row.role), ...fact('Environments', placesOf(core, row))];
+  if (!before) return [...who, ...held];
+  if (!after) return [...who, ...held, ...fact('Change', 'removed')];
+  const roles = before.role === after.role ? [] : [...fact('Role before', before.role), ...fact('Role after', after.role)];
+  const [was, is] = [placesOf(core, before), placesOf(core, after)];
+  return [...who, ...roles, ...(was === is ? [] : [...fact('Environments before', was), ...fact('Environments after', is)])];
 }
 
 function ofTeamMember({ rows }: Core, after: boolean, { team_id, member_id }: TeamMemberRow): Fact[] {
@@ -147,7 +154,7 @@ function ofChange(core: Core, change: Change): Fact[] {
     case 'policy':
       return ofPolicy(core, change.before, change.after);
     case 'member':
-      return ofMember(change.before, change.after);
+      return ofMember(core, change.before, change.after);
     case 'team':
       return fact('Team', (change.before ?? change.after)?.name);
     case 'team_member':

@@ -19,6 +19,8 @@ function namedBy(change: Change): string[] {
   switch (change.kind) {
     case 'grant':
       return [...withMembers(change.after?.grantee_id), ...(change.after?.environments ?? []), ...limitsOf(change.after)];
+    case 'member':
+      return [...(change.before?.environments ?? []), ...(change.after?.environments ?? [])];
     case 'credential':
       return change.before ? [] : [...(change.after?.environments ?? []), ...limitsOf(change.after)];
     case 'policy':

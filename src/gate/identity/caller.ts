@@ -4,7 +4,7 @@
 import QuickLRU from 'quick-lru';
 import { type Caller, nobody, overlap, type PermissionSet } from '../../auth/authorize';
 import { standsAlone } from '../../auth/delegation';
-import { roleScopes } from '../../auth/scopes';
+import { permissionsOfRole } from '../../auth/roles';
 import { type CredentialRow, type GrantRow, isMadeByOwner, isTerminal, type MemberRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
 import { isGrantAlive } from './lifetime';
@@ -80,7 +80,8 @@ function narrowed(core: Core, caller: Caller, [row, ...above]: [CredentialRow, .
 
 /** The permissions of a member, from role and grants. A removed member has none. */
 export function memberOf(core: Core, org: string, id: string, member: MemberRow | null): Caller {
-  const role: PermissionSet = { scopes: member ? roleScopes[member.role] : [], environments: null, secrets: null, expires_at: null };
+  // safety: role-within-environments
+  const role: PermissionSet = member ? permissionsOfRole(member) : nobody.permissions[0];
   return {
     ...nobody,
     kind: 'member',

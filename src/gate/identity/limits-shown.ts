@@ -22,8 +22,11 @@ export function limitsShown(
   const own = giving.length ? giving : caller.permissions;
   const steps = spent.get(call) ?? { count: 0 };
   spent.set(call, steps);
+  // Patterns of environments that the caller does not reach name what is outside, whatever names it is limited to.
+  // safety: names-shown-where-reached
+  const near = environments === null ? own : own.filter((one) => environments.some((id) => enters(one, id)));
   const isWithin = (pattern: string) =>
-    own.some(
+    near.some(
       (one) =>
         one.secrets === null ||
         one.secrets.includes(pattern) ||

@@ -1,10 +1,11 @@
-// A walk over every route by credentials that hold every scope, limited in environments and names: they learn nothing of what lies outside,
-// in no answer, header or audit entry, and change none of it.
+// A walk over every route by callers that hold every scope, limited in environments and names: they learn nothing of what lies outside, in
+// no answer, header or audit entry, and change none of it. A member's role is limited to environments alone.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { routes } from '../../../src/domains';
 import { shows } from '../../../src/domains/audit/view';
 import { newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
+import { signIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { newDevice } from '../../support/device';
 import { newIssuer, newTrust } from '../../support/issuers';
@@ -23,20 +24,22 @@ afterEach(() => vi.unstubAllGlobals());
 
 const LIMITS = { environments: ['development'], secrets: ['dev_*'] };
 
-/** An organisation in which things of every kind concern an environment and names outside the limits. */
-async function furnish() {
+/** An organisation in which things of every kind concern an environment outside the limits, and, for `byName`, names outside them. */
+async function furnish(byName = true) {
   const { o, ann, bob } = await newOffice();
+  const admin = await signIn(o, 'admin', { environments: LIMITS.environments });
   const environment = (await o.post('/environments', { name: 'Hidden place', slug: 'hidden-place' })).json.id as string;
   const make = (name: string, where: string) =>
     newSecret(o, { name, value: `hidden value of ${name}`, environment: where, description: 'hidden description', tags: { of: 'hidden' } });
   const secret = await make('HIDDEN_ONE', environment);
-  const beside = await make('HIDDEN_BESIDE', 'development');
+  const near = byName ? 'development' : environment;
+  const beside = await make('HIDDEN_BESIDE', near);
   await newSecret(o, { name: 'dev_ONE', value: 'mine', environment: 'development' });
-  const renamed = await newSecret(o, { name: 'HIDDEN_BEFORE', value: 'x', environment: 'development' });
+  const renamed = await newSecret(o, { name: 'HIDDEN_BEFORE', value: 'x', environment: near });
   await o.patch(`/secrets/${renamed.id}`, { name: 'dev_RENAMED' });
   const within = { environments: [environment], secrets: ['HIDDEN_*'] };
   const of = { environments: [environment], names: ['HIDDEN_*'] };
-  const member = (await newMember(o, 'viewer')).id;
+  const member = (await newMember(o, 'viewer', { environments: [environment] })).id;
   const wide = await newKey(o, { name: 'wide', scopes: ['*'] });
   const key = await newKey(o, { name: 'apart', scopes: ['*'], ...within });
   await key.o.get(`/secrets/${secret.id}`);
@@ -86,7 +89,7 @@ async function furnish() {
   const approval = (await wide.o.del(`/secrets/${secret.id}`)).json.error.approval.id as string;
   ids.approvals = approval;
   expect(Object.entries(ids).filter(([, id]) => !id)).toEqual([]);
-  return { o, ann, bob, environment, secret, beside, renamed, ids, everywhere, syncs };
+  return { o, ann, bob, admin, environment, secret, beside, renamed, ids, everywhere, syncs };
 }
 type World = Awaited<ReturnType<typeof furnish>>;
 
@@ -105,6 +108,11 @@ const reaching = ({ environment, secret, ids, everywhere }: World): Record<strin
   'POST /orgs/{org_id}/agent-credentials': [{ name: 'a', scopes: ['secrets:read'], environments: [environment] }],
   'POST /orgs/{org_id}/provider-tokens': [{ name: 'p', scopes: ['issue'], environments: [environment] }],
   'POST /orgs/{org_id}/access-tokens': [{ ttlSeconds: 60, environments: [environment] }],
+  'POST /orgs/{org_id}/members': [
+    { email: 'x@example.com', name: 'x', role: 'viewer', environments: [environment] },
+    { email: 'y@example.com', name: 'y', role: 'viewer', environments: ['development'] },
+  ],
+  'PATCH /orgs/{org_id}/members/{id}': [{ environments: ['development'] }, { environments: [environment] }, { environments: null }],
   'POST /orgs/{org_id}/grants': [{ grantee: { type: 'member', id: ids.members }, permission: 'read', environments: [environment] }],
   'POST /orgs/{org_id}/integrations': [
     { kind: 'sync', platform: 'heroku', name: 'x', config: herokuConfig },
@@ -189,23 +197,24 @@ async function outsideOf({ o, environment, beside, secret, ids, everywhere, sync
     syncs: await all('select * from syncs where org_id = ? and id in (?, ?)', ...syncs),
     policies: await all('select * from policies where org_id = ? order by id'),
     approvals: await all('select * from approvals where org_id = ? and id = ?', ids.approvals as string),
+    members: await all('select id, role, environments from members where org_id = ? order by id'),
     shares: await all('select * from shares where org_id = ? order by id'),
     target: Object.entries(targets.heroku).filter(([name]) => !name.startsWith('dev_')),
   };
 }
 
-const kinds: Record<string, (o: Caller) => Promise<{ token: string }>> = {
-  'an API key': (o) => newKey(o, { name: 'narrow', scopes: ['*'], ...LIMITS }),
-  'an agent': (o) => newAgent(o, { name: 'narrow', scopes: ['*'], ...LIMITS }),
+const kinds: Record<string, (world: World) => Promise<Caller>> = {
+  'an API key': async ({ o }) => (await newKey(o, { name: 'narrow', scopes: ['*'], ...LIMITS })).o,
+  'an agent': async ({ o }) => o.as((await newAgent(o, { name: 'narrow', scopes: ['*'], ...LIMITS })).token),
+  'an admin': async ({ admin }) => admin.o,
 };
 
 it.each(Object.keys(kinds))(
   'limits: %s with every scope learns and changes nothing outside its limits',
   { timeout: 600_000 },
   async (kind) => {
-    const world = await furnish();
-    const { token } = await (kinds[kind] as (typeof kinds)[string])(world.o);
-    const caller = world.o.as(token);
+    const world = await furnish(kind !== 'an admin');
+    const caller = await (kinds[kind] as (typeof kinds)[string])(world);
     const before = await outsideOf(world);
     expect(Object.entries(before).filter(([, rows]) => rows.length === 0)).toEqual([]);
     const found: string[] = [];

@@ -2,7 +2,7 @@
 import { exports } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { listeners } from '../../../src/gate/events/listeners';
-import { newSignedIn } from '../../support/browser';
+import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
@@ -54,6 +54,20 @@ async function open(o: Caller, query = '', headers: Record<string, string> = {})
 }
 
 describe('event stream', () => {
+  it('of a member narrows with the environments of their role, while it is open', async () => {
+    const { o } = await newSignedIn();
+    const dev = await signIn(o, 'developer', { environments: ['development', 'production'] });
+    const stream = await open(dev.o);
+    await stream.listening();
+    await newSecret(o, { name: 'BEFORE', environment: 'production' });
+    expect((await stream.next())?.data.data.name).toBe('BEFORE');
+    await o.patch(`/members/${dev.member.id}`, { environments: ['development'] });
+    await newSecret(o, { name: 'FAR', environment: 'production' });
+    await newSecret(o, { name: 'NEAR', environment: 'development' });
+    expect((await stream.next())?.data.data.name).toBe('NEAR');
+    await stream.close();
+  });
+
   it('with changes names the kinds of resources that change, and nothing else', async () => {
     const o = await newOrg();
     const stream = await open(o, '?changes=true');

@@ -38,7 +38,14 @@ describe('enrolment', () => {
   it('signs in: a JWT of ten minutes, and a cookie that no script can read', async () => {
     const { o, browser } = await newSignedIn();
     const answer = await browser.login();
-    expect(answer.json.member).toEqual({ id: o.owner, email: 'ann@example.com', name: 'Ann', role: 'owner', org_id: o.id });
+    expect(answer.json.member).toEqual({
+      id: o.owner,
+      email: 'ann@example.com',
+      name: 'Ann',
+      role: 'owner',
+      environments: null,
+      org_id: o.id,
+    });
     expect(Math.abs(Date.parse(answer.json.expiresAt) - Date.now() - 600_000)).toBeLessThan(30_000);
     expect(decodeProtectedHeader(answer.json.token)).toEqual({
       alg: 'ES256',

@@ -80,6 +80,7 @@ const member: MemberRow = {
   enrolment_made_at: 3,
   enrolment_ends_at: 4,
   connections: [['mem_0', 3]],
+  environments: ['env_1'],
   revision: 1,
   mac: '',
 };
@@ -228,6 +229,7 @@ const approval: ApprovalRow = {
   resource: 'sec_1',
   resource_name: 'prod/db',
   environment: 'production',
+  environments: ['env_1'],
   targets: { sec_1: 3 },
   policies: [{ id: 'pol_1', revision: 1, name: 'two people', required: 2 }],
   decisions: [{ member: 'mem_2', decision: 'approve', at: 4 }],

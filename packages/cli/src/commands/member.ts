@@ -1,5 +1,5 @@
 // svc member: members of the organisation.
-import { type Group, member } from '../command.ts';
+import { type Group, list, member } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { time } from '../credentials.ts';
 import { usage } from '../errors.ts';
@@ -9,6 +9,11 @@ import { clean } from '../text.ts';
 const ROLES = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 type Role = (typeof ROLES)[number];
 const ROLE = { '--role <role>': { description: 'role of the member', choices: ROLES } };
+const WHERE = { '--environments <slugs>': { description: 'the role holds in these, separated by commas; default: all', parse: list } };
+
+/** Where a role holds, in words. */
+const where = ({ environments }: { environments: string[] | null }) =>
+  environments === null ? 'all environments' : environments.map(clean).join(', ');
 
 const group: Group = {
   commands: {
@@ -26,6 +31,7 @@ const group: Group = {
           name: (row) => row.name,
           email: (row) => row.email,
           role: (row) => row.role,
+          environments: (row) => row.environments?.join(' ') ?? 'all',
           status: (row) => row.status,
           passkeys: (row) => row.passkeys,
           enrolled: (row) => time(row.enrolled_at),
@@ -33,11 +39,15 @@ const group: Group = {
         return 0;
       },
     }),
-    invite: member<CommonOptions & { role?: Role; name?: string }>('Invite a member', {
+    invite: member<CommonOptions & { role?: Role; name?: string; environments?: string[] }>('Invite a member', {
       needs: 'vault',
       args: { '<email>': 'their e-mail address' },
-      options: { '--name <name>': 'their name', ...ROLE },
-      examples: { 'member invite bea@example.com --name Bea --role viewer': 'Invite a viewer' },
+      options: { '--name <name>': 'their name', ...ROLE, ...WHERE },
+      examples: {
+        'member invite bea@example.com --name Bea --role viewer': 'Invite a viewer',
+        'member invite bo@example.com --name Bo --role developer --environments development,staging':
+          'Invite a developer who does not reach production',
+      },
       notes: [
         'Only the enrolment link is written to stdout. It works once, within 24 hours. The vault does not send it: give it to the person yourself.',
       ],
@@ -47,10 +57,10 @@ const group: Group = {
         const { data } = await vault.api.POST('/orgs/{org_id}/members', {
           params: { path: { org_id } },
           headers: context.approved(),
-          body: { email, name: options.name, role: options.role },
+          body: { email, name: options.name, role: options.role, environments: options.environments },
         });
         context.out.result(data, () => {
-          context.out.success(`Invited ${data.name} as ${data.role} (${data.id}). This link is shown only once:`);
+          context.out.success(`Invited ${data.name} as ${data.role} in ${where(data)} (${data.id}). This link is shown only once:`);
           context.out.line(data.enrolment_url ?? '');
         });
         return 0;
@@ -66,9 +76,36 @@ const group: Group = {
         const { data } = await vault.api.PATCH('/orgs/{org_id}/members/{id}', {
           params: { path: { org_id, id } },
           headers: context.approved(),
-          body: { role: role as Role },
+          // An owner is not limited to environments.
+          body: { role: role as Role, ...(role === 'owner' && { environments: null }) },
         });
-        context.out.result(data, () => context.out.success(`${data.name} now has the role ${data.role}.`));
+        context.out.result(data, () => context.out.success(`${data.name} now has the role ${data.role} in ${where(data)}.`));
+        return 0;
+      },
+    }),
+    environments: member<CommonOptions & { only?: string[]; all?: boolean }>('Change in which environments the role of a member holds', {
+      needs: 'vault',
+      args: { '<id>': 'their id, mem_…' },
+      options: {
+        '--only <slugs>': { description: 'in these environments, separated by commas', parse: list },
+        '--all': 'in all environments, later ones included',
+      },
+      examples: {
+        'member environments mem_0HrZKtC4bqXw2vJm8yNd1L --only development,staging': 'Limit a role to two environments',
+        'member environments mem_0HrZKtC4bqXw2vJm8yNd1L --all': 'Lift the limit',
+      },
+      notes: [
+        'The change applies from their next request. Outside these environments they hold what grants give them. Credentials that they created before keep what they hold.',
+      ],
+      async run(context, { args: [id = ''], options: { only, all } }) {
+        if ((only === undefined) === (all !== true)) throw usage('Pass either --only or --all.');
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.PATCH('/orgs/{org_id}/members/{id}', {
+          params: { path: { org_id, id } },
+          headers: context.approved(),
+          body: { environments: only ?? null },
+        });
+        context.out.result(data, () => context.out.success(`${data.name} is now ${data.role} in ${where(data)}.`));
         return 0;
       },
     }),

@@ -80,8 +80,9 @@ const answered = (call: Call<unknown>, row: ApprovalRow): object => ({ ...shown(
 const list: Operation<ListInput & { status: Status | null; isForMe: boolean }> = {
   read(call): Outcome {
     const { core, caller, need, input } = call;
+    const isAll = reachesAll(caller, need.scopes);
     // safety: approvals-of-others-hidden
-    const isShown = (row: ApprovalRow) => reachesAll(caller, need.scopes) || isOwn(call, row);
+    const isShown = (row: ApprovalRow) => isAll || isOwn(call, row) || barred(call, row, core.now()) === null;
     return listed(core, 'approval', idStart('approval'), input, (row) => {
       if (!isShown(row) || (input.status !== null && statusNow(core, row) !== input.status)) return null;
       if (input.isForMe && (statusNow(core, row) !== 'pending' || barred(call, row, core.now()) !== null)) return null;
@@ -90,10 +91,11 @@ const list: Operation<ListInput & { status: Status | null; isForMe: boolean }> =
   },
 };
 
-/** 404 for an approval that the caller may not see. */
+/** 404 for an approval that the caller may not see. Who is limited to environments sees those that they may decide. */
 function visible(call: Call<unknown>): ApprovalRow | null {
   const row = find(call);
-  return row && (isOwn(call, row) || reachesAll(call.caller, call.need.scopes)) ? row : null;
+  const isShown = row && (isOwn(call, row) || reachesAll(call.caller, call.need.scopes) || barred(call, row, call.core.now()) === null);
+  return isShown ? row : null;
 }
 
 const isExempt = (call: Call<unknown>): boolean => {

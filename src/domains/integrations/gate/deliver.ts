@@ -1,5 +1,6 @@
 // Notifications of events, in the gate: leases due events of one kind to the job of a connection and records the result. Invariant: leasing
 // and reporting write no audit entries, so notifications never cause more notifications.
+
 import type { IntegrationRow } from '../../../db/schema';
 import { deliveries } from '../../../delivery/gate/deliveries';
 import type { Attempt, Taken } from '../../../delivery/gate/leases';
@@ -8,7 +9,7 @@ import { alwaysNotified } from '../../../gate/events/outbox';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { LONGEST_PERMIT, permits } from '../../../gate/request/permits';
-import { ownersOf } from '../../members/gate/operations';
+import { ownersOf } from '../../members/gate/member';
 import { subjectOf } from '../events';
 
 /** Paging services, whose alerts are each about one subject. */

@@ -19,7 +19,7 @@ import { environmentOf, slugOf } from '../../../gate/request/target';
 import { backlogs } from '../../../gate/tasks/backlog';
 import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
-import { enrolment, shown as memberShown, ownerOf, ownersOf } from '../../members/gate/operations';
+import { enrolment, shown as memberShown, ownerOf, ownersOf } from '../../members/gate/member';
 import { orgOut } from '../wire';
 import { environmentOperations } from './environments';
 import { whole } from './whole';
@@ -74,7 +74,7 @@ const createOrg: Operation<FoundInput> = {
         status: 201,
         data: {
           org: orgOut(put.row as OrgRow, 'production'),
-          owner: memberShown(core, owner.row as MemberRow),
+          owner: memberShown(call, owner.row as MemberRow),
           api_key: credentialShown(call, key.row as never),
         },
         puts: [put, ...environments, owner, key],

@@ -3,7 +3,7 @@
 
 import type { Caller } from '../../../auth/authorize';
 import { withinPermissions } from '../../../auth/delegation';
-import { roleScopes } from '../../../auth/scopes';
+import { wantedOfRole } from '../../../auth/roles';
 import type { MemberRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, revision } from '../../../gate/journal/writes';
@@ -40,11 +40,9 @@ function mayTouch(call: Call<unknown>): Refusal | null {
   return withinRole(call.caller, member);
 }
 
-const withinRole = (caller: Caller, { role }: MemberRow) =>
-  withinPermissions(
-    { ...caller, addresses: [] },
-    { scopes: roleScopes[role], environments: null, secrets: null, expires_at: null, allowed_addresses: null },
-  ) && refuse('INSUFFICIENT_SCOPE', { message: 'The role of this member holds more than the calling credential.' });
+const withinRole = (caller: Caller, member: MemberRow) =>
+  withinPermissions({ ...caller, addresses: [] }, wantedOfRole(member)) &&
+  refuse('INSUFFICIENT_SCOPE', { message: 'The role of this member holds more than the calling credential.' });
 
 const passkeysOf = ({ core }: Call<unknown>, member: string): PasskeyRow[] =>
   core.rows.within('passkey', member).toSorted((a, b) => (a.id < b.id ? -1 : 1));

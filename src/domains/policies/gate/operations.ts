@@ -4,7 +4,7 @@ import { mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { PolicyConfig, PolicyKind, PolicyRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { countApprovers, isAccountablePolicy } from '../../../gate/approvals/approvers';
+import { fewestApprovers, isAccountablePolicy } from '../../../gate/approvals/approvers';
 import { stepsOf } from '../../../gate/approvals/policies';
 import type { Core } from '../../../gate/core';
 import { limitsShown } from '../../../gate/identity/limits-shown';
@@ -53,24 +53,33 @@ const teamIn = (config: ConfigInput | null): string | null =>
   config && 'approvers' in config && 'team_id' in config.approvers ? config.approvers.team_id : null;
 
 /** 422 for an approval policy that could never be satisfied. Members who have not enrolled yet count. */
-function impossible(core: Core, config: PolicyConfig): Refusal | null {
+function impossible(core: Core, config: PolicyConfig, environments: readonly string[] | null): Refusal | null {
   if (!('approvers' in config)) return null;
-  const approvers = countApprovers(core, { config });
+  const approvers = fewestApprovers(core, config, environments);
   // safety: impossible-policy-refused
   if (approvers >= config.required) return null;
   return refuse('APPROVAL_IMPOSSIBLE', {
-    message: `The policy requires ${config.required} approvals, but has ${approvers} approvers. An approver holds approvals:decide and is in the team or role in config.approvers.`,
+    message: `The policy requires ${config.required} approvals, but has ${approvers} approvers. An approver holds approvals:decide everywhere that the policy applies, and is in the team or role in config.approvers.`,
   });
 }
 
 /** Why a policy cannot have this config, or null. */
-function configProblem({ core }: Call<unknown>, kind: PolicyKind, config: ConfigInput): Refusal | null {
+function configProblem(
+  { core }: Call<unknown>,
+  kind: PolicyKind,
+  config: ConfigInput,
+  environments: readonly string[] | null,
+): Refusal | null {
   if (kindOf(config) !== kind) return invalid('config', `must be a config for a policy of kind ${kind}`);
   const team = teamIn(config);
   return team !== null && !core.rows.get('team', team)
     ? refuse('NOT_FOUND', { message: 'The team in config.approvers.team_id does not exist.' })
-    : impossible(core, config as PolicyConfig);
+    : impossible(core, config as PolicyConfig, environments);
 }
+
+/** 422 for a policy that has enough approvers until it applies to other environments. */
+const movedAway = ({ core }: Call<unknown>, row: PolicyRow, { environments }: Pick<PolicyRow, 'environments'>): Refusal | null =>
+  impossible(core, row.config, row.environments) ? null : impossible(core, row.config, environments);
 
 /** Why the organisation cannot have a policy with these patterns in place of another, or null. */
 function tooWide({ core }: Call<unknown>, before: PolicyRow | null, after: Pick<PolicyRow, 'names' | 'config'>): Refusal | null {
@@ -112,7 +121,7 @@ const create: Operation<CreateInput> = {
       const { id, name, kind, config } = input;
       const bounds = boundsOf(call, input.applies_to);
       if (isRefusal(bounds)) return bounds;
-      const problem = configProblem(call, kind, config);
+      const problem = configProblem(call, kind, config, bounds.environments);
       if (problem) return problem;
       const row = { org_id: ask.org, id, name, kind, enabled: input.enabled ? 1 : 0, ...bounds, config: config as PolicyConfig };
       const wide = tooWide(call, null, row);
@@ -142,7 +151,7 @@ const update: Operation<UpdateInput> = {
       const bounds = applies_to && boundsOf(call, applies_to);
       if (bounds && isRefusal(bounds)) return bounds;
       // safety: policy-kind-fixed
-      const problem = config && configProblem(call, row.kind, config);
+      const problem = config ? configProblem(call, row.kind, config, (bounds ?? row).environments) : bounds && movedAway(call, row, bounds);
       if (problem) return problem;
       const wide = tooWide(call, row, { ...row, ...bounds, ...(config && { config: config as PolicyConfig }) });
       if (wide) return wide;

@@ -50,7 +50,7 @@ const login: Operation<LoginInput> = {
       if (!mayFollow(passkey.counter, input.passkey.counter)) return refuse('UNAUTHENTICATED');
       const puts = beginBrowser(call, input.session, passkey.id, over as string[], now);
       puts.push(...advanced(call, passkey, input.passkey));
-      return { status: 200, data: begunOf(puts[0]?.row as CredentialRow, member), puts };
+      return { status: 200, data: begunOf(call.core, puts[0]?.row as CredentialRow, member), puts };
     },
   },
 };
@@ -85,7 +85,7 @@ const enrol: Operation<EnrolInput> = {
       const puts = beginBrowser(call, input.session, input.passkey.id, over as string[], now);
       return {
         status: 200,
-        data: begunOf(puts[0]?.row as CredentialRow, member),
+        data: begunOf(call.core, puts[0]?.row as CredentialRow, member),
         puts: [...puts, added, enrolled],
         events: [{ type: 'MEMBER_ENROLLED', data: { member_id: member.id, passkey_id: (added.row as PasskeyRow).id } }],
       };
@@ -128,7 +128,7 @@ const refresh: Operation<{ n: number }> = {
         refresh: next,
         expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
       });
-      return { status: 200, data: begunOf(put.row as CredentialRow, member), puts: [put] };
+      return { status: 200, data: begunOf(call.core, put.row as CredentialRow, member), puts: [put] };
     },
   },
 };
@@ -189,7 +189,7 @@ const confirm: Operation<ConfirmInput> = {
         expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
       });
       const used = advanced(call, passkey, input.passkey);
-      return { status: 200, data: begunOf(put.row as CredentialRow, member), puts: [put, ...used] };
+      return { status: 200, data: begunOf(call.core, put.row as CredentialRow, member), puts: [put, ...used] };
     },
   },
 };

@@ -2,9 +2,11 @@
 // browser session has cookies; a terminal session has refresh tokens and never counts as confirmed.
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, Refresh } from '../../../db/schema';
+import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
+import { slugOf } from '../../../gate/request/target';
 import { descendants } from '../../../gate/rows/descendants';
 import { fresh } from '../../credentials/gate/create';
 import { signedInMember } from '../wire';
@@ -22,9 +24,9 @@ export interface Begun {
   member: ReturnType<typeof signedInMember>;
 }
 
-export const begunOf = (row: CredentialRow, member: MemberRow): Begun => ({
+export const begunOf = (core: Core, row: CredentialRow, member: MemberRow): Begun => ({
   session: { id: row.id, expires_at: row.expires_at as number, ends_at: row.created_at + TOTAL, n: (row.refresh as Refresh).last },
-  member: signedInMember(member),
+  member: signedInMember(member, member.environments?.map((id) => slugOf(core, id)) ?? null),
 });
 
 /** A member's live sessions, oldest first. */

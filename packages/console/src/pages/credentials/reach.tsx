@@ -4,7 +4,7 @@ import { covers } from '@secrets-vault/client';
 import { environments } from '../../environments';
 import { linesOf } from '../../globs';
 import { type Selection, useSelected } from '../../inventory';
-import { may } from '../../may';
+import { isEverywhere, may } from '../../may';
 import { scopeGroups } from '../../scopes';
 import { Checkbox, SelectField, TextArea } from '../../ui/field';
 import type { Problems } from '../../ui/form';
@@ -123,12 +123,14 @@ export function PlaceFields({ reach, change, problems, withHits = true }: Props 
             error={problems.of('environments')}
           />
         )}
-        <Checkbox
-          label="All environments"
-          hint="Including environments created later."
-          checked={reach.isEverywhere}
-          onChecked={(isEverywhere) => change({ isEverywhere })}
-        />
+        {(isEverywhere() || reach.isEverywhere) && (
+          <Checkbox
+            label="All environments"
+            hint="Including environments created later."
+            checked={reach.isEverywhere}
+            onChecked={(chosen) => change({ isEverywhere: chosen })}
+          />
+        )}
       </div>
       <TextArea
         label="Secret names"

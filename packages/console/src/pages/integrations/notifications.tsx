@@ -3,7 +3,7 @@ import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, vault } from '../../api';
-import { may } from '../../may';
+import { mayEverywhere } from '../../may';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea } from '../../ui/field';
@@ -120,7 +120,7 @@ export default function Notifications() {
   return (
     <>
       <PageHead title="Notifications" lead="Messages about events, to chat, paging services and e-mail. They never contain values.">
-        {may('integrations:write') && (
+        {mayEverywhere('integrations:write') && (
           <Link href="/notifications/new" class="button primary">
             <Plus size={16} aria-hidden="true" /> New notification
           </Link>
@@ -153,7 +153,7 @@ export default function Notifications() {
             <Empty
               title="No notifications yet"
               action={
-                may('integrations:write') && (
+                mayEverywhere('integrations:write') && (
                   <Link href="/notifications/new" class="button plain">
                     Choose where messages go
                   </Link>

@@ -2,13 +2,15 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, confirmed, forget, here, vault } from '../../api';
+import { environments } from '../../environments';
+import { mayEverywhere } from '../../may';
 import type { Member } from '../../people';
 import { useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
-import { TextField } from '../../ui/field';
+import { Checkbox, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { OneTime } from '../../ui/one-time';
-import { RadioField } from '../../ui/options';
+import { ChecksField, RadioField } from '../../ui/options';
 import { tell } from '../../ui/toast';
 import { type Role, roles } from './roles';
 
@@ -16,9 +18,41 @@ interface Draft {
   name: string;
   email: string;
   role: Role;
+  /** Where the role holds; null for all environments. */
+  environments: string[] | null;
 }
 
-const Fields = ({ draft, change, problems }: { draft: Draft; change: (part: Partial<Draft>) => void; problems: Problems }) => (
+/** The environments of a role as a request has them. An owner is not limited to any. */
+const boundsOf = ({ role, environments }: Draft): string[] | null => (role === 'owner' ? null : environments);
+
+/** Where the role holds. */
+const Where = ({ draft, change, problems }: FieldsProps) => (
+  <div class="stack tight">
+    {draft.environments && (
+      <ChecksField
+        label="Environments"
+        value={draft.environments}
+        onValue={(chosen) => change({ environments: chosen })}
+        options={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+        error={problems.of('environments')}
+      />
+    )}
+    <Checkbox
+      label="All environments"
+      hint="Including environments created later. Otherwise the role holds in the environments that you choose, and grants can add to it in others."
+      checked={draft.environments === null}
+      onChecked={(isAll) => change({ environments: isAll ? null : environments.value.slice(0, 1).map(({ slug }) => slug) })}
+    />
+  </div>
+);
+
+interface FieldsProps {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  problems: Problems;
+}
+
+const Fields = ({ draft, change, problems }: FieldsProps) => (
   <>
     <div class="columns">
       <TextField
@@ -39,13 +73,18 @@ const Fields = ({ draft, change, problems }: { draft: Draft; change: (part: Part
         maxLength={254}
       />
     </div>
-    <RadioField
-      label="Role"
-      value={draft.role}
-      onValue={(role) => change({ role: role as Role })}
-      options={roles}
-      error={problems.of('role')}
-    />
+    {mayEverywhere('members:write') && (
+      <>
+        <RadioField
+          label="Role"
+          value={draft.role}
+          onValue={(role) => change({ role: role as Role })}
+          options={roles}
+          error={problems.of('role')}
+        />
+        {draft.role !== 'owner' && <Where draft={draft} change={change} problems={problems} />}
+      </>
+    )}
   </>
 );
 
@@ -61,12 +100,15 @@ export const EnrolmentLink = ({ name, url, onClose }: { name: string; url: strin
 );
 
 export function InviteMember({ onClose }: { onClose: () => void }) {
-  const [draft, setDraft] = useState<Draft>({ name: '', email: '', role: 'viewer' });
+  const [draft, setDraft] = useState<Draft>({ name: '', email: '', role: 'viewer', environments: null });
   const [made, setMade] = useState<{ id: string; url: string } | null>(null);
   const problems = useProblems();
   const [, go] = useLocation();
   const invite = async () => {
-    const { data } = await confirmed(() => vault().api.POST('/orgs/{org_id}/members', { params: { path: here() }, body: draft }));
+    const { name, email, role } = draft;
+    const bounds = boundsOf(draft);
+    const body = { name, email, role, ...(bounds && { environments: bounds }) };
+    const { data } = await confirmed(() => vault().api.POST('/orgs/{org_id}/members', { params: { path: here() }, body }));
     await forget('members');
     if (data.enrolment_url) setMade({ id: data.id, url: data.enrolment_url });
     else go(`/members/${data.id}`);
@@ -88,12 +130,19 @@ export function InviteMember({ onClose }: { onClose: () => void }) {
 }
 
 export function EditMember({ member, onClose }: { member: Member; onClose: () => void }) {
-  const [first] = useState<Draft>({ name: member.name, email: member.email, role: member.role });
+  const [first] = useState<Draft>({
+    name: member.name,
+    email: member.email,
+    role: member.role,
+    environments: member.environments,
+  });
   const changing = useChange(member);
   const [draft, setDraft] = useState(first);
   const problems = useProblems();
-  const patch = Object.fromEntries(
-    (Object.keys(first) as (keyof Draft)[]).filter((key) => draft[key] !== first[key]).map((key) => [key, draft[key]]),
+  const next = { ...draft, environments: boundsOf(draft) };
+  const textOf = (value: unknown) => JSON.stringify(value);
+  const patch: Partial<Draft> = Object.fromEntries(
+    (Object.keys(first) as (keyof Draft)[]).filter((key) => textOf(next[key]) !== textOf(first[key])).map((key) => [key, next[key]]),
   );
   const isSame = !Object.keys(patch).length;
   const save = async () => {
@@ -101,7 +150,7 @@ export function EditMember({ member, onClose }: { member: Member; onClose: () =>
       confirmed(() => vault().api.PATCH('/orgs/{org_id}/members/{id}', { ...at(member.id, header), body: patch })),
     );
     await forget('members');
-    tell(`${draft.name} saved`, patch.role ? 'The new role applies from the next request.' : undefined);
+    tell(`${draft.name} saved`, patch.role || 'environments' in patch ? 'The change applies from the next request.' : undefined);
     onClose();
   };
   return (

@@ -3,7 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { at, confirmed, forget, forgetGone, here, useRead, vault } from '../../api';
-import { may } from '../../may';
+import { may, mayEverywhere } from '../../may';
 import { type Member, Who } from '../../people';
 import { useChange } from '../../seen';
 import { me } from '../../session';
@@ -119,6 +119,7 @@ function NewLink({ member, onClose }: { member: Member; onClose: () => void }) {
 const factsOf = (member: Member): [string, preact.ComponentChildren][] => [
   ['E-mail address', member.email],
   ['Role', labelOfRole(member.role)],
+  ['Environments', member.environments?.join(', ') ?? 'All'],
   ['Joined', <Time at={member.enrolled_at} none="Not yet" />],
   ['Invited by', <Who id={member.invited_by} />],
   ['ID', <Id id={member.id} />],
@@ -155,7 +156,7 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
               label="More actions"
               actions={[
                 me.value?.role === 'owner' && { label: 'New enrolment link', onSelect: () => setDoing('link') },
-                { label: 'Remove member', danger: true, onSelect: () => setDoing('remove') },
+                mayEverywhere('members:write') && { label: 'Remove member', danger: true, onSelect: () => setDoing('remove') },
               ]}
             />
           </>

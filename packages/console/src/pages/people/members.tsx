@@ -13,7 +13,7 @@ import type { Column } from '../../ui/table';
 import { InviteMember } from './invite';
 import { labelOfRole, RolesDialog } from './roles';
 import '../../styles/access.css';
-import { may } from '../../may';
+import { mayEverywhere } from '../../may';
 
 const tones: Record<Member['status'], Tone> = { active: 'good', invited: 'accent', lapsed: 'warn' };
 const words: Record<Member['status'], string> = { active: 'active', invited: 'invited', lapsed: 'link expired' };
@@ -33,7 +33,16 @@ const columns: Column<Member>[] = [
       </span>
     ),
   },
-  { label: 'Role', width: '7rem', cell: ({ role }) => labelOfRole(role) },
+  {
+    label: 'Role',
+    width: 'minmax(7rem, 1fr)',
+    cell: ({ role, environments }) => (
+      <span class="grow">
+        {labelOfRole(role)}
+        {environments && <span class="sub truncate">{environments.join(', ')}</span>}
+      </span>
+    ),
+  },
   { label: 'Status', width: '8rem', wide: true, cell: (member) => <MemberStatus member={member} /> },
   {
     label: 'Passkeys',
@@ -57,7 +66,7 @@ export default function Members() {
     <>
       <PageHead title="Members" lead="People who sign in with a passkey. Each has a role, and grants can add access to secrets.">
         <Button onPress={() => setOpen('roles')}>Roles</Button>
-        {may('members:write') && (
+        {mayEverywhere('members:write') && (
           <MakeButton icon={UserPlus} onMake={() => setOpen('invite')}>
             Invite member
           </MakeButton>

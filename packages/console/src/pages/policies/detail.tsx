@@ -3,6 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, forget, forgetGone, here, useList, useRead, vault } from '../../api';
+import { may } from '../../may';
 import { Who } from '../../people';
 import { change, useChange } from '../../seen';
 import { Button } from '../../ui/button';
@@ -132,15 +133,19 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
           </>
         }
       >
-        {policy.enabled ? (
-          <Button onPress={() => setDoing('off')}>Disable</Button>
-        ) : (
-          <Button kind="primary" onPress={switchOn}>
-            Enable
-          </Button>
+        {may('policies:write') && (
+          <>
+            {policy.enabled ? (
+              <Button onPress={() => setDoing('off')}>Disable</Button>
+            ) : (
+              <Button kind="primary" onPress={switchOn}>
+                Enable
+              </Button>
+            )}
+            <Button onPress={() => setDoing('edit')}>Edit</Button>
+            <Menu label="More actions" actions={[{ label: 'Delete policy', danger: true, onSelect: () => setDoing('delete') }]} />
+          </>
         )}
-        <Button onPress={() => setDoing('edit')}>Edit</Button>
-        <Menu label="More actions" actions={[{ label: 'Delete policy', danger: true, onSelect: () => setDoing('delete') }]} />
       </PageHead>
       <div class="sections">
         <Facts

@@ -143,12 +143,12 @@ const Actions = ({ environment, onCreate }: { environment: string; onCreate: () 
     <Link href={`/secrets/compare?left=${environment}`} class="button plain">
       <GitCompare size={16} aria-hidden="true" /> <span class="fold">Compare</span>
     </Link>
-    {may('integrations:import') && (
+    {may('integrations:import', environment) && (
       <Link href={`/secrets/import?environment=${environment}`} class="button plain">
         <Upload size={16} aria-hidden="true" /> <span class="fold">Import</span>
       </Link>
     )}
-    {may('integrations:generate') && (
+    {may('integrations:generate', environment) && (
       <Link href={`/secrets/export?environment=${environment}`} class="button plain">
         <Download size={16} aria-hidden="true" /> <span class="fold">Export</span>
       </Link>
@@ -220,7 +220,7 @@ export default function Secrets() {
       <Path path={path} onGo={setPath} />
       <Listing<Row>
         list={list}
-        choosing={may('secrets:delete') || may('integrations:generate') ? choosing : undefined}
+        choosing={may('secrets:delete', environment) || may('integrations:generate', environment) ? choosing : undefined}
         skeleton={8}
         label={`Secrets of ${environment}`}
         columns={columnsFor(path, (folder) => `/secrets?${new URLSearchParams({ ...filters, environment, path: folder })}`)}

@@ -90,18 +90,19 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
   return (
     <section class="note plain row chosen-bar" aria-label="Selection">
       <p class="grow" role="status">
-        {counted(chosen.length)} selected{tooMany && may('secrets:delete') ? `. At most ${MOST} can be changed at a time.` : ''}
+        {counted(chosen.length)} selected
+        {tooMany && may('secrets:delete', environment) ? `. At most ${MOST} can be changed at a time.` : ''}
       </p>
       <div class="row">
         <Button small kind="quiet" onPress={() => keep([])}>
           Clear
         </Button>
-        {!isDeleted && may('integrations:generate') && (
+        {!isDeleted && may('integrations:generate', environment) && (
           <Button small onPress={() => go(`/secrets/export?environment=${environment}`, { state: { names } })}>
             Export
           </Button>
         )}
-        {may('secrets:delete') &&
+        {may('secrets:delete', environment) &&
           (isDeleted ? (
             <Button small disabled={tooMany} onPress={async () => keep(await each(chosen, restore, 'restored'))}>
               Restore

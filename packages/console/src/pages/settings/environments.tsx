@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { at, forget, here, vault } from '../../api';
 import { defaultEnvironment, type Environment, environments } from '../../environments';
-import { may } from '../../may';
+import { may, mayEverywhere } from '../../may';
 import { change, useChange } from '../../seen';
 import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
@@ -99,12 +99,12 @@ function Doings({ doing, end }: { doing: Doing; end: () => void }) {
 
 export function Environments() {
   const [doing, setDoing] = useState<Doing>(null);
-  useMaker(() => setDoing({ kind: 'new' }), may('environments:write'));
+  useMaker(() => setDoing({ kind: 'new' }), mayEverywhere('environments:write'));
   return (
     <div class="stack">
       <div class="section-head">
         <p class="dim grow">Each environment has its own secrets. Credentials can be limited to some environments.</p>
-        {may('environments:write') && (
+        {mayEverywhere('environments:write') && (
           <Button kind="primary" onPress={() => setDoing({ kind: 'new' })}>
             <Plus size={16} aria-hidden="true" /> New environment
           </Button>
@@ -139,11 +139,12 @@ export function Environments() {
                   label={`Actions for ${environment.name}`}
                   actions={[
                     { label: 'Rename', onSelect: () => setDoing({ kind: 'rename', environment }) },
-                    environment.slug !== defaultEnvironment.value && {
-                      label: 'Delete',
-                      danger: true,
-                      onSelect: () => setDoing({ kind: 'delete', environment }),
-                    },
+                    mayEverywhere('environments:write') &&
+                      environment.slug !== defaultEnvironment.value && {
+                        label: 'Delete',
+                        danger: true,
+                        onSelect: () => setDoing({ kind: 'delete', environment }),
+                      },
                   ]}
                 />
               )

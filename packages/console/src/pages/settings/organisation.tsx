@@ -181,7 +181,9 @@ export function Organisation() {
   return (
     <div class="settings">
       <div class="stack">
-        {!may('org:write') && <p class="note plain">Only owners and admins can change these settings.</p>}
+        {!may('org:write') && (
+          <p class="note plain">Only owners and admins whose role holds in all environments can change these settings.</p>
+        )}
         {environments.value.length > 0 && <General org={org} />}
         <Addresses org={org} />
       </div>

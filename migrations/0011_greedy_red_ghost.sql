@@ -1,0 +1,2 @@
+ALTER TABLE `approvals` ADD `environments` text;--> statement-breakpoint
+ALTER TABLE `members` ADD `environments` text;
