@@ -1,6 +1,5 @@
 // The kinds of credentials and their tokens. Invariants: an OIDC token is sent only to the operation that exchanges it for a session
 // token, and an API key reads nothing until its last minute; a new terminal session is saved before its token is used.
-import { fileToken, platformToken } from './ci.js';
 import { apiOf } from './client.js';
 import { fixedToken, RenewedTokens, type Token, type Tokens, tokenOf } from './credentials.js';
 import { documented } from './documented.js';
@@ -140,9 +139,11 @@ function sessionsOf(key: string, { url, org, transport }: Home): Tokens {
 /** Session tokens that a trust issues for an OIDC token. Each exchange uses a fresh OIDC token. */
 function exchanged({ oidc, trustId, audience }: OidcCredential, home: Home): Tokens {
   const find = async () => {
-    if (oidc === 'ci') return platformToken(audience ?? home.url);
-    if (typeof oidc === 'string') return oidc;
-    return typeof oidc === 'function' ? oidc() : fileToken(oidc.file);
+    if (typeof oidc === 'function') return oidc();
+    if (typeof oidc === 'string' && oidc !== 'ci') return oidc;
+    // Only where it is needed: browsers never load it.
+    const { fileToken, platformToken } = await import('./ci.js');
+    return oidc === 'ci' ? platformToken(audience ?? home.url) : fileToken(oidc.file);
   };
   return new RenewedTokens(async () => {
     const token = await find();
