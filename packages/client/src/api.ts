@@ -41,7 +41,7 @@ export interface paths {
         put?: never;
         /**
          * Recover an organisation
-         * @description For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. The audit log records the reason.
+         * @description For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. Every other credential keeps working, a lost API key too, unless contain is true: then every other credential and session ends in the same call. The audit log records the reason.
          *
          *     Accepts the bootstrap token.
          */
@@ -3236,6 +3236,15 @@ export interface components {
              * @example https://vault.example.com/enrol#svcenrol_…
              */
             enrolment_url: string | null;
+            /** @description Without contain: that every other credential still works, a lost API key too. */
+            warning?: string;
+            /**
+             * Format: date-time
+             * @description With contain: every credential that was created before this time has ended.
+             */
+            ended_at?: string;
+            /** @description With contain: the incident that records it. null if every incident is still open and there is no room. */
+            incident_id?: string | null;
         };
         Recovery: {
             /** @example the only key was lost with a laptop */
@@ -3246,6 +3255,11 @@ export interface components {
              * @example ann@example.com
              */
             email?: string;
+            /**
+             * @description true ends every other credential and session of the organisation in the same call.
+             * @example true
+             */
+            contain?: boolean;
         };
         Adopted: {
             /** @description Secrets whose state was restored from the backup. */

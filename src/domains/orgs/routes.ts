@@ -76,7 +76,7 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Recover an organisation',
     description:
-      'For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. The audit log records the reason.',
+      'For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. Every other credential keeps working, a lost API key too, unless contain is true: then every other credential and session ends in the same call. The audit log records the reason.',
     body: { schema: wire.Recovery },
     answers: { 201: wire.Recovered },
     refusals: ['NOT_FOUND'],
@@ -84,7 +84,7 @@ export const orgRoutes = [
       const { token, once } = issue('api_key', context, 'api_key.token');
       const owner = enrolment(context);
       return {
-        input: { token, reason: body.reason, email: body.email ?? null, enrolment: owner.hash },
+        input: { token, reason: body.reason, email: body.email ?? null, enrolment: owner.hash, contain: body.contain ?? false },
         once: { ...once, ...owner.once },
       };
     },

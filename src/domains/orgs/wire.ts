@@ -47,6 +47,10 @@ export const Recovery = z
   .strictObject({
     reason: Reason,
     email: Email.optional().openapi({ description: 'Email address of the owner who enrols again. The oldest owner by default.' }),
+    contain: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'true ends every other credential and session of the organisation in the same call.', example: true }),
   })
   .openapi('Recovery');
 export const Adoption = z.strictObject({ reason: Reason }).openapi('Adoption');
@@ -80,7 +84,22 @@ export const OrgWithUsage = Org.extend({
     }),
 }).openapi('OrgWithUsage');
 export const Founded = z.object({ org: Org, owner: NewMember, api_key: NewApiKey }).openapi('Founded');
-export const Recovered = z.object({ api_key: NewApiKey, enrolment_url: EnrolmentUrl }).openapi('Recovered');
+export const Recovered = z
+  .object({
+    api_key: NewApiKey,
+    enrolment_url: EnrolmentUrl,
+    warning: z
+      .string()
+      .optional()
+      .openapi({ description: 'Without contain: that every other credential still works, a lost API key too.' }),
+    ended_at: Time.optional().openapi({ description: 'With contain: every credential that was created before this time has ended.' }),
+    incident_id: z
+      .string()
+      .nullable()
+      .optional()
+      .openapi({ description: 'With contain: the incident that records it. null if every incident is still open and there is no room.' }),
+  })
+  .openapi('Recovered');
 export const Adopted = z
   .object({
     restored: z.int().openapi({ description: 'Secrets whose state was restored from the backup.' }),

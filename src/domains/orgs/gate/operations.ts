@@ -16,8 +16,11 @@ import { insertion, revision, rowKeyOf } from '../../../gate/puts';
 import { restore } from '../../../gate/restore';
 import { connected } from '../../../gate/ties';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { iso } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
+import { ending, nextGeneration } from '../../incidents/gate/panic';
+import { LOCK as INCIDENTS, recordedIn } from '../../incidents/gate/record';
 import { enrolment, shown as memberShown, ownerOf, ownersOf } from '../../members/gate/operations';
 import { orgOut } from '../wire';
 import { environmentOperations } from './environments';
@@ -90,12 +93,21 @@ interface RecoverInput {
   /** The email address of the owner who enrols again; null for the oldest owner. */
   email: string | null;
   enrolment: string;
+  /** Whether every other credential ends. */
+  contain?: boolean;
 }
+
+/** What a recovery that ends nothing leaves alive. */
+const OTHERS_LIVE =
+  'Every other credential of the organisation still works, and so does a lost API key in the hands of whoever finds it. Revoke what is lost, or repeat this request with contain: true, which ends every other credential and session.';
 
 const recover: Operation<RecoverInput> = {
   subject: ({ input }) => ({ resource: input.token.id, reason: input.reason }),
   change: {
-    locks: ({ core, input }) => [input.token.id, 'owners', ownerOf(core, input.email)?.id ?? 'none'],
+    locks: ({ core, ask, input }) => [
+      ...[input.token.id, 'owners', ownerOf(core, input.email)?.id ?? 'none'],
+      ...(input.contain ? [ask.org, INCIDENTS] : []),
+    ],
     plan(call, now) {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org);
@@ -104,16 +116,28 @@ const recover: Operation<RecoverInput> = {
       if (!owner) return refuse('NOT_FOUND', { message: 'No owner has this email address.' });
       // safety: owners-accountable-for-recovery
       const accountable = ownersOf(core).map(({ id }) => id);
-      const key = firstKey(call, input.token, 'recovery', 'bootstrap', now, { accountable });
+      // safety: recovery-key-of-new-generation
+      const generation = input.contain ? { generation: nextGeneration(call) } : {};
+      const key = firstKey(call, input.token, 'recovery', 'bootstrap', now, { accountable, ...generation });
+      // safety: recovery-contains
+      const contained = input.contain ? ending(call, { reason: input.reason, key, spared: null }, now) : null;
       // Owners whom the operator recovers are tied to each other: whoever holds the bootstrap token may hold both links.
       const connections = connected(owner.connections, [call.caller.id], now);
       const enrolled = revision(call, 'member', owner, { ...enrolment(input.enrolment, now), connections });
       return {
         status: 201,
-        data: { api_key: credentialShown(call, key.row as never) },
-        puts: [key, enrolled],
-        events: [{ type: 'ORG_RECOVERED', data: { credential_id: input.token.id, member_id: owner.id } }],
+        data: {
+          api_key: credentialShown(call, key.row as never),
+          ...(contained ? { ended_at: iso(now), incident_id: contained.incident?.id ?? null } : { warning: OTHERS_LIVE }),
+        },
+        ...contained?.plan,
+        puts: [...(contained?.plan.puts ?? []), key, enrolled],
+        events: [
+          { type: 'ORG_RECOVERED', data: { credential_id: input.token.id, member_id: owner.id } },
+          ...(contained?.plan.events ?? []),
+        ],
         resource: input.token.id,
+        about: recordedIn(contained?.incident ?? null),
       };
     },
   },
