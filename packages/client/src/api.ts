@@ -3272,6 +3272,43 @@ export interface components {
             refused: number;
             /** @description Audit log entries that the backup does not contain. */
             audit_entries_lost: number;
+            /** @description The secrets that are lost, with their newest version. */
+            lost_secrets: {
+                id: string;
+                name: string;
+                /** @example production */
+                environment: string;
+                /** @example 1 */
+                version: number;
+            }[];
+            /** @description Ranges of versions that the backup lacks. Their numbers are not used again. */
+            lost_versions: {
+                id: string;
+                name: string;
+                /** @example production */
+                environment: string;
+                from: number;
+                to: number;
+            }[];
+            /** @description Credentials that live in the backup and stay revoked or deleted. Sessions are not listed. */
+            kept_revocations: {
+                id: string;
+                /** @example api_key */
+                kind: string;
+                name: string | null;
+            }[];
+            /** @description How many items these lists leave out, because they have 100 kB at most. */
+            unnamed: number;
+            /**
+             * Format: date-time
+             * @description When these changes were made. A repeated request changes nothing and shows the last ones again. null if there never were any.
+             */
+            adopted_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the gate last began again from the database, or null. It does not know what was revoked or deleted between the backup and that time.
+             */
+            gate_loaded_at: string | null;
         };
         Adoption: {
             /** @example the only key was lost with a laptop */
@@ -5114,6 +5151,49 @@ export interface components {
                     [key: string]: number;
                 };
                 dry_run: boolean;
+            };
+            /** @description For the adoption of a restored database: what changed, and what was lost or stays ended. */
+            adopted?: {
+                /** @description Secrets whose state was restored from the backup. */
+                restored: number;
+                /** @description Secrets in the backup that stay deleted because they were deleted after it was made. */
+                ended: number;
+                /** @description Secrets that were created after the backup and are lost. */
+                lost: number;
+                /** @description Rows that this organisation never wrote and that were removed. */
+                refused: number;
+                /** @description Audit log entries that the backup does not contain. */
+                audit_entries_lost: number;
+                /** @description The secrets that are lost, with their newest version. */
+                lost_secrets: {
+                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    name: string;
+                    /** @example production */
+                    environment: string;
+                    /** @example 1 */
+                    version: number;
+                }[];
+                /** @description Ranges of versions that the backup lacks. Their numbers are not used again. */
+                lost_versions: {
+                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    name: string;
+                    /** @example production */
+                    environment: string;
+                    from: number;
+                    to: number;
+                }[];
+                /** @description Credentials that live in the backup and stay revoked or deleted. Sessions are not listed. */
+                kept_revocations: {
+                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    /** @example api_key */
+                    kind: string;
+                    name: string | null;
+                }[];
+                /** @description How many items these lists leave out, because they have 100 kB at most. */
+                unnamed: number;
             };
             /** @description After a restore or the loss of a gate: the ranges of sequences missing from the log. */
             missing?: {

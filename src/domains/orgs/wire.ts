@@ -4,6 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { EnvironmentRow, OrgRow } from '../../db/schema';
 import { Addresses, EnvironmentRef, iso, Name, pageOf, Revision, Time, text } from '../../http/wire';
+import { adoption } from '../audit/wire';
 import { NewApiKey } from '../credentials/wire';
 import { Email, EnrolmentUrl, NewMember } from '../members/wire';
 
@@ -102,11 +103,15 @@ export const Recovered = z
   .openapi('Recovered');
 export const Adopted = z
   .object({
-    restored: z.int().openapi({ description: 'Secrets whose state was restored from the backup.' }),
-    ended: z.int().openapi({ description: 'Secrets in the backup that stay deleted because they were deleted after it was made.' }),
-    lost: z.int().openapi({ description: 'Secrets that were created after the backup and are lost.' }),
-    refused: z.int().openapi({ description: 'Rows that this organisation never wrote and that were removed.' }),
-    audit_entries_lost: z.int().openapi({ description: 'Audit log entries that the backup does not contain.' }),
+    ...adoption,
+    adopted_at: Time.nullable().openapi({
+      description:
+        'When these changes were made. A repeated request changes nothing and shows the last ones again. null if there never were any.',
+    }),
+    gate_loaded_at: Time.nullable().openapi({
+      description:
+        'When the gate last began again from the database, or null. It does not know what was revoked or deleted between the backup and that time.',
+    }),
   })
   .openapi('Adopted');
 export const ListedOrg = z.object({ id: z.string(), name: z.string(), created_at: Time }).openapi('ListedOrg');

@@ -16,7 +16,7 @@ import { insertion, revision, rowKeyOf } from '../../../gate/puts';
 import { restore } from '../../../gate/restore';
 import { connected } from '../../../gate/ties';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
-import { iso } from '../../../http/wire';
+import { iso, isoOrNull } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
 import { ending, nextGeneration } from '../../incidents/gate/panic';
@@ -153,10 +153,12 @@ const restoreDatabase: Operation<{ reason: string }> = {
       return fail(
         refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another request. Wait until it ends.' }),
       );
-    const adopted = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
+    const { at, request_id, ...adopted } = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
     // Recorded in the entry too, so an offline check of the log sees what is lost.
     const missing = missingEntries(core);
-    return { ...ok(adopted), ...(missing.length && { about: { missing } }) };
+    const loaded = core.meta.get('loaded_at');
+    const data = { ...adopted, adopted_at: isoOrNull(at), gate_loaded_at: isoOrNull(loaded === null ? null : Number(loaded)) };
+    return { ...ok(data), about: { ...(missing.length && { missing }), ...(request_id === ask.request.id && { adopted }) } };
   },
 };
 
