@@ -7,7 +7,7 @@ import { DAY } from './db/rows';
 import { actions, operations } from './domains';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
-import type { GateCalls } from './gate/calls';
+import { type GateCalls, RESET } from './gate/calls';
 import { type Core, createCore } from './gate/core';
 import { fail } from './gate/outcome';
 import { recover } from './gate/recover';
@@ -48,14 +48,22 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   readonly core!: Core;
 
   /** Its storage was written by a newer release and must not be touched. */
-  private readonly isNewer: boolean;
+  private readonly isNewer: boolean = false;
+
+  /** Why its storage cannot be opened. The next call tries again. */
+  private readonly broken: unknown = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.isNewer = isNewer(ctx.storage.sql);
-    if (this.isNewer) return;
-    this.core = createCore(resetting(ctx), env);
-    if (this.org && this.core.intents.unsettled().length) this.core.schedule.at('settle', Date.now());
+    try {
+      this.isNewer = isNewer(ctx.storage.sql);
+      if (this.isNewer) return;
+      this.core = createCore(resetting(ctx), env);
+      if (this.org && this.core.intents.unsettled().length) this.core.schedule.at('settle', Date.now());
+    } catch (error) {
+      // Only a reset can be performed on it.
+      this.broken = error ?? new Error('unknown');
+    }
   }
 
   private get org(): string | null {
@@ -65,12 +73,33 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   /** Handles one request; see `answer`. */
   async call(asked: Ask): Promise<Reply> {
     const ask = readAsk(asked);
+    this.mustBeWhole();
     if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     if (this.org === null) await this.begin(ask);
     const reply = answer(this.core, { operations, actions }, ask);
     // A change is completed even if the client disconnects.
     if (operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     return writeReply(await reply);
+  }
+
+  /** A gate whose storage could not be opened ends, so that the next call begins another one. */
+  private mustBeWhole(): void {
+    if (this.broken === null) return;
+    const why = this.broken instanceof Error ? this.broken.message.slice(0, 200) : 'unknown';
+    this.ctx.abort(`storage cannot be opened: ${why}`);
+    throw this.broken;
+  }
+
+  /** Deletes all that it stores and ends: the next call begins from D1. What is under way ends with it, and D1 refuses its earlier epoch. */
+  async reset(): Promise<void> {
+    // safety: newer-storage-not-reset
+    if (this.isNewer) throw new Error('its storage was written by a newer release');
+    await this.ctx.blockConcurrencyWhile(async () => {
+      await this.ctx.storage.deleteAlarm();
+      await this.ctx.storage.deleteAll();
+      await this.ctx.storage.sync();
+    });
+    this.ctx.abort(RESET);
   }
 
   /** A gate without state is new or has lost it; in the latter case D1 has the organisation. */
@@ -89,6 +118,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
 
   override async alarm(): Promise<void> {
     // The platform retries: the newer release may be back by then.
+    this.mustBeWhole();
     if (this.isNewer) throw new Error('storage of a newer release');
     if (this.org) await runTasks(this.core, this.org);
   }

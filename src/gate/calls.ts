@@ -2,8 +2,12 @@
 // implementation.
 import type { Ask, Reply } from './types';
 
+/** What a gate says as it ends for a reset. */
+export const RESET = 'this gate was reset';
+
 export interface GateCalls extends Rpc.DurableObjectBranded {
   call(ask: Ask): Promise<Reply>;
   pulse(event?: 'sent' | 'came', at?: number): Promise<{ sent: number | null; came: number | null }>;
+  reset(): Promise<void>;
   reserve(key: string, proposed: string, now?: number): Promise<string>;
 }

@@ -74,6 +74,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/gate/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the organisation a new gate
+         * @description For a gate that is broken: its storage is deleted, and a new gate begins from the database. Secrets, credentials, members and all that has ended stay as the database has them. Audit entries that the old gate can no longer move to the database are lost, and so are events that were not delivered yet, stored responses of Idempotency-Keys and last uses. The audit log records the reason. `npm run gate -- reset` calls it.
+         *
+         *     Accepts the bootstrap token.
+         */
+        post: operations["org_reset_gate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}": {
         parameters: {
             query?: never;
@@ -3313,6 +3335,22 @@ export interface components {
         Adoption: {
             /** @example the only key was lost with a laptop */
             reason: string;
+        };
+        GateReset: {
+            /**
+             * Format: date-time
+             * @description When the new gate began from the database.
+             */
+            gate_loaded_at: string;
+            /** @description Whether the old gate could move its newest audit entries to the database first. If not, they are lost. */
+            audit_entries_archived: boolean;
+            /** @description Sequences that the audit log lacks. Those after the last entry in the database were never used, or are lost. */
+            missing: {
+                from: number;
+                to: number;
+                /** @enum {string} */
+                reason: "restore" | "gate_lost";
+            }[];
         };
         OrgWithUsage: components["schemas"]["Org"] & {
             /**
@@ -8019,6 +8057,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Adopted"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    org_reset_gate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "the only key was lost with a laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Adoption"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateReset"];
                 };
             };
             default: components["responses"]["Refused"];

@@ -114,6 +114,17 @@ export const Adopted = z
     }),
   })
   .openapi('Adopted');
+export const GateReset = z
+  .object({
+    gate_loaded_at: Time.openapi({ description: 'When the new gate began from the database.' }),
+    audit_entries_archived: z.boolean().openapi({
+      description: 'Whether the old gate could move its newest audit entries to the database first. If not, they are lost.',
+    }),
+    missing: z.array(z.object({ from: z.int(), to: z.int(), reason: z.enum(['restore', 'gate_lost']) })).openapi({
+      description: 'Sequences that the audit log lacks. Those after the last entry in the database were never used, or are lost.',
+    }),
+  })
+  .openapi('GateReset');
 export const ListedOrg = z.object({ id: z.string(), name: z.string(), created_at: Time }).openapi('ListedOrg');
 export const OrgPage = pageOf(ListedOrg, 'OrgPage');
 

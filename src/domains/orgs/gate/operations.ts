@@ -22,6 +22,7 @@ import { shown as credentialShown, type TokenInput } from '../../credentials/gat
 import { ending, nextGeneration } from '../../incidents/gate/panic';
 import { LOCK as INCIDENTS, recordedIn } from '../../incidents/gate/record';
 import { enrolment, shown as memberShown, ownerOf, ownersOf } from '../../members/gate/operations';
+import type { ResetInput } from '../reset';
 import { orgOut } from '../wire';
 import { environmentOperations } from './environments';
 import { whole } from './whole';
@@ -162,6 +163,16 @@ const restoreDatabase: Operation<{ reason: string }> = {
   },
 };
 
+/** Records that this gate began in place of another one. */
+const recordReset: Operation<ResetInput> = {
+  subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
+  read({ core, input }): OperationOutcome {
+    const missing = missingEntries(core);
+    const gate_loaded_at = iso(Number(core.meta.get('loaded_at') ?? core.now()));
+    return { ...ok({ gate_loaded_at, audit_entries_archived: input.archived, missing }), ...(missing.length && { about: { missing } }) };
+  },
+};
+
 /** The organisation and its usage of its limits. */
 const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
   ...orgOut(org, slugOf(core, org.default_environment)),
@@ -254,6 +265,7 @@ export const orgOperations = {
   'org.create': createOrg,
   'org.recover': recover,
   'org.adopt': restoreDatabase,
+  'org.reset_gate': recordReset,
   'org.read': read,
   'org.update': update,
   'org.delete': end,
