@@ -5,13 +5,14 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { lackingBindings, neededBindings } from './bindings.mjs';
 import { freshSecrets, readDevVars } from './dev-vars.mjs';
+import { deep } from './doctor-deep.mjs';
 import { service } from './doctor-service.mjs';
 import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { checkWraps, parseMasterKeys } from './master-keys.mjs';
 import { partsOf, readToml, varsFile } from './production.mjs';
 import { databaseState, deployedBindings, reachDatabase, secretNames } from './remote.mjs';
-import { localUrl } from './vault.mjs';
+import { localUrl, stateDir } from './vault.mjs';
 import './scratch.mjs';
 import { readSettings } from './settings.mjs';
 import { inspectState, knownMigrations, wrapsIn } from './state.mjs';
@@ -21,6 +22,9 @@ const USAGE = `npm run doctor -- [options]
 
   --remote      look at the deployment instead of the vault of npm start
   --url URL     where the deployment answers; without it, its PUBLIC_URL
+  --deep        open every row, and name what does not open; continues where it was interrupted
+  --keys FILE   with --deep: the file with MASTER_KEYS
+  --restart     with --deep: from the beginning
   --json        print one JSON object
 `;
 /** @typedef {'ok' | 'warn' | 'fail'} Verdict @typedef {{ check: string, verdict: Verdict, message: string }} Finding */
@@ -32,6 +36,7 @@ if (options.help) process.stdout.write(USAGE);
 else {
   if (options.remote) await remote();
   else await local();
+  if (options.deep) await deep(options, stateDir(), report);
   const ok = findings.every(({ verdict }) => verdict !== 'fail');
   if (options.json) process.stdout.write(`${JSON.stringify({ ok, vault: options.remote ? 'remote' : 'local', checks: findings })}\n`);
   process.exitCode = ok ? 0 : 1;
@@ -40,7 +45,10 @@ else {
 function readOptions() {
   try {
     return parseArgs({
-      options: { remote: { type: 'boolean' }, url: { type: 'string' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
+      options: {
+        ...{ remote: { type: 'boolean' }, url: { type: 'string' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
+        ...{ deep: { type: 'boolean' }, keys: { type: 'string' }, restart: { type: 'boolean' } },
+      },
     }).values;
   } catch (error) {
     process.stderr.write(`${error.message}\n\n${USAGE}`);
@@ -68,11 +76,8 @@ async function local() {
   }
   // A first start creates the missing secrets: without a vault, missing secrets are not a problem.
   const before = readSettings(process.env, { ...freshSecrets(process.env), ...devVars?.vars }).settings;
-  const stateDir = path.resolve(
-    root,
-    before?.stateDir ?? process.env.STATE_DIR ?? devVars?.vars.STATE_DIR ?? path.join('.wrangler', 'state'),
-  );
-  const state = stateOf(stateDir);
+  const dir = path.resolve(root, before?.stateDir ?? process.env.STATE_DIR ?? devVars?.vars.STATE_DIR ?? path.join('.wrangler', 'state'));
+  const state = stateOf(dir);
   const isNew = !devVars && !state?.hasVault;
   const { settings, problem } = readSettings(process.env, isNew ? freshSecrets(process.env) : (devVars?.vars ?? {}));
 
@@ -87,7 +92,7 @@ async function local() {
     report('keys', 'fail', remedy);
     report('migrations', 'fail', remedy);
   } else {
-    await keys(settings?.worker.MASTER_KEYS, wrapsIn(stateDir), 'MASTER_KEYS');
+    await keys(settings?.worker.MASTER_KEYS, wrapsIn(dir), 'MASTER_KEYS');
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
   await service(localUrl(), 'run npm start; if it is already running, set PORT and HOST to its values', 'warn', true, report);
