@@ -1,6 +1,6 @@
 // What an adoption changed: counts, and the names of what was lost or stays ended. Invariants: it is kept with each step as the step takes
 // effect here, so an adoption that was cut off and repeated reports all of it; the lists are bounded, and what does not fit is counted.
-import type { Core } from './core';
+import type { Meta } from './meta';
 
 export interface LostSecret {
   id: string;
@@ -63,12 +63,18 @@ const none = (): Adoption => ({
 const isNone = ({ lost_versions, kept_revocations, ...counts }: Adoption): boolean =>
   ![counts.restored, counts.ended, counts.lost, counts.refused, lost_versions.length, kept_revocations.length].some(Boolean);
 
-const keptIn = ({ meta }: Pick<Core, 'meta'>): Kept | null => JSON.parse(meta.get('adoption') ?? 'null');
+/** What a report needs of the gate. */
+interface Keeping {
+  meta: Meta;
+  now(): number;
+}
+
+const keptIn = ({ meta }: Keeping): Kept | null => JSON.parse(meta.get('adoption') ?? 'null');
 
 export type Report = ReturnType<typeof reportOf>;
 
 /** The report of this adoption, or of the one that was cut off before it. */
-export function reportOf(core: Core, request_id: string) {
+export function reportOf(core: Keeping, request_id: string) {
   const before = keptIn(core);
   const found: Adoption = before && !before.done ? before : none();
   let bytes = JSON.stringify([found.lost_secrets, found.lost_versions, found.kept_revocations]).length;
