@@ -17,9 +17,19 @@ import { deployedUrl, localUrl, progress, run, stateDir, variable, wrangler } fr
 
 const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
 
+const USAGE = `Use: npm run backup -- [--output FILE] [--verify] [--except ORG] [--remote] [--url URL] [--keys FILE] [--json]
+  --output FILE  by default vault-TIME.sql in this directory
+  --verify       open every row of the backup, and name what does not open
+  --keys FILE    with --verify: the file with MASTER_KEYS
+  --except ORG   leave the newest audit entries of an organisation out, whose gate is broken; can be given several times
+  --remote       the deployment instead of the vault of npm start
+  --url URL      where the service answers
+Exit code: 1 if an organisation was left without --except, or a row does not open. The backup is then made all the same.`;
+
 await run(async () => {
   const { values } = parseArgs({
     options: {
+      help: { type: 'boolean', default: false },
       remote: { type: 'boolean', default: false },
       url: { type: 'string' },
       output: { type: 'string' },
@@ -29,6 +39,7 @@ await run(async () => {
       json: { type: 'boolean', default: false },
     },
   });
+  if (values.help) return void process.stdout.write(`${USAGE}\n`);
   const time = new Date();
   const name = values.output ?? `vault-${time.toISOString().replace(/\.\d+/, '').replaceAll(':', '')}.sql`;
   const file = path.resolve(process.env.INIT_CWD ?? '', name);
@@ -186,7 +197,10 @@ function write(db, file, time) {
     return { rows: total, sha256, master_keys };
   } catch (error) {
     fs.rmSync(file, { force: true });
-    throw error;
+    if (error instanceof Fault) throw error;
+    throw new Fault(
+      `No backup was made: ${error.message}. Check the free space of the disk, and whether the database can be read: npm run doctor`,
+    );
   } finally {
     bar.end();
   }

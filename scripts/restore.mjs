@@ -64,7 +64,10 @@ async function restore(positionals, how) {
     throw new Fault('The backup was created by a newer checkout, with migrations that this one does not know: update this checkout');
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-restore-'));
   try {
-    const db = await rebuild(file, header, known, path.join(scratch, 'vault.sqlite'));
+    const db = await rebuild(file, header, known, path.join(scratch, 'vault.sqlite')).catch((error) => {
+      if (error instanceof Fault) throw error;
+      throw new Fault(`The backup could not be read into ${os.tmpdir()} (${error.message}): check its free space; nothing was changed`);
+    });
     const rows = Object.values(countsOf(db)).reduce((sum, n) => sum + n, 0);
     const warning = await checkKeys(db, header, how);
     const ended = how.ended.length ? await endCredentials(db, how.ended, header.made_at, masterKeysFor(how)) : null;
@@ -96,7 +99,10 @@ async function verifyBackup(file) {
   const SUM = '-- sha256 '.length + 64 + 1;
   let size = 0;
   try {
-    size = fs.statSync(file).size;
+    const stat = fs.statSync(file);
+    if (!stat.isFile()) throw new Error();
+    fs.accessSync(file, fs.constants.R_OK);
+    size = stat.size;
   } catch {
     throw new Fault(`${file} cannot be read: name a backup file`);
   }
@@ -150,7 +156,12 @@ async function rebuild(file, header, known, at) {
 async function checkKeys(db, header, { remote, keys: named }) {
   const list = header.master_keys.join(', ');
   const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? undefined : devVarsFile;
-  const keys = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : file && readKeyFile(file)?.keys;
+  let keys;
+  try {
+    keys = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : file && readKeyFile(file)?.keys;
+  } catch {
+    throw new Fault(`${file} cannot be read: name the file with MASTER_KEYS; nothing was changed`);
+  }
   if (!keys) {
     if (remote)
       return `Not checked: the deployment's MASTER_KEYS must contain ${list}, unchanged since the backup (--keys FILE checks this).\n`;

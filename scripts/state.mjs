@@ -4,11 +4,13 @@ import { createHash, createHmac } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Fault } from './fault.mjs';
 import { partsOf, readToml } from './production.mjs';
 
 /** @typedef {{ applied: Set<string>, hasVault: boolean }} State */
 
 const LOCKED = 5; // SQLITE_BUSY
+const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 
 /**
  * Creates the directory if there is none, and locks it. The lock is SQLite's own, on an empty file: the system releases it when the process
@@ -131,7 +133,10 @@ export function unreadableDatabases(dir, whole = false) {
         db.close();
       }
     } catch (error) {
-      return error.errcode === LOCKED ? [] : [{ file, why: error.message }];
+      if (DAMAGED.includes(error.errcode & 0xff)) return [{ file, why: error.message }];
+      if (error.errcode === LOCKED) return [];
+      // A full disk or a missing permission is no damage.
+      throw new Fault(`The database in ${dir} cannot be opened (${error.message}): check the free space and the permissions of its disk`);
     }
   });
 }
