@@ -1,17 +1,20 @@
 // `npm run backup`: the whole database of a vault in one SQL file, encrypted as stored. First, the gates of a running service move their
-// newest audit entries to the database. Invariants: the backup shows the vault at one point in time, while the service continues; it is
-// created completely or not at all; its last line is a SHA-256 of everything before it, so a truncated backup is recognised.
+// newest audit entries to the database; with --verify, every row is then opened. Invariants: the backup shows the vault at one point in
+// time, while the service continues; it is created completely or not at all; its last line is a SHA-256 of everything before it, so a
+// truncated backup is recognised; what is missing or does not open is named, and the exit code is then not 0.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
+import { masterKeysFor, openEverything, summaryOf } from './deep.mjs';
 import { countsOf, dump, migrationsOf, statementsOf } from './dump.mjs';
+import { answers, BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
 import { Fault } from './fault.mjs';
 import { deployedBindings, reachDatabase } from './remote.mjs';
-import { isInUse, vaultFile } from './state.mjs';
-import { bootstrapCaller, localUrl, orgsOf, progress, run, stateDir, variable, wrangler } from './vault.mjs';
+import { isInUse, unreadableDatabases, vaultFile } from './state.mjs';
+import { deployedUrl, localUrl, progress, run, stateDir, variable, wrangler } from './vault.mjs';
 import { requireOpenKeys } from './vault-keys.mjs';
 
 const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
@@ -21,10 +24,15 @@ const USAGE = `npm run backup -- [options]
 Writes the whole database of a vault to one SQL file, encrypted as stored.
 
   --output FILE   the file to create; vault-TIME.sql by default
+  --verify        open every row of the backup, and name what does not open
+  --keys FILE     with --verify: the file with MASTER_KEYS
+  --except ORG    leave out the newest audit entries of an organisation whose gate is broken; can be repeated
   --remote        back up the deployment instead of the vault of npm start
   --url URL       where the service answers, to include the newest audit entries
   --json          print one JSON object
   --help          print this
+
+The exit code is 1 if an organisation was left out without --except, or a row does not open. The backup is made all the same.
 `;
 
 await run(async () => {
@@ -33,6 +41,9 @@ await run(async () => {
       remote: { type: 'boolean', default: false },
       url: { type: 'string' },
       output: { type: 'string' },
+      except: { type: 'string', multiple: true, default: [] },
+      verify: { type: 'boolean', default: false },
+      keys: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   });
@@ -41,28 +52,54 @@ await run(async () => {
   const file = path.resolve(process.env.INIT_CWD ?? '', name);
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-backup-'));
   try {
-    const { done, why, remedy } = await archive(values.remote ? await remoteService(values.url) : localService(values.url));
+    const masters = values.verify ? masterKeysFor({ keys: values.keys, remote: values.remote }) : null;
+    const archived = await archive(values.remote ? await remoteService(values.url) : localService(values.url), values.except);
     const db = values.remote ? await exported(scratch) : snapshot();
     if (!(await requireOpenKeys(db, values.remote)))
       process.stderr.write('Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n');
     const made = write(db, file, time);
-    const orgs = db.prepare('SELECT id FROM orgs').all();
+    const orgs = db
+      .prepare('SELECT id FROM orgs')
+      .all()
+      .map(({ id }) => String(id));
+    const checked = masters && (await openEverything(db, masters));
     db.close();
-    const missing = orgs.filter(({ id }) => !done.has(String(id))).length;
-    const result = { file, ...made, archived: orgs.length - missing, not_archived: missing };
-    if (missing)
-      process.stderr.write(
-        `The newest audit entries of ${missing} of ${orgs.length} organisations are only in their gates and not in this backup: ${why}. To include them, ${remedy} and create the backup again.\n`,
-      );
+    const missing = orgs.filter((id) => !archived.done.has(id));
+    const result = {
+      ...{ file, ...made, archived: orgs.length - missing.length, not_archived: missing.length, left: archived.left },
+      ...(checked && { opened: checked.opened, faults: checked.faults }),
+    };
+    tellMissing(orgs.length, missing, archived, values.except);
     process.stdout.write(
       values.json
         ? `${JSON.stringify(result)}\n`
         : `${file}: ${made.rows} ${made.rows === 1 ? 'row' : 'rows'}, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
     );
+    if (checked && !values.json) process.stdout.write(`${summaryOf(checked)}\n`);
+    if (archived.left.length || checked?.faults.length) process.exitCode = 1;
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }
 }, USAGE);
+
+/**
+ * Names the organisations whose newest audit entries are not in the backup.
+ * @param {number} total @param {string[]} missing @param {Awaited<ReturnType<typeof archive>>} archived @param {string[]} except
+ */
+function tellMissing(total, missing, { left, why, remedy }, except) {
+  const failed = left.map(({ org }) => org);
+  const others = missing.filter((id) => !failed.includes(id) && !except.includes(id));
+  const say = (/** @type {string} */ text) => process.stderr.write(`${text}\n`);
+  if (others.length)
+    say(
+      `The newest audit entries of ${others.length} of ${total} organisations are only in their gates and not in this backup: ${why}. To include them, ${remedy} and create the backup again.`,
+    );
+  if (except.length) say(`Left out as asked, so without their newest audit entries: ${except.join(', ')}`);
+  if (left.length)
+    say(
+      `The backup is complete, except for the newest audit entries of ${left.length} of ${total} organisations, which were not archived:\n${linesOf(left)}\n${BAD_GATE}`,
+    );
+}
 
 /** @typedef {{ url: string, token: string | undefined } | { why: string, remedy: string }} Service */
 
@@ -77,63 +114,37 @@ function localService(url) {
 async function remoteService(url) {
   const token = process.env.BOOTSTRAP_TOKEN;
   if (!token) return { why: 'BOOTSTRAP_TOKEN is not set', remedy: "set it to the deployment's in the environment" };
-  if (url) return { url, token };
-  try {
-    await reachDatabase();
-    const deployed = (await deployedBindings()).find(({ name }) => name === 'PUBLIC_URL')?.text;
-    if (deployed) return { url: deployed, token };
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-  }
+  const found = url ?? (await deployedUrl());
+  if (found) return { url: found, token };
   return { why: 'the address of the deployment is not known', remedy: 'give it with --url' };
 }
 
 /**
  * Has the gate of each organisation move its audit entries to the database.
- * @param {Service} service
- * @returns {Promise<{ done: Set<string>, why: string, remedy: string }>} which did, and why others are missing
+ * @param {Service} service @param {string[]} except
+ * @returns {Promise<{ done: Set<string>, left: import('./each-org.mjs').Left[], why: string, remedy: string }>} which did, which could not,
+ * and why others are missing
  */
-async function archive(service) {
-  const done = new Set();
-  if ('why' in service) return { done, ...service };
+async function archive(service, except) {
+  if ('why' in service) return { done: new Set(), left: [], ...service };
   const remedy = 'start the service, or give its address with --url,';
-  if (!(await answers(service.url))) return { done, why: `no vault answers at ${service.url}`, remedy };
-  const call = bootstrapCaller(service.url, service.token);
-  const orgs = await orgsOf(call);
-  const bar = progress('archiving audit entries');
-  try {
-    for (const [at, id] of orgs.entries()) {
-      bar.at(at, orgs.length);
-      const { status, json } = await call('POST', `/orgs/${id}/audit-log/archive`);
-      if (status === 200) done.add(id);
-      else if (status !== 404 || (await orgsOf(call)).includes(id))
-        throw new Fault(
-          `The audit entries of ${id} were not archived, and no backup was made (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`,
-        );
-    }
-    bar.at(orgs.length, orgs.length);
-  } finally {
-    bar.end();
-  }
+  if (!(await answers(service.url))) return { done: new Set(), left: [], why: `no vault answers at ${service.url}`, remedy };
+  const { done, left } = await eachOrg({ ...service, path: '/audit-log/archive', except, what: 'archiving audit entries', within: 60_000 });
   return {
-    done,
+    done: new Set(done.keys()),
+    left,
     why: `the service at ${service.url} does not have them, or did not when it was asked`,
     remedy: 'check that it is the right service',
   };
 }
 
-/** Whether a vault responds there: the token is not sent anywhere else. @param {string} url */
-async function answers(url) {
-  try {
-    const answer = await fetch(new URL('/healthz', url), { redirect: 'error', signal: AbortSignal.timeout(10_000) });
-    return (await answer.text()) !== '' && answer.headers.has('request-id');
-  } catch {
-    return false;
-  }
-}
-
 /** A snapshot of the local database, without later writes. */
 function snapshot() {
+  const [unreadable] = unreadableDatabases(stateDir());
+  if (unreadable)
+    throw new Fault(
+      `The database of the vault cannot be read (${unreadable.why}), and no backup was made: restore the newest backup with npm run restore -- FILE --replace`,
+    );
   const vault = vaultFile(stateDir());
   if (!vault)
     throw new Fault(
@@ -195,7 +206,10 @@ function write(db, file, time) {
     return { rows: total, sha256, master_keys };
   } catch (error) {
     fs.rmSync(file, { force: true });
-    throw error;
+    if (error instanceof Fault) throw error;
+    throw new Fault(
+      `No backup was made: ${error.message}. Check the free space of the disk, and whether the database can be read: npm run doctor`,
+    );
   } finally {
     bar.end();
   }

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { lackingBindings, neededBindings } from './bindings.mjs';
 import { freshSecrets, readDevVars } from './dev-vars.mjs';
+import { deep } from './doctor-deep.mjs';
 import { service } from './doctor-service.mjs';
 import { Fault, goOnWithoutReader } from './fault.mjs';
 import { harmless } from './log.mjs';
@@ -13,7 +14,7 @@ import { parseMasterKeys } from './master-keys.mjs';
 import { partsOf, readToml, VARS, varsFile } from './production.mjs';
 import { commitHere, messageOf, releaseHere } from './release.mjs';
 import { databaseState, deployedBindings, deployedMessage, reachDatabase, secretNames } from './remote.mjs';
-import { localUrl } from './vault.mjs';
+import { localUrl, stateDir } from './vault.mjs';
 import './scratch.mjs';
 import { readSettings } from './settings.mjs';
 import { inspectState, knownMigrations, vaultFile } from './state.mjs';
@@ -24,6 +25,9 @@ const USAGE = `npm run doctor -- [options]
 
   --remote      look at the deployment instead of the vault of npm start
   --url URL     where the deployment answers; without it, its PUBLIC_URL
+  --deep        open every row, and name what does not open; continues where it was interrupted
+  --keys FILE   with --deep: the file with MASTER_KEYS
+  --restart     with --deep: from the beginning
   --json        print one JSON object
   --help        print this
 
@@ -39,6 +43,7 @@ if (options.help) process.stdout.write(USAGE);
 else {
   if (options.remote) await remote();
   else await local();
+  if (options.deep) await deep(options, stateDir(), report);
   const ok = findings.every(({ verdict }) => verdict !== 'fail');
   if (options.json) process.stdout.write(`${JSON.stringify({ ok, vault: options.remote ? 'remote' : 'local', checks: findings })}\n`);
   process.exitCode = ok ? 0 : 1;
@@ -47,7 +52,10 @@ else {
 function readOptions() {
   try {
     return parseArgs({
-      options: { remote: { type: 'boolean' }, url: { type: 'string' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
+      options: {
+        ...{ remote: { type: 'boolean' }, url: { type: 'string' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
+        ...{ deep: { type: 'boolean' }, keys: { type: 'string' }, restart: { type: 'boolean' } },
+      },
     }).values;
   } catch (error) {
     process.stderr.write(`${error.message}\n\n${USAGE}`);
@@ -75,11 +83,8 @@ async function local() {
   }
   // A first start creates the missing secrets: without a vault, missing secrets are not a problem.
   const before = readSettings(process.env, { ...freshSecrets(process.env), ...devVars?.vars }).settings;
-  const stateDir = path.resolve(
-    root,
-    before?.stateDir ?? process.env.STATE_DIR ?? devVars?.vars.STATE_DIR ?? path.join('.wrangler', 'state'),
-  );
-  const state = stateOf(stateDir);
+  const dir = path.resolve(root, before?.stateDir ?? process.env.STATE_DIR ?? devVars?.vars.STATE_DIR ?? path.join('.wrangler', 'state'));
+  const state = stateOf(dir);
   const isNew = !devVars && !state?.hasVault;
   const { settings, problem } = readSettings(process.env, isNew ? freshSecrets(process.env) : (devVars?.vars ?? {}));
 
@@ -96,7 +101,7 @@ async function local() {
   } else {
     const missing = noVault(state, devVars);
     if (missing) report('keys', 'fail', missing);
-    else await keys(settings?.worker.MASTER_KEYS, keysOf(stateDir), 'MASTER_KEYS');
+    else await keys(settings?.worker.MASTER_KEYS, keysOf(dir), 'MASTER_KEYS');
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
   await service(localUrl(), 'run npm start; if it is already running, set PORT and HOST to its values', true, report);

@@ -19,6 +19,7 @@ export async function applyMigrations(dir) {
   const { applied } = inspectState(dir);
   const missing = knownMigrations(folder).filter((name) => !applied.has(name));
   if (missing.length === 0) return;
+  process.env.WRANGLER_LOG ??= 'error'; // stdout belongs to the script
   const require = createRequire(path.join(root, 'package.json'));
   const { Miniflare, convertV4MiniflareOptions } = require('miniflare');
   const { unstable_getMiniflareWorkerOptions: workerOptions, unstable_splitSqlQuery: statementsOf } = require('wrangler');

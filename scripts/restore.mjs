@@ -1,18 +1,22 @@
 // `npm run restore -- FILE`: restores a backup into an empty vault or, with --replace, in place of a vault's contents; `--adopt` then has
 // each organisation's gate accept it. Invariants: nothing is changed before the whole backup has been verified (its checksum, its rows, its
-// migrations, its keys); it is restored in one transaction.
+// migrations, its keys); it is restored in one transaction; a database that cannot be read is set aside, never deleted.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
+import { adoptAll } from './adopt.mjs';
+import { agrees, isAsked } from './confirm.mjs';
+import { masterKeysFor } from './deep.mjs';
 import { clearing, countsOf, dump, isLegal, statementsOf } from './dump.mjs';
+import { endCredentials, endedMessage } from './ended.mjs';
 import { Fault } from './fault.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { applyMigrations } from './migrate.mjs';
-import { claimState, knownMigrations, vaultFile } from './state.mjs';
-import { bootstrapCaller, devVarsFile, localUrl, orgsOf, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
+import { claimState, gateFile, knownMigrations, setAside, unreadableDatabases, vaultFile } from './state.mjs';
+import { devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 import { root } from './wrangler.mjs';
 
 const folder = path.join(root, 'migrations');
@@ -22,16 +26,20 @@ npm run restore -- --adopt --reason TEXT [options]
 
 Restores a backup; then --adopt has the gate of each organisation accept the database.
 
-  --replace       replace the contents of a vault that is not empty; later changes are lost
+  --replace       replace all that the vault holds; later changes are lost, and a local database that cannot be read is set aside
+  --ended FILE    an export of an audit log, as NDJSON: what it says was revoked after the backup is revoked in what is restored
   --keys FILE     the file with the MASTER_KEYS that the backup needs; .dev.vars by default
+  --yes           do not ask
   --remote        restore into the deployment instead of the vault of npm start
   --adopt         have each organisation accept the restored database; the service must run
   --reason TEXT   why, for the audit log of each organisation
+  --except ORG    do not have this organisation accept the database; can be repeated
   --url URL       where the service answers
   --json          print one JSON object
   --help          print this
 `;
-const USAGE = 'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE], or npm run restore -- --adopt --reason TEXT [--url URL]';
+const USAGE =
+  'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE] [--ended FILE] [--yes], or npm run restore -- --adopt --reason TEXT [--url URL] [--except ORG]';
 
 await run(async () => {
   const { values, positionals } = parseArgs({
@@ -43,16 +51,21 @@ await run(async () => {
       keys: { type: 'string' },
       url: { type: 'string' },
       reason: { type: 'string' },
+      except: { type: 'string', multiple: true, default: [] },
+      ended: { type: 'string', multiple: true, default: [] },
+      yes: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
   const result = values.adopt
-    ? await adoptAll(values.url ?? localUrl(), values.reason ?? '')
-    : await restore(positionals, { remote: values.remote, replace: values.replace, keys: values.keys });
+    ? await adoptAll(values.url ?? localUrl(), values.reason ?? '', values.except)
+    : await restore(positionals, values);
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${result.message}\n`);
 }, HELP);
 
-/** @param {string[]} positionals @param {{ remote: boolean, replace: boolean, keys: string | undefined }} how */
+/** @typedef {{ remote: boolean, replace: boolean, keys?: string, ended: string[], yes: boolean }} How */
+
+/** @param {string[]} positionals @param {How} how */
 async function restore(positionals, how) {
   if (positionals.length !== 1) throw new Fault(USAGE);
   const file = path.resolve(process.env.INIT_CWD ?? '', positionals[0]);
@@ -62,16 +75,27 @@ async function restore(positionals, how) {
     throw new Fault('The backup was created by a newer checkout, with migrations that this one does not know: update this checkout');
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-restore-'));
   try {
-    const db = await rebuild(file, header, known, path.join(scratch, 'vault.sqlite'));
+    const db = await rebuild(file, header, known, path.join(scratch, 'vault.sqlite')).catch((error) => {
+      if (error instanceof Fault) throw error;
+      throw new Fault(`The backup could not be read into ${os.tmpdir()} (${error.message}): check its free space; nothing was changed`);
+    });
     const rows = Object.values(countsOf(db)).reduce((sum, n) => sum + n, 0);
     const warning = await checkKeys(db, header, how);
+    const ended = how.ended.length ? await endCredentials(db, how.ended, header.made_at, masterKeysFor(how)) : null;
+    await confirmRevived(db, header.made_at, how);
     if (how.remote) await putRemote(db, path.join(scratch, 'restore.sql'), how.replace);
     else await putLocal(db, how.replace);
     db.close();
     const then = how.remote
       ? 'Deploy again, so that no isolate holds keys from before. Then: npm run restore -- --adopt --reason TEXT --url URL'
       : 'Start the service. Then: npm run restore -- --adopt --reason TEXT';
-    return { rows, made_at: header.made_at, message: `${warning}${rows} rows of ${header.made_at} are restored. ${then}` };
+    const told = ended ? `${endedMessage(ended)}\n` : '';
+    return {
+      rows,
+      made_at: header.made_at,
+      ...(ended && { ended }),
+      message: `${warning}${told}${rows} rows of ${header.made_at} are restored. ${then}`,
+    };
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }
@@ -86,7 +110,10 @@ async function verifyBackup(file) {
   const SUM = '-- sha256 '.length + 64 + 1;
   let size = 0;
   try {
-    size = fs.statSync(file).size;
+    const stat = fs.statSync(file);
+    if (!stat.isFile()) throw new Error();
+    fs.accessSync(file, fs.constants.R_OK);
+    size = stat.size;
   } catch {
     throw new Fault(`${file} cannot be read: name a backup file`);
   }
@@ -140,7 +167,12 @@ async function rebuild(file, header, known, at) {
 async function checkKeys(db, header, { remote, keys: named }) {
   const list = header.master_keys.join(', ');
   const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? undefined : devVarsFile;
-  const keys = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : file && readKeyFile(file)?.keys;
+  let keys;
+  try {
+    keys = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : file && readKeyFile(file)?.keys;
+  } catch {
+    throw new Fault(`${file} cannot be read: name the file with MASTER_KEYS; nothing was changed`);
+  }
   if (!keys) {
     if (remote)
       return `Not checked: the deployment's MASTER_KEYS must contain ${list}, unchanged since the backup (--keys FILE checks this).\n`;
@@ -160,11 +192,37 @@ async function checkKeys(db, header, { remote, keys: named }) {
   return '';
 }
 
+/**
+ * Says what a gate that is gone no longer knows, and asks. A local gate that is still there keeps what has ended.
+ * @param {DatabaseSync} db @param {string} made_at @param {How} how
+ */
+async function confirmRevived(db, made_at, how) {
+  const orgs = db.prepare('SELECT id FROM orgs WHERE deleted_at IS NULL').all();
+  const gone = how.remote ? orgs.length : orgs.filter(({ id }) => !fs.existsSync(gateFile(stateDir(), String(id)))).length;
+  if (gone === 0 || how.ended.length) return;
+  process.stderr.write(
+    `What was revoked or deleted after ${made_at} works again for ${how.remote ? 'each organisation whose gate is gone' : `${gone} of ${orgs.length} organisations, whose gates are not here`}: API keys, agents, members, links. To revoke it in what is restored, name a later export of the audit log with --ended FILE. Without one, recover each organisation with contain: true once it runs.\n`,
+  );
+  if (!how.yes && isAsked() && !(await agrees('Restore without it?'))) throw new Fault('Nothing was changed');
+}
+
+/** Sets a database aside that SQLite cannot read. @param {string} dir @param {boolean} replace */
+function clearUnreadable(dir, replace) {
+  for (const { file, why } of unreadableDatabases(dir, replace)) {
+    if (!replace)
+      throw new Fault(
+        `The database in ${dir} cannot be read (${why}): pass --replace to set it aside and restore the backup; nothing was changed`,
+      );
+    process.stderr.write(`The database cannot be read (${why}). It is now in ${setAside(dir, file)}.\n`);
+  }
+}
+
 /** @param {DatabaseSync} db @param {boolean} replace */
 async function putLocal(db, replace) {
   const dir = stateDir();
   const taken = claimState(dir);
   if (taken) throw new Fault(`${taken}; nothing was changed`);
+  clearUnreadable(dir, replace);
   await applyMigrations(dir);
   const file = vaultFile(dir);
   if (!file) throw new Fault(`No database could be created in ${dir}`);
@@ -204,32 +262,4 @@ async function putRemote(db, file, replace) {
   }
   fs.closeSync(fd);
   await wrangler(['d1', 'execute', 'DB', '--remote', '--yes', '--file', file]);
-}
-
-/** Has the gate of each organisation accept the current database. @param {string} url @param {string} reason */
-async function adoptAll(url, reason) {
-  if (!reason.trim()) throw new Fault('--reason is missing: say why; it is stored in the audit log of each organisation');
-  const call = bootstrapCaller(url);
-  const orgs = await orgsOf(call);
-  const bar = progress('organisations that accept the database:');
-  /** @type {Record<string, unknown>} */
-  const adopted = {};
-  const failed = [];
-  for (const [at, id] of orgs.entries()) {
-    bar.at(at, orgs.length);
-    const { status, json } = await call('POST', `/orgs/${id}/adopt`, { reason });
-    if (status === 200) adopted[id] = json;
-    else failed.push(`${id}: ${status} ${json?.error?.code ?? ''} ${json?.error?.message ?? ''}`);
-  }
-  bar.at(orgs.length, orgs.length);
-  bar.end();
-  if (failed.length)
-    throw new Fault(`${failed.length} of ${orgs.length} organisations were not adopted; run this again:\n${failed.join('\n')}`);
-  return {
-    adopted,
-    message:
-      orgs.length === 0
-        ? 'The database contains no organisation: there is nothing to adopt. Restore a backup first, or create an organisation.'
-        : `${orgs.length} ${orgs.length === 1 ? 'organisation has' : 'organisations have'} adopted the database. There is nothing left to do; --json shows the counts.`,
-  };
 }

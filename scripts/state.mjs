@@ -1,12 +1,16 @@
 // The directory of a local vault. Invariant: only one running service owns it at a time, and a checkout that is older than its contents
 // never changes it.
+import { createHash, createHmac } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Fault } from './fault.mjs';
+import { partsOf, readToml } from './production.mjs';
 
 /** @typedef {{ applied: Set<string>, hasVault: boolean }} State */
 
 const LOCKED = 5; // SQLITE_BUSY
+const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 
 /**
  * Creates the directory if there is none, and locks it. The lock is SQLite's own, on an empty file: the system releases it when the process
@@ -86,6 +90,43 @@ export function vaultFile(dir) {
   });
 }
 
+/**
+ * The local D1 as far as it cannot be read: its file, and what SQLite says. One that is only locked is not among them.
+ * @param {string} dir
+ * @param {boolean} [whole] whether every page is checked, instead of the first ones
+ * @returns {{ file: string, why: string }[]}
+ */
+export function unreadableDatabases(dir, whole = false) {
+  return databases(path.join(dir, 'v3', 'd1')).flatMap((file) => {
+    try {
+      const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
+      try {
+        const [found] = whole
+          ? db.prepare('PRAGMA quick_check(1)').all()
+          : [{ quick_check: db.prepare('PRAGMA schema_version').get() && 'ok' }];
+        return found?.quick_check === 'ok' ? [] : [{ file, why: String(found?.quick_check).split('\n')[0] ?? '' }];
+      } finally {
+        db.close();
+      }
+    } catch (error) {
+      if (DAMAGED.includes(error.errcode & 0xff)) return [{ file, why: error.message }];
+      if (error.errcode === LOCKED) return [];
+      // A full disk or a missing permission is no damage.
+      throw new Fault(`The database in ${dir} cannot be opened (${error.message}): check the free space and the permissions of its disk`);
+    }
+  });
+}
+
+/** Moves a database with its journal files out of the way. Returns where they are. @param {string} dir @param {string} file */
+export function setAside(dir, file) {
+  const to = path.join(dir, 'set-aside', new Date().toISOString().replaceAll(':', ''));
+  fs.mkdirSync(to, { recursive: true, mode: 0o700 });
+  // Journals first: one that is left behind would be replayed into the next database of that name.
+  for (const end of ['-wal', '-shm', '-journal', ''])
+    if (fs.existsSync(file + end)) fs.renameSync(file + end, path.join(to, path.basename(file) + end));
+  return to;
+}
+
 const databases = (dir) =>
   fs.existsSync(dir)
     ? fs
@@ -96,3 +137,18 @@ const databases = (dir) =>
 
 /** The names of the migrations that this checkout knows. @param {string} dir */
 export const knownMigrations = (dir) => (fs.existsSync(dir) ? fs.readdirSync(dir).filter((name) => name.endsWith('.sql')) : []);
+
+/** @type {string | undefined} */
+let namespace;
+
+/**
+ * The file of an organisation's gate in a local vault: the local runtime derives the id of a Durable Object from its name.
+ * @param {string} dir @param {string} org
+ */
+export function gateFile(dir, org) {
+  namespace ??= `${partsOf(readToml()).worker}-Gate`;
+  const key = createHash('sha256').update(namespace).digest();
+  const first = createHmac('sha256', key).update(org).digest().subarray(0, 16);
+  const id = Buffer.concat([first, createHmac('sha256', key).update(first).digest().subarray(0, 16)]).toString('hex');
+  return path.join(dir, 'v3', 'do', namespace, `${id}.sqlite`);
+}

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readDevVars } from './dev-vars.mjs';
 import { Fault, goOnWithoutReader, reported } from './fault.mjs';
 import { CONFIG } from './production.mjs';
-import { lastLines, reachDatabase } from './remote.mjs';
+import { deployedBindings, lastLines, reachDatabase } from './remote.mjs';
 import './scratch.mjs';
 import { originAt, reachedAt } from './settings.mjs';
 import { root, runWrangler } from './wrangler.mjs';
@@ -81,44 +81,51 @@ export async function remoteRows(sql) {
   return JSON.parse(out.slice(out.indexOf('[')))[0].results;
 }
 
-/** Calls a running service with the bootstrap token; see `callerOf`. @param {string} url */
-export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN')) {
+/** Calls a running service with the bootstrap token; see `callerOf`. @param {string} url @param {Calling} [how] */
+export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN'), how = {}) {
   if (!token) throw new Fault('BOOTSTRAP_TOKEN is missing: set it in the environment');
-  return callerOf(url, token);
+  return callerOf(url, token, how);
 }
 
 /**
- * Calls a running service. Possibly temporary failures (no response, 429, 503 other than MISCONFIGURED) are retried for a minute.
+ * @typedef {{ patience?: number, within?: number, quiet?: boolean }} Calling how long to repeat, and how long one call may take, in
+ * milliseconds; `quiet`: without a line about the repeats
+ */
+
+/**
+ * Calls a running service. Possibly temporary failures (no response, 429, 503 other than MISCONFIGURED) are retried for a minute. An answer
+ * that stays the same is then returned; no answer at all is a `Fault`.
  * @param {string} url
  * @param {string} token
+ * @param {Calling} [how]
  */
-export function callerOf(url, token) {
+export function callerOf(url, token, { patience = 60_000, within = 30_000, quiet = false } = {}) {
   const base = URL.parse(url);
   if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && isThisMachine(base.hostname))))
     throw new Fault('--url is not a URL that a token may be sent to: pass an https URL, or one of this machine');
-  let isReported = false;
+  let isReported = quiet;
   return async (
     /** @type {string} */ method,
     /** @type {string} */ at,
     /** @type {unknown} */ body = undefined,
     /** @type {Record<string, string>} */ headers = {},
   ) => {
-    for (const end = Date.now() + 60_000; ; await sleep(1000)) {
+    for (const end = Date.now() + patience; ; await sleep(1000)) {
       /** @type {string} */
       let why;
       try {
         const answer = await fetch(new URL(`/api/v1${at}`, base), {
           method,
           redirect: 'error',
-          signal: AbortSignal.timeout(30_000),
+          signal: AbortSignal.timeout(within),
           headers: { ...headers, Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
           ...(body !== undefined && { body: JSON.stringify(body) }),
         });
         const text = await answer.text();
         const json = /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : null;
         const isTemporary = (answer.status === 503 && json?.error?.code !== 'MISCONFIGURED') || answer.status === 429;
-        if (!isTemporary) return { status: answer.status, json };
-        why = `it returned ${answer.status} ${json?.error?.code ?? ''}`;
+        if (!isTemporary || Date.now() > end) return { status: answer.status, json };
+        continue;
       } catch (error) {
         why = error.cause?.code ?? error.message;
         if (!isReported)
@@ -133,6 +140,17 @@ export function callerOf(url, token) {
         );
     }
   };
+}
+
+/** Where the deployment answers, by its PUBLIC_URL; undefined if that is not known. */
+export async function deployedUrl() {
+  try {
+    await reachDatabase();
+    return (await deployedBindings()).find(({ name }) => name === 'PUBLIC_URL')?.text;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return undefined;
+  }
 }
 
 /** The organisations of a service. @param {ReturnType<typeof bootstrapCaller>} call @returns {Promise<string[]>} their ids */

@@ -166,6 +166,18 @@ export const mutants = [
     notice: 'faults/lifecycle: ignores batches of its earlier life that arrive later',
   },
   {
+    name: 'an organisation that does not exist gets a gate',
+    tag: 'reset-of-existing-org',
+    change: { from: 'if (!keys)', to: 'if (false as boolean)' },
+    notice: 'faults/gate-reset: permission',
+  },
+  {
+    name: 'storage of a newer release is deleted by a reset',
+    tag: 'newer-storage-not-reset',
+    change: { from: 'if (this.isNewer)', to: 'if (false as boolean)' },
+    notice: 'faults/gate-reset: storage of a newer release stays',
+  },
+  {
     name: 'a gate continues under an epoch that it did not raise itself',
     tag: 'epoch-raised-by-this-gate',
     change: { from: " || core.meta.get('raising') !== String(current)", to: '' },

@@ -64,8 +64,20 @@ export const mutants = [
   {
     name: 'the new key of a panic ends with the old ones',
     tag: 'panic-key-of-new-generation',
-    change: { from: 'generation, ', to: '' },
+    change: { from: 'generation: nextGeneration(call), ', to: '' },
     notice: 'api/incidents/panic: with api_keys ends every API key',
+  },
+  {
+    name: 'a recovery that contains leaves other credentials alive',
+    tag: 'recovery-contains',
+    change: { from: 'input.contain ?', to: 'false ?' },
+    notice: 'api/incidents/recovery: with contain ends every other credential',
+  },
+  {
+    name: 'the new key of a recovery that contains ends with the old ones',
+    tag: 'recovery-key-of-new-generation',
+    change: { from: '{ generation: nextGeneration(call) }', to: '{}' },
+    notice: 'api/incidents/recovery: with contain ends every other credential',
   },
   {
     name: 'callers are admitted while a panic is in doubt',

@@ -33,6 +33,7 @@ export async function callGate(
           JSON.stringify({
             level: 'error',
             event: 'gate_unreachable',
+            org: ask.org,
             request_id: ask.request.id,
             why: error instanceof Error ? error.message.slice(0, 200) : 'unknown',
           }),

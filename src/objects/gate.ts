@@ -14,7 +14,7 @@ import { recover } from '../gate/journal/recover';
 import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
 import { answer } from '../gate/request/answer';
-import type { Ask, GateCalls, Pulse, Reply, Vitals } from '../gate/request/call';
+import { type Ask, type GateCalls, type Pulse, RESET, type Reply, type Vitals } from '../gate/request/call';
 import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';
@@ -51,15 +51,23 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   readonly core!: Core;
 
   /** Its storage was written by a newer release and must not be touched. */
-  private readonly isNewer: boolean;
+  private readonly isNewer: boolean = false;
+
+  /** Why its storage cannot be opened. The next call tries again. */
+  private readonly broken: unknown = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.isNewer = isNewer(ctx.storage.sql);
-    if (this.isNewer) return;
-    this.core = createCore(resetting(ctx), env, this.catalogue().rules);
-    openParts(this.core);
-    if (this.org && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
+    try {
+      this.isNewer = isNewer(ctx.storage.sql);
+      if (this.isNewer) return;
+      this.core = createCore(resetting(ctx), env, this.catalogue().rules);
+      openParts(this.core);
+      if (this.org && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
+    } catch (error) {
+      // Only a reset can be performed on it.
+      this.broken = error ?? new Error('unknown');
+    }
   }
 
   /** The domains of this gate. Tests add their own. */
@@ -74,12 +82,33 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   /** Handles one request; see `answer`. */
   async call(asked: Ask): Promise<Reply> {
     const ask = readAsk(asked);
+    this.mustBeWhole();
     if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     if (this.org === null) await this.begin(ask);
     const reply = answer(this.core, this.catalogue(), ask);
     // A change is completed even if the client disconnects.
     if (this.catalogue().operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     return writeReply(await reply);
+  }
+
+  /** A gate whose storage could not be opened ends, so that the next call begins another one. */
+  private mustBeWhole(): void {
+    if (this.broken === null) return;
+    const why = this.broken instanceof Error ? this.broken.message.slice(0, 200) : 'unknown';
+    this.ctx.abort(`storage cannot be opened: ${why}`);
+    throw this.broken;
+  }
+
+  /** Deletes all that it stores and ends: the next call begins from D1. What is under way ends with it, and D1 refuses its earlier epoch. */
+  async reset(): Promise<void> {
+    // safety: newer-storage-not-reset
+    if (this.isNewer) throw new Error('its storage was written by a newer release');
+    await this.ctx.blockConcurrencyWhile(async () => {
+      await this.ctx.storage.deleteAlarm();
+      await this.ctx.storage.deleteAll();
+      await this.ctx.storage.sync();
+    });
+    this.ctx.abort(RESET);
   }
 
   /** A gate without state is new or has lost it; in the latter case D1 has the organisation. */
@@ -98,6 +127,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
 
   override async alarm(): Promise<void> {
     // The platform retries: the newer release may be back by then.
+    this.mustBeWhole();
     if (this.isNewer) throw new Error('storage of a newer release');
     if (this.org) await runTasks(this.core, this.org);
   }

@@ -1,6 +1,7 @@
 // A database put back from a backup, under a gate that has lived on: refused until it is adopted, and then neither more nor less than
 // what the backup holds is readable, and nothing that has ended since is alive again.
 import { describe, expect, it } from 'vitest';
+import { hashOf } from '../../src/gate/audit/entry';
 import { ciphertexts } from '../../src/gate/rows/ciphertexts';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
@@ -114,7 +115,8 @@ describe('restore: a database from a backup', () => {
     const { o, ids, key, narrowed, session, later, backup } = await drill();
     await putBack(backup);
     const adopted = await adopt(o);
-    expect([adopted.status, adopted.json]).toEqual([200, { restored: 3, ended: 2, lost: 1, refused: 0, audit_entries_lost: 0 }]);
+    const counts = { restored: 3, ended: 2, lost: 1, refused: 0, audit_entries_lost: 0 };
+    expect([adopted.status, adopted.json]).toEqual([200, expect.objectContaining(counts)]);
 
     expect(await read(o, ids.same)).toBe('same: first');
     expect(await read(o, ids.changed)).toBe('changed: second');
@@ -135,6 +137,51 @@ describe('restore: a database from a backup', () => {
     expect((await narrowed.o.get('/secrets')).json.error.code).toBe('ADDRESS_NOT_ALLOWED');
     expect((await later.o.get('/secrets')).status).toBe(200);
     expect(await problemOf(o)).toBe(null);
+  });
+
+  it('names what is lost and what stays revoked, in the response, in its audit entry and when it is repeated', async () => {
+    const { o, ids, key, backup } = await drill();
+    await putBack(backup);
+    const { json } = await adopt(o);
+    const at = { environment: 'production' };
+    expect(json).toMatchObject({
+      lost_secrets: [{ id: ids.new, name: 'new', ...at, version: 1 }],
+      lost_versions: [{ id: ids.changed, name: 'changed', ...at, from: 3, to: 4 }],
+      kept_revocations: [{ id: key.id, kind: 'api_key' }],
+      unnamed: 0,
+      gate_loaded_at: null,
+    });
+    const { adopted_at, gate_loaded_at: _, ...counted } = json;
+    const [entry] = (await o.get('/audit-log?action=org.adopt')).json.data;
+    expect(entry.adopted).toEqual(counted);
+    expect(hashOf(entry)).toBe(entry.hash);
+    const again = await adopt(o, 'to see it again');
+    expect(again.json).toEqual({ ...json, adopted_at });
+    // What another restore loses replaces it.
+    await putBack(backup);
+    expect((await adopt(o)).json).toMatchObject({ lost: 0, lost_versions: [{ from: 3, to: 5 }] });
+    expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
+  });
+
+  it('says that a gate began again from the database, and so knows of no later revocation', async () => {
+    const { o, key, backup } = await drill();
+    await putBack(backup);
+    await loseStorage(o);
+    expect((await adopt(o)).json).toMatchObject({ kept_revocations: [], gate_loaded_at: expect.stringMatching(/^\d{4}-/) });
+    expect((await key.o.get('/secrets')).status).toBe(200);
+  });
+
+  it('names as much as an audit entry holds, and counts the rest', async () => {
+    const o = await newOrg();
+    const backup = await backUp();
+    const name = (i: number) => `${'n'.repeat(240)}${i}`;
+    await Promise.all(Array.from({ length: 350 }, (_, i) => newSecret(o, { name: name(i), value: 'v' })));
+    await putBack(backup);
+    const { json } = await adopt(o);
+    expect(json.lost).toBe(350);
+    expect(json.lost_secrets.length + json.unnamed).toBe(350);
+    expect(json.lost_secrets.length).toBeGreaterThan(200);
+    expect(json.unnamed).toBeGreaterThan(0);
   });
 
   it('uses no version number twice, and reports the lost ones', async () => {
@@ -177,7 +224,10 @@ describe('restore: a database from a backup', () => {
       }
     }
     expect((await adopt(o)).status).toBe(200);
-    expect((await adopt(o)).json).toEqual({ restored: 0, ended: 0, lost: 0, refused: 0, audit_entries_lost: 0 });
+    const told = (await adopt(o)).json;
+    expect(told).toMatchObject({ restored: 3, lost: 1, lost_versions: [{ id: ids.changed, from: 3, to: 4 }] });
+    expect((await adopt(o)).json).toEqual(told);
+    expect((await o.get('/audit-log?action=org.adopt')).json.data[0].adopted).toBe(undefined);
     expect(await read(o, ids.changed)).toBe('changed: second');
     expect(await read(o, ids.deleted)).toBe(404);
     expect(await problemOf(o)).toBe(null);

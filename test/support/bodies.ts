@@ -8,6 +8,7 @@ const assertion = { ...passkey, response: { clientDataJSON: 'AAAA', authenticato
 export const bodies: Record<string, unknown> = {
   'POST /orgs': { name: 'x', owner: { email: 'a@example.com', name: 'A' } },
   'POST /orgs/{org_id}/recovery': { reason: 'all keys are lost' },
+  'POST /orgs/{org_id}/gate/reset': { reason: 'the gate is broken' },
   'POST /orgs/{org_id}/adopt': { reason: 'the database was lost' },
   'POST /deployment/keys/rewrap': {},
   'PATCH /orgs/{org_id}': { name: 'taken over' },

@@ -41,7 +41,7 @@ export interface paths {
         put?: never;
         /**
          * Recover an organisation
-         * @description For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. The audit log records the reason.
+         * @description For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. Every other credential keeps working, a lost API key too, unless contain is true: then every other credential and session ends in the same call. The audit log records the reason.
          *
          *     Accepts the bootstrap token.
          */
@@ -68,6 +68,28 @@ export interface paths {
          *     Accepts the bootstrap token.
          */
         post: operations["org_adopt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/gate/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the organisation a new gate
+         * @description For a gate that is broken: its storage is deleted, and a new gate begins from the database. Secrets, credentials, members and all that has ended stay as the database has them. Audit entries that the old gate can no longer move to the database are lost, and so are events that were not delivered yet, stored responses of Idempotency-Keys and last uses. The audit log records the reason. `npm run gate -- reset` calls it.
+         *
+         *     Accepts the bootstrap token.
+         */
+        post: operations["org_reset_gate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3241,6 +3263,15 @@ export interface components {
              * @example https://vault.example.com/enrol#svcenrol_…
              */
             enrolment_url: string | null;
+            /** @description Without contain: that every other credential still works, a lost API key too. */
+            warning?: string;
+            /**
+             * Format: date-time
+             * @description With contain: every credential that was created before this time has ended.
+             */
+            ended_at?: string;
+            /** @description With contain: the incident that records it. null if every incident is still open and there is no room. */
+            incident_id?: string | null;
         };
         Recovery: {
             /** @example the only key was lost with a laptop */
@@ -3251,6 +3282,11 @@ export interface components {
              * @example ann@example.com
              */
             email?: string;
+            /**
+             * @description true ends every other credential and session of the organisation in the same call.
+             * @example true
+             */
+            contain?: boolean;
         };
         Adopted: {
             /** @description Secrets whose state was restored from the backup. */
@@ -3263,10 +3299,63 @@ export interface components {
             refused: number;
             /** @description Audit log entries that the backup does not contain. */
             audit_entries_lost: number;
+            /** @description The secrets that are lost, with their newest version. */
+            lost_secrets: {
+                id: string;
+                name: string;
+                /** @example production */
+                environment: string;
+                /** @example 1 */
+                version: number;
+            }[];
+            /** @description Ranges of versions that the backup lacks. Their numbers are not used again. */
+            lost_versions: {
+                id: string;
+                name: string;
+                /** @example production */
+                environment: string;
+                from: number;
+                to: number;
+            }[];
+            /** @description Credentials that live in the backup and stay revoked or deleted. Sessions are not listed. */
+            kept_revocations: {
+                id: string;
+                /** @example api_key */
+                kind: string;
+                name: string | null;
+            }[];
+            /** @description How many items these lists leave out, because they have 100 kB at most. */
+            unnamed: number;
+            /**
+             * Format: date-time
+             * @description When these changes were made. A repeated request changes nothing and shows the last ones again. null if there never were any.
+             */
+            adopted_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the gate last began again from the database, or null. It does not know what was revoked or deleted between the backup and that time.
+             */
+            gate_loaded_at: string | null;
         };
         Adoption: {
             /** @example the only key was lost with a laptop */
             reason: string;
+        };
+        GateReset: {
+            /**
+             * Format: date-time
+             * @description When the new gate began from the database.
+             */
+            gate_loaded_at: string;
+            /** @description Whether the old gate could move its newest audit entries to the database first. If not, they are lost. */
+            audit_entries_archived: boolean;
+            /** @description Sequences that the audit log lacks. Those after the last entry in the database were never used, or are lost. */
+            missing: {
+                from: number;
+                to: number;
+                /** @enum {string} */
+                reason: "restore" | "gate_lost";
+            }[];
         };
         OrgWithUsage: components["schemas"]["Org"] & {
             /**
@@ -5142,6 +5231,49 @@ export interface components {
                     [key: string]: number;
                 };
                 dry_run: boolean;
+            };
+            /** @description For the adoption of a restored database: what changed, and what was lost or stays ended. */
+            adopted?: {
+                /** @description Secrets whose state was restored from the backup. */
+                restored: number;
+                /** @description Secrets in the backup that stay deleted because they were deleted after it was made. */
+                ended: number;
+                /** @description Secrets that were created after the backup and are lost. */
+                lost: number;
+                /** @description Rows that this organisation never wrote and that were removed. */
+                refused: number;
+                /** @description Audit log entries that the backup does not contain. */
+                audit_entries_lost: number;
+                /** @description The secrets that are lost, with their newest version. */
+                lost_secrets: {
+                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    name: string;
+                    /** @example production */
+                    environment: string;
+                    /** @example 1 */
+                    version: number;
+                }[];
+                /** @description Ranges of versions that the backup lacks. Their numbers are not used again. */
+                lost_versions: {
+                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    name: string;
+                    /** @example production */
+                    environment: string;
+                    from: number;
+                    to: number;
+                }[];
+                /** @description Credentials that live in the backup and stay revoked or deleted. Sessions are not listed. */
+                kept_revocations: {
+                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    /** @example api_key */
+                    kind: string;
+                    name: string | null;
+                }[];
+                /** @description How many items these lists leave out, because they have 100 kB at most. */
+                unnamed: number;
             };
             /** @description After a restore or the loss of a gate: the ranges of sequences missing from the log. */
             missing?: {
@@ -8029,6 +8161,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Adopted"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    org_reset_gate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "the only key was lost with a laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Adoption"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateReset"];
                 };
             };
             default: components["responses"]["Refused"];

@@ -4,6 +4,7 @@ export const apiOnly: Record<string, string> = {
   org_list: 'Requires the bootstrap token.',
   org_recover: 'Requires the bootstrap token.',
   org_adopt: 'Requires the bootstrap token.',
+  org_reset_gate: 'Requires the bootstrap token.',
   audit_archive: 'Requires the bootstrap token: npm run backup calls it.',
   deployment_rewrap: 'Requires the bootstrap token: npm run keys:rotate calls it.',
   access_token_create: 'Requires an API key, which creates its own session tokens.',

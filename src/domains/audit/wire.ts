@@ -34,6 +34,25 @@ export const VerifyQuery = z.strictObject({ cursor: pageQuery.cursor });
 
 const Stretch = { from: z.int(), to: z.int(), reason: z.enum(['restore', 'gate_lost']) };
 
+/** Counts and names of an adoption, in its response and in its audit entry. */
+export const adoption = {
+  restored: z.int().openapi({ description: 'Secrets whose state was restored from the backup.' }),
+  ended: z.int().openapi({ description: 'Secrets in the backup that stay deleted because they were deleted after it was made.' }),
+  lost: z.int().openapi({ description: 'Secrets that were created after the backup and are lost.' }),
+  refused: z.int().openapi({ description: 'Rows that this organisation never wrote and that were removed.' }),
+  audit_entries_lost: z.int().openapi({ description: 'Audit log entries that the backup does not contain.' }),
+  lost_secrets: z
+    .array(z.object({ id: z.string(), name: z.string(), environment: z.string(), version: z.int() }))
+    .openapi({ description: 'The secrets that are lost, with their newest version.' }),
+  lost_versions: z
+    .array(z.object({ id: z.string(), name: z.string(), environment: z.string(), from: z.int(), to: z.int() }))
+    .openapi({ description: 'Ranges of versions that the backup lacks. Their numbers are not used again.' }),
+  kept_revocations: z
+    .array(z.object({ id: z.string(), kind: z.string(), name: z.string().nullable() }))
+    .openapi({ description: 'Credentials that live in the backup and stay revoked or deleted. Sessions are not listed.' }),
+  unnamed: z.int().openapi({ description: 'How many items these lists leave out, because they have 100 kB at most.' }),
+};
+
 export const AuditEntry = z
   .object({
     id: z.string().openapi({
@@ -127,6 +146,10 @@ export const AuditEntry = z
         description:
           'For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote (as many as fit), how many names are left out, and the versions it wrote, by secret id.',
       }),
+    adopted: z
+      .object(adoption)
+      .optional()
+      .openapi({ description: 'For the adoption of a restored database: what changed, and what was lost or stays ended.' }),
     missing: z
       .array(z.object(Stretch))
       .optional()

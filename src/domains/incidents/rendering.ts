@@ -93,7 +93,7 @@ function rotationOut(report: ExposureReport, names: Names, replaced: ReadonlyMap
   return { total: secrets.length, rotated: secrets.filter(({ status }) => status === 'rotated').length, secrets };
 }
 
-const ACTS = ['credential.contain', 'incident.update', 'org.panic'];
+const ACTS = ['credential.contain', 'incident.update', 'org.panic', 'org.recover'];
 
 /** What people did about an incident. */
 async function stepsOf(context: RenderContext, parts: Parts, { row }: ShownIncident): Promise<Timeline> {

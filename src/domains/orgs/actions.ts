@@ -5,6 +5,7 @@ export const actions = {
   'org.create': { scopes: [], kinds: ['system'], makes: true },
   'org.recover': { ...bootstrap, makes: true },
   'org.adopt': bootstrap,
+  'org.reset_gate': bootstrap,
   'org.read': { scopes: ['org:read'] },
   'org.update': { scopes: ['org:write'] },
   'org.delete': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, held: true },

@@ -10,6 +10,7 @@ import { route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
 import { enrolment } from '../members/routes';
+import { resetGate } from './reset';
 import * as wire from './wire';
 
 const FIRST_ENVIRONMENTS = ['development', 'staging', 'production'];
@@ -76,7 +77,7 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Recover an organisation',
     description:
-      'For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. The audit log records the reason.',
+      'For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. Every other credential keeps working, a lost API key too, unless contain is true: then every other credential and session ends in the same call. The audit log records the reason.',
     body: { schema: wire.Recovery },
     answers: { 201: wire.Recovered },
     refusals: ['NOT_FOUND'],
@@ -84,7 +85,7 @@ export const orgRoutes = [
       const { token, once } = issue('api_key', context, 'api_key.token');
       const owner = enrolment(context);
       return {
-        input: { token, reason: body.reason, email: body.email ?? null, enrolment: owner.hash },
+        input: { token, reason: body.reason, email: body.email ?? null, enrolment: owner.hash, contain: body.contain ?? false },
         once: { ...once, ...owner.once },
       };
     },
@@ -101,6 +102,19 @@ export const orgRoutes = [
     answers: { 200: wire.Adopted },
     refusals: ['NOT_FOUND', 'CONFLICT'],
     prepare: ({ body }) => ({ input: body }),
+  }),
+  route({
+    method: 'post',
+    path: `${org}/gate/reset`,
+    action: 'org.reset_gate',
+    tag: 'Organisations',
+    summary: 'Give the organisation a new gate',
+    description:
+      'For a gate that is broken: its storage is deleted, and a new gate begins from the database. Secrets, credentials, members and all that has ended stay as the database has them. Audit entries that the old gate can no longer move to the database are lost, and so are events that were not delivered yet, stored responses of Idempotency-Keys and last uses. The audit log records the reason. `npm run gate -- reset` calls it.',
+    body: { schema: wire.Adoption },
+    answers: { 200: wire.GateReset },
+    refusals: ['NOT_FOUND'],
+    deployment: async ({ params, body }, context) => ({ json: await resetGate(params.org_id as string, body.reason, context) }),
   }),
   route({
     method: 'get',

@@ -4,6 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { EnvironmentRow, OrgRow } from '../../db/schema';
 import { Addresses, EnvironmentRef, iso, Name, pageOf, Revision, Time, text } from '../../http/wire';
+import { adoption } from '../audit/wire';
 import { NewApiKey } from '../credentials/wire';
 import { Email, EnrolmentUrl, NewMember } from '../members/wire';
 
@@ -47,6 +48,10 @@ export const Recovery = z
   .strictObject({
     reason: Reason,
     email: Email.optional().openapi({ description: 'Email address of the owner who enrols again. The oldest owner by default.' }),
+    contain: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'true ends every other credential and session of the organisation in the same call.', example: true }),
   })
   .openapi('Recovery');
 export const Adoption = z.strictObject({ reason: Reason }).openapi('Adoption');
@@ -105,16 +110,46 @@ export const OrgWithUsage = Org.extend({
     }),
 }).openapi('OrgWithUsage');
 export const Founded = z.object({ org: Org, owner: NewMember, api_key: NewApiKey }).openapi('Founded');
-export const Recovered = z.object({ api_key: NewApiKey, enrolment_url: EnrolmentUrl }).openapi('Recovered');
+export const Recovered = z
+  .object({
+    api_key: NewApiKey,
+    enrolment_url: EnrolmentUrl,
+    warning: z
+      .string()
+      .optional()
+      .openapi({ description: 'Without contain: that every other credential still works, a lost API key too.' }),
+    ended_at: Time.optional().openapi({ description: 'With contain: every credential that was created before this time has ended.' }),
+    incident_id: z
+      .string()
+      .nullable()
+      .optional()
+      .openapi({ description: 'With contain: the incident that records it. null if every incident is still open and there is no room.' }),
+  })
+  .openapi('Recovered');
 export const Adopted = z
   .object({
-    restored: z.int().openapi({ description: 'Secrets whose state was restored from the backup.' }),
-    ended: z.int().openapi({ description: 'Secrets in the backup that stay deleted because they were deleted after it was made.' }),
-    lost: z.int().openapi({ description: 'Secrets that were created after the backup and are lost.' }),
-    refused: z.int().openapi({ description: 'Rows that this organisation never wrote and that were removed.' }),
-    audit_entries_lost: z.int().openapi({ description: 'Audit log entries that the backup does not contain.' }),
+    ...adoption,
+    adopted_at: Time.nullable().openapi({
+      description:
+        'When these changes were made. A repeated request changes nothing and shows the last ones again. null if there never were any.',
+    }),
+    gate_loaded_at: Time.nullable().openapi({
+      description:
+        'When the gate last began again from the database, or null. It does not know what was revoked or deleted between the backup and that time.',
+    }),
   })
   .openapi('Adopted');
+export const GateReset = z
+  .object({
+    gate_loaded_at: Time.openapi({ description: 'When the new gate began from the database.' }),
+    audit_entries_archived: z.boolean().openapi({
+      description: 'Whether the old gate could move its newest audit entries to the database first. If not, they are lost.',
+    }),
+    missing: z.array(z.object({ from: z.int(), to: z.int(), reason: z.enum(['restore', 'gate_lost']) })).openapi({
+      description: 'Sequences that the audit log lacks. Those after the last entry in the database were never used, or are lost.',
+    }),
+  })
+  .openapi('GateReset');
 export const ListedOrg = z.object({ id: z.string(), name: z.string(), created_at: Time }).openapi('ListedOrg');
 export const OrgPage = pageOf(ListedOrg, 'OrgPage');
 

@@ -5,6 +5,7 @@ import canonicalize from 'canonicalize';
 import type { Action } from '../../auth/actions';
 import { sha256 } from '../../crypto/digest';
 import { newId } from '../../db/ids';
+import type { Adoption } from '../journal/adoption';
 
 export interface Actor {
   kind: string;
@@ -81,6 +82,8 @@ export interface Draft {
   names?: readonly string[];
   /** Of an import: the source, the number of secrets created, changed, skipped and refused, and the names of those written, as far as they fit. */
   imported?: Imported;
+  /** Of a restore: counts, and the names of what was lost or stays ended. */
+  adopted?: Adoption;
   /** Of a restore, or of a gate that starts again: the lost ranges of the log, for verification without the service. */
   missing?: readonly Missing[];
   reason: string | null;
@@ -117,6 +120,7 @@ export type Subject = Pick<
   | 'names'
   | 'imported'
   | 'missing'
+  | 'adopted'
 > & {
   reason?: string;
   /** Another action than that of the request: for a PUT that updates an existing secret. */
@@ -165,6 +169,14 @@ export const outcomeOf = (status: number): Entry['outcome'] =>
 
 const sorted = <T extends object>(fields: T): T => Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))) as T;
 
+/** The same, with the fields of everything in it in order. */
+const adoptedIn = (adopted: Adoption): Adoption => ({
+  ...sorted(adopted),
+  kept_revocations: adopted.kept_revocations.map(sorted),
+  lost_secrets: adopted.lost_secrets.map(sorted),
+  lost_versions: adopted.lost_versions.map(sorted),
+});
+
 /** An entry and its text. The fields are in the order of canonical JSON, so that the hashed text is created only once. */
 export function entryOf(
   draft: Draft,
@@ -176,6 +188,7 @@ export function entryOf(
   const body = {
     action: draft.action,
     actor: { id, kind, name, parent_id },
+    adopted: draft.adopted && adoptedIn(draft.adopted),
     // JSON omits undefined fields.
     approval: draft.approval,
     bypassed_policies: draft.bypassed_policies,

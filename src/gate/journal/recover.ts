@@ -61,6 +61,7 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
   core.meta.set('epoch', String(epoch));
   core.schedule.at('syncs', core.now());
   core.meta.set('reads_since', String(core.now()));
+  core.meta.set('loaded_at', String(core.now()));
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
   // The request goes on: loading has succeeded.
   const violation = { event: 'gate_loaded_from_database', resource: org, status: 200 } as const;

@@ -3,7 +3,7 @@
 // a version number is never used twice; each page is written to D1, in one batch, before it counts here; an interrupted restore is repeated
 // as a whole, and no change is allowed before it is done.
 
-import { kindOf, macOf, readable, rowKinds, tableName } from '../../db/rows';
+import { isBrief, kindOf, macOf, readable, rowKinds, tableName } from '../../db/rows';
 import { type SecretRow, secrets, type VersionRow } from '../../db/schema';
 import { type Statement, upsertOf } from '../../db/statements';
 import { ApiError, refuse } from '../../errors';
@@ -11,24 +11,13 @@ import { checkpoints } from '../audit/checkpoints';
 import { cutOf, gapsBetween, missingEntries, noteMissing } from '../audit/gaps';
 import { readers } from '../audit/readers';
 import type { Core } from '../core';
+import { isPast } from '../identity/lifetime';
 import { storedResponses } from '../request/stored-responses';
+import { slugOf } from '../request/target';
 import { ciphertexts } from '../rows/ciphertexts';
 import { expiries } from '../tasks/expiry';
+import { type Report, reportOf } from './adoption';
 import { intents } from './intents';
-
-/** The result, in numbers of secrets. */
-export interface Restored {
-  /** Restored to their state in the backup. */
-  restored: number;
-  /** Still deleted or destroyed, although the backup contains them. */
-  ended: number;
-  /** Created after the backup and lost. */
-  lost: number;
-  /** Rows that this organisation never wrote; removed. */
-  refused: number;
-  /** Audit log entries that were in D1 and are not in the backup. */
-  audit_entries_lost: number;
-}
 
 const PAGE = 200;
 /** Rows of links per parameter: each may have 90 kB, and D1 allows 2 MB. */
@@ -40,16 +29,19 @@ const governingKinds = () => rowKinds().filter((kind) => kind !== 'secret');
  * Accepts the current state of D1. `by` is the creator of versions that restore values. Throws UNAVAILABLE if D1 does not respond; the
  * request is then repeated.
  */
-export async function restore(core: Core, org: string, key: Uint8Array, request: string, by: string): Promise<Restored> {
+export async function restore(core: Core, org: string, key: Uint8Array, request: string, by: string) {
   intents(core).held = true;
   try {
     while (intents(core).running.size) await new Promise((done) => setTimeout(done, 5));
     const epoch = await begin(core, org);
     const write = writer(core, org, request, epoch);
+    const report = reportOf(core, request);
+    await noteRevocations(core, org, key, report);
     await write(await governing(core, org));
-    const adopted = await takeSecrets(core, org, key, by, write);
+    await takeSecrets(core, org, key, by, { write, report });
     expiries(core).begin(core.now());
-    return { ...adopted, audit_entries_lost: await loseEntries(core, org) };
+    report.found.audit_entries_lost = await loseEntries(core, org);
+    return report.end() ?? { ...report.found, at: null, request_id: null };
   } finally {
     intents(core).held = false;
   }
@@ -87,6 +79,30 @@ function writer(core: Core, org: string, request: string, epoch: number): Write 
   };
 }
 
+/** Names the credentials that live in D1 and have ended here, before D1 learns that they have. */
+async function noteRevocations(core: Core, org: string, key: Uint8Array, report: Report): Promise<void> {
+  const known = new Set(report.found.kept_revocations.map(({ id }) => id));
+  const [there] = await core.database.all<Record<string, unknown>>({ sql: 'select * from orgs where id = ?', params: [org] });
+  const [before, now] = [there ? readable('org', there) : null, core.rows.get('org', org)];
+  for (let after = ''; ; ) {
+    const page = await core.database.all<Record<string, unknown>>({
+      sql: 'select * from credentials where org_id = ? and id > ? order by id limit 1000',
+      params: [org, after],
+    });
+    for (const raw of page) {
+      const stored = readable('credential', raw);
+      if (!stored || known.has(stored.id) || isBrief(stored.kind) || stored.mac !== macOf(key, 'credential', stored)) continue;
+      const lived = stored.revoked_at === null && (stored.expires_at ?? Number.POSITIVE_INFINITY) > core.now() && !isPast(before, stored);
+      const here = core.rows.get('credential', stored.id);
+      const { id, kind, name } = stored;
+      if (lived && (!here || here.revoked_at !== null || isPast(now, here))) report.name(report.found.kept_revocations, { id, kind, name });
+    }
+    if (page.length < 1000) break;
+    after = String(page.at(-1)?.id);
+  }
+  report.keep();
+}
+
 /**
  * Writes the gate's permissions and endings to D1. Ended session tokens and browser sessions that the gate has already dropped are kept in
  * D1.
@@ -118,8 +134,8 @@ interface Again {
   version: Omit<VersionRow, 'value_sealed'>;
 }
 
-async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string, write: Write) {
-  const found = { restored: 0, ended: 0, lost: 0, refused: 0 };
+async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string, { write, report }: { write: Write; report: Report }) {
+  const { found } = report;
   const seen = new Set<string>();
   for (let after = ''; ; ) {
     const page = await core.database.all<Record<string, unknown>>({
@@ -153,6 +169,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
         }
         if (here && here.deleted_at !== null && stored.deleted_at === null) found.ended++;
         else found.restored++;
+        nameVersions(core, report, here, puts.at(-1)?.id === id ? (puts.at(-1) as SecretRow) : stored);
       }
     }
     if (puts.length || removed.length)
@@ -162,6 +179,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
         core.rows.put('secret', row);
         ciphertexts(core).drop(row.id);
       }
+      report.keep();
     });
     if (page.length < PAGE) break;
     after = String(page.at(-1)?.id);
@@ -170,18 +188,26 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
     const page = core.rows.after('secret', after, 1000);
     const gone = page.filter(({ id }) => !seen.has(id));
     core.storage.transactionSync(() => {
-      for (const { id } of gone) {
+      for (const { id, name, environment_id, version } of gone) {
+        report.name(found.lost_secrets, { id, name, environment: slugOf(core, environment_id), version });
         core.rows.bury('secret', id, core.now());
         ciphertexts(core).drop(id);
         readers(core).forget(id);
         storedResponses(core).forget(id);
       }
+      found.lost += gone.length;
+      report.keep();
     });
-    found.lost += gone.length;
     if (page.length < 1000) break;
     after = (page.at(-1) as SecretRow).id;
   }
-  return found;
+}
+
+/** Names the versions of a secret that the backup lacks. */
+function nameVersions(core: Core, { found, name }: Report, here: SecretRow | null, row: SecretRow): void {
+  const isKnown = (first: number, last: number) => here?.lost_versions?.some(([from, to]) => from === first && to === last) ?? false;
+  for (const [from, to] of row.lost_versions?.filter(([first, last]) => !isKnown(first, last)) ?? [])
+    name(found.lost_versions, { id: row.id, name: row.name, environment: slugOf(core, row.environment_id), from, to });
 }
 
 /** The row that returns a secret to its state in the backup: as a new version if later ones exist. */

@@ -198,10 +198,14 @@ export interface Pulse {
   survey: string | null;
 }
 
+/** What a gate says as it ends for a reset. */
+export const RESET = 'this gate was reset';
+
 export interface GateCalls extends Rpc.DurableObjectBranded {
   call(ask: Ask): Promise<Reply>;
   pulse(event?: 'sent' | 'came', at?: number): Promise<Pulse>;
   vitals(): Promise<Vitals>;
   surveyed(survey: string): Promise<void>;
+  reset(): Promise<void>;
   reserve(key: string, proposed: string, now?: number): Promise<string>;
 }

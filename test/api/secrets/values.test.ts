@@ -225,4 +225,22 @@ describe('bulk read: a value that does not open', () => {
     expect([repaired.status, repaired.json.unreadable, repaired.headers.get('etag')]).toEqual([200, undefined, whole]);
     vi.restoreAllMocks();
   });
+
+  it('a missing version is named too; by itself it is 500 without a time to retry, and an integrity violation', async () => {
+    const { o, ids } = await orgWith('A', 'B', 'C');
+    await db.prepare('delete from secret_versions where secret_id = ?').bind(ids.B).run();
+    await inCore(o, (core) => ciphertexts(core).clear());
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+    const found = await o.get(VALUES);
+    expect([found.status, found.json.values, found.json.unreadable]).toEqual([200, { A: 'A', C: 'C' }, ['B']]);
+    const one = await o.get(`/secrets/${ids.B}`);
+    expect([one.status, one.json.error.code, one.json.error.retry_after, one.headers.get('retry-after')]).toEqual([
+      ...[500, 'INTERNAL', undefined, null],
+    ]);
+    const alarms = (await o.get('/audit-log?action=integrity.alarm')).json.data;
+    expect(alarms.map(({ resource, reason }: Record<string, string>) => [resource, reason])).toEqual(
+      Array.from({ length: 2 }, () => [ids.B, 'versions_missing_or_altered']),
+    );
+    vi.restoreAllMocks();
+  });
 });

@@ -158,7 +158,7 @@ export function newActivityChecks(period: Period): ActivityChecks {
       breakGlassFinding(emergencies, rare),
       findingOf('emergency-operations', {
         status: statusBy({ warn: operations.count > 0 || !rare.complete }),
-        tested: `Every audit entry in the period for a completed panic, containment, recovery of access or adoption of a backup (${emergencyActions.join(', ')}). Warn: there is one.${rare.notes}`,
+        tested: `Every audit entry in the period for a completed panic, containment, recovery of access, adoption of a backup or reset of a gate (${emergencyActions.join(', ')}). Warn: there is one.${rare.notes}`,
         ...{ examined: operations.count, tally: operations, complete: rare.complete },
       }),
       findingOf('refused-administration', {

@@ -3,7 +3,7 @@
 // turn on carry the new count, as does an API key created by the panic itself; of a calling browser session, only the JWT of the request
 // stays valid, so a stolen cookie or another JWT does not.
 import type { CredentialRow, OrgRow } from '../../../db/schema';
-import type { Put } from '../../../gate/journal/plan';
+import type { Plan, Put } from '../../../gate/journal/plan';
 import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { iso } from '../../../http/wire';
@@ -28,28 +28,46 @@ function onlyThisJwt(call: Call<unknown>): Put[] {
   return [revision(call, 'credential', row, { refresh: { ...row.refresh, live: [], used: [], jwts: [jwt, jwt] } })];
 }
 
+interface Ending {
+  reason: string;
+  /** The API key that replaces all others; null if API keys stay. */
+  key: Put | null;
+  /** The credential that stays alive; null for none. */
+  spared: string | null;
+}
+
+/** What a plan adds to revoke every other credential, with the incident that records it. */
+export function ending(call: Call<unknown>, { reason, key, spared }: Ending, now: number) {
+  const before = call.core.rows.get('org', call.ask.org) as OrgRow;
+  const generation = nextGeneration(call);
+  const org = revision(call, 'org', before, {
+    generation,
+    ...(key && { keys_generation: generation }),
+    spared,
+    panicked_at: now,
+  });
+  const { incident, ...record } = opened(call, { kind: 'panic', credential: null, since: null, spared: [], reason }, now);
+  const ended: Plan['events'] = [{ type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: call.caller.id } }];
+  return { incident, plan: { ...record, puts: [org, ...record.puts], events: [...ended, ...record.events] } };
+}
+
+/** The generation of credentials after the ending that is planned. */
+export const nextGeneration = ({ core, ask }: Call<unknown>): number => (core.rows.get('org', ask.org)?.generation ?? 0) + 1;
+
 export const panic: Operation<PanicInput> = {
   subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
   change: {
     locks: ({ ask, caller, input }) => [ask.org, LOCK, caller.credential, ...(input.token ? [input.token.id] : [])],
     plan(call, now) {
-      const { core, ask, caller, input } = call;
-      const before = core.rows.get('org', ask.org) as OrgRow;
-      const generation = (before.generation ?? 0) + 1;
+      const { ask, caller, input } = call;
       const created_in = caller.kind === 'member' ? caller.credential : null;
       // safety: panic-key-of-new-generation
-      const key = input.token && firstKey(call, input.token, 'panic', caller.id, now, { generation, created_in });
-      const org = revision(call, 'org', before, {
-        generation,
-        ...(key && { keys_generation: generation }),
-        // An API key that revokes all API keys is itself revoked; it receives the new one.
-        // safety: panic-ends-calling-key
-        spared: key && caller.kind === 'api_key' ? null : caller.credential,
-        panicked_at: now,
-      });
+      const key = input.token && firstKey(call, input.token, 'panic', caller.id, now, { generation: nextGeneration(call), created_in });
+      // An API key that revokes all API keys is itself revoked; it receives the new one.
+      // safety: panic-ends-calling-key
+      const spared = key && caller.kind === 'api_key' ? null : caller.credential;
+      const { incident, plan } = ending(call, { reason: input.reason, key, spared }, now);
       const row = key?.row as CredentialRow | undefined;
-      const record = opened(call, { kind: 'panic', credential: null, since: null, spared: [], reason: input.reason }, now);
-      const { incident } = record;
       return {
         status: 200,
         data: {
@@ -58,12 +76,10 @@ export const panic: Operation<PanicInput> = {
           ...(row && { api_key: shown(call, row) }),
           recent: recentOf(call, now),
         },
-        puts: [org, ...(key ? [key] : []), ...onlyThisJwt(call), ...record.puts],
-        gone: record.gone,
-        also: record.also,
+        ...plan,
+        puts: [...plan.puts, ...(key ? [key] : []), ...onlyThisJwt(call)],
         resource: row?.id ?? ask.org,
         about: { ...(row && { successor: row.id }), ...recordedIn(incident) },
-        events: [{ type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: caller.id } }, ...record.events],
       };
     },
   },

@@ -17,9 +17,13 @@ import type { Call, Operation, OperationOutcome } from '../../../gate/request/ca
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { backlogs } from '../../../gate/tasks/backlog';
+import { iso, isoOrNull } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
+import { ending, nextGeneration } from '../../incidents/gate/panic';
+import { LOCK as INCIDENTS, recordedIn } from '../../incidents/gate/record';
 import { enrolment, shown as memberShown, ownerOf, ownersOf } from '../../members/gate/member';
+import type { ResetInput } from '../reset';
 import { orgOut } from '../wire';
 import { environmentOperations } from './environments';
 import { whole } from './whole';
@@ -91,12 +95,21 @@ interface RecoverInput {
   /** The email address of the owner who enrols again; null for the oldest owner. */
   email: string | null;
   enrolment: string;
+  /** Whether every other credential ends. */
+  contain?: boolean;
 }
+
+/** What a recovery that ends nothing leaves alive. */
+const OTHERS_LIVE =
+  'Every other credential of the organisation still works, and so does a lost API key in the hands of whoever finds it. Revoke what is lost, or repeat this request with contain: true, which ends every other credential and session.';
 
 const recover: Operation<RecoverInput> = {
   subject: ({ input }) => ({ resource: input.token.id, reason: input.reason }),
   change: {
-    locks: ({ core, input }) => [input.token.id, 'owners', ownerOf(core, input.email)?.id ?? 'none'],
+    locks: ({ core, ask, input }) => [
+      ...[input.token.id, 'owners', ownerOf(core, input.email)?.id ?? 'none'],
+      ...(input.contain ? [ask.org, INCIDENTS] : []),
+    ],
     plan(call, now) {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org);
@@ -105,16 +118,28 @@ const recover: Operation<RecoverInput> = {
       if (!owner) return refuse('NOT_FOUND', { message: 'No owner has this email address.' });
       // safety: owners-accountable-for-recovery
       const accountable = ownersOf(core).map(({ id }) => id);
-      const key = firstKey(call, input.token, 'recovery', 'bootstrap', now, { accountable });
+      // safety: recovery-key-of-new-generation
+      const generation = input.contain ? { generation: nextGeneration(call) } : {};
+      const key = firstKey(call, input.token, 'recovery', 'bootstrap', now, { accountable, ...generation });
+      // safety: recovery-contains
+      const contained = input.contain ? ending(call, { reason: input.reason, key, spared: null }, now) : null;
       // Owners whom the operator recovers are tied to each other: whoever holds the bootstrap token may hold both links.
       const connections = connected(owner.connections, [call.caller.id], now);
       const enrolled = revision(call, 'member', owner, { ...enrolment(input.enrolment, now), connections });
       return {
         status: 201,
-        data: { api_key: credentialShown(call, key.row as never) },
-        puts: [key, enrolled],
-        events: [{ type: 'ORG_RECOVERED', data: { credential_id: input.token.id, member_id: owner.id } }],
+        data: {
+          api_key: credentialShown(call, key.row as never),
+          ...(contained ? { ended_at: iso(now), incident_id: contained.incident?.id ?? null } : { warning: OTHERS_LIVE }),
+        },
+        ...contained?.plan,
+        puts: [...(contained?.plan.puts ?? []), key, enrolled],
+        events: [
+          { type: 'ORG_RECOVERED', data: { credential_id: input.token.id, member_id: owner.id } },
+          ...(contained?.plan.events ?? []),
+        ],
         resource: input.token.id,
+        about: recordedIn(contained?.incident ?? null),
       };
     },
   },
@@ -130,10 +155,22 @@ const restoreDatabase: Operation<{ reason: string }> = {
       return fail(
         refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another request. Wait until it ends.' }),
       );
-    const adopted = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
+    const { at, request_id, ...adopted } = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
     // Recorded in the entry too, so an offline check of the log sees what is lost.
     const missing = missingEntries(core);
-    return { ...ok(adopted), ...(missing.length && { about: { missing } }) };
+    const loaded = core.meta.get('loaded_at');
+    const data = { ...adopted, adopted_at: isoOrNull(at), gate_loaded_at: isoOrNull(loaded === null ? null : Number(loaded)) };
+    return { ...ok(data), about: { ...(missing.length && { missing }), ...(request_id === ask.request.id && { adopted }) } };
+  },
+};
+
+/** Records that this gate began in place of another one. */
+const recordReset: Operation<ResetInput> = {
+  subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
+  read({ core, input }): OperationOutcome {
+    const missing = missingEntries(core);
+    const gate_loaded_at = iso(Number(core.meta.get('loaded_at') ?? core.now()));
+    return { ...ok({ gate_loaded_at, audit_entries_archived: input.archived, missing }), ...(missing.length && { about: { missing } }) };
   },
 };
 
@@ -230,6 +267,7 @@ export const orgOperations = {
   'org.create': createOrg,
   'org.recover': recover,
   'org.adopt': restoreDatabase,
+  'org.reset_gate': recordReset,
   'org.read': read,
   'org.update': update,
   'org.delete': end,

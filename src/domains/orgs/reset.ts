@@ -1,0 +1,63 @@
+// A new gate for an organisation: the gate's storage is deleted, and the next call begins again from D1. Invariants: only the bootstrap
+// token gets here; the organisation's entries are moved to D1 first if its gate still answers; the audit log of the new gate says why.
+import type { Action } from '../../auth/actions';
+import { idBytes } from '../../db/ids';
+import { ApiError, refuse } from '../../errors';
+import type { Ask, Reply } from '../../gate/request/call';
+import { RESET } from '../../gate/request/call';
+import { unwrap } from '../../gate/request/outcome';
+import type { BaseContext } from '../../http/context';
+import { callGate } from '../../http/gate-call';
+import type { OrgKeys } from '../../keys/keyring';
+
+/** How long a broken gate may take to move its audit entries, in milliseconds. */
+const PATIENCE = 10_000;
+
+export interface ResetInput {
+  reason: string;
+  /** Whether the newest audit entries were moved to D1 before. */
+  archived: boolean;
+}
+
+/** Gives an organisation a new gate. Safe to repeat: a gate that has just begun has nothing to lose. */
+export async function resetGate(org: string, reason: string, context: BaseContext) {
+  context.trace.org = org;
+  const keys = idBytes('org', org) ? await context.keyring.org(org) : null;
+  // safety: reset-of-existing-org
+  if (!keys) throw new ApiError(refuse('NOT_FOUND'));
+  const archived = await archive(org, keys, context);
+  try {
+    await context.env.GATE.getByName(org).reset();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'unknown';
+    if (!why.includes(RESET)) throw unreachable(org, why, context);
+  }
+  const reply = await ask(context, { org, action: 'org.reset_gate', keys, input: { reason, archived } satisfies ResetInput });
+  return unwrap(reply.outcome).data;
+}
+
+const ask = (
+  { env, trace, defer, request }: BaseContext,
+  { org, action, keys: { row, answer }, input }: { org: string; action: Action; keys: OrgKeys; input: object },
+): Promise<Reply> => {
+  const asked: Ask = {
+    ...{ org, action, operation: action, bearer: 'bootstrap', path_org: null, named: {}, finding: null, input, idempotency: null },
+    ...{ one_time: null, again: false, repeated: false, keys: { row, answer }, request },
+  };
+  return callGate(env, asked, trace, true, defer);
+};
+
+/** Whether the gate moved its newest audit entries to D1. */
+async function archive(org: string, keys: OrgKeys, context: BaseContext): Promise<boolean> {
+  const moved = ask(context, { org, action: 'audit.archive', keys, input: {} }).then(
+    ({ outcome }) => outcome.kind === 'ok',
+    () => false,
+  );
+  return Promise.race([moved, new Promise<boolean>((done) => setTimeout(done, PATIENCE, false))]);
+}
+
+function unreachable(org: string, why: string, { request }: BaseContext): ApiError {
+  console.error(JSON.stringify({ level: 'error', event: 'gate_unreachable', org, request_id: request.id, why: why.slice(0, 200) }));
+  const message = `The gate of ${org} cannot be reset: it does not start.`;
+  return new ApiError(refuse('UNAVAILABLE', { message, retry_after: 60 }));
+}

@@ -1,0 +1,141 @@
+// Damaged rows are named: by doctor --deep, by backup --verify, and in a database that cannot be read.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, it } from 'node:test';
+import { openEverything } from '../../scripts/deep.mjs';
+import { parseMasterKeys } from '../../scripts/master-keys.mjs';
+import { vaultFile } from '../../scripts/state.mjs';
+import { putState, releases } from './fixtures.mjs';
+import { copyOfProject, runScript } from './service.mjs';
+
+/** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
+const run = (dir, script, args, variables = {}) => runScript(dir, [`scripts/${script}.mjs`, ...args], variables);
+
+/** A vault of an earlier release, and its database. */
+function vault(dir = copyOfProject()) {
+  const left = putState(releases.at(-1) ?? '', dir);
+  const state = path.join(dir, '.wrangler', 'state');
+  const file = /** @type {string} */ (vaultFile(state));
+  const inDatabase = (/** @type {(db: DatabaseSync) => any} */ change) => {
+    const db = new DatabaseSync(file, { timeout: 5000 });
+    try {
+      return change(db);
+    } finally {
+      db.close();
+    }
+  };
+  return { dir, left, state, file, inDatabase, masters: parseMasterKeys(left.variables.MASTER_KEYS) ?? [] };
+}
+
+const SECRETS = 'SELECT org_id, id, name, version FROM secrets WHERE deleted_at IS NULL ORDER BY id LIMIT 3';
+
+/** Takes a version away, zeroes a ciphertext, and alters a row. */
+const damage = (/** @type {DatabaseSync} */ db) => {
+  const [missing, zeroed, altered] = /** @type {any[]} */ (db.prepare(SECRETS).all());
+  db.prepare('DELETE FROM secret_versions WHERE secret_id = ? AND version = ?').run(missing.id, missing.version);
+  db.prepare('UPDATE secret_versions SET value_sealed = ? WHERE secret_id = ? AND version = ?').run('AAAA', zeroed.id, zeroed.version);
+  db.prepare('UPDATE secrets SET name = ? WHERE id = ?').run('forged', altered.id);
+  return { missing, zeroed, altered };
+};
+
+it('doctor: --deep names each row that does not open, and the exit code says so', { timeout: 120_000 }, async () => {
+  const { dir, state, inDatabase } = vault();
+  const whole = await run(dir, 'doctor', ['--deep', '--json']);
+  assert.equal(JSON.parse(whole.stdout).checks.at(-1).verdict, 'ok', whole.said);
+  const { missing, zeroed, altered } = inDatabase(damage);
+  const { status, stdout, said } = await run(dir, 'doctor', ['--deep', '--json']);
+  assert.equal(status, 1, said);
+  const lines = JSON.parse(stdout).checks.filter(({ check }) => check === 'rows');
+  const messages = lines.map(({ message }) => message).join('\n');
+  assert.match(messages, new RegExp(`${missing.org_id}: secrets ${missing.id} .* version ${missing.version}: its stored value is missing`));
+  assert.match(
+    messages,
+    new RegExp(`secret_versions ${zeroed.id} \\(${zeroed.name}\\) version ${zeroed.version}: its value does not open`),
+  );
+  assert.match(messages, new RegExp(`secrets ${altered.id} \\(forged\\): it was altered`));
+  assert.match(lines.at(-1).message, /^3 faults in \d+ rows: restore it from a backup/);
+  assert.ok(!fs.existsSync(path.join(state, 'deep-check.json')), 'its place is not kept once it is done');
+});
+
+it('doctor: --deep continues where it was interrupted, and keeps what it found', { timeout: 60_000 }, async () => {
+  const { state, file, masters } = vault(fs.mkdtempSync(path.join(os.tmpdir(), 'damaged-')));
+  const db = new DatabaseSync(file);
+  after(() => db.close());
+  damage(db);
+  const placeFile = path.join(state, 'deep-check.json');
+  /** @type {string[]} */
+  const asked = [];
+  const check = (/** @type {number} */ pages) => {
+    const rows = (/** @type {string} */ sql, /** @type {any[]} */ params) => {
+      const table = sql.includes('LIMIT') && / AS "#", \* FROM (\w+)/.exec(sql)?.[1];
+      if (table && pages-- === 0) throw new Error('interrupted');
+      if (table) asked.push(table);
+      return db.prepare(sql).all(...params);
+    };
+    return openEverything(rows, masters, { placeFile });
+  };
+  for (const pages of [3, 4]) await assert.rejects(check(pages), /interrupted/);
+  const { faults, opened } = await check(1000);
+  assert.deepEqual(
+    asked.filter((table, i) => table !== asked[i - 1]),
+    [...new Set(asked)].sort(),
+    'it does not begin again',
+  );
+  assert.deepEqual(
+    faults.map(({ table, what }) => `${table}: ${what}`),
+    ['secret_versions: its value does not open', 'secrets: it was altered: its MAC is wrong', 'secrets: its stored value is missing'],
+  );
+  assert.equal((await openEverything(db, masters)).opened, opened);
+  assert.ok(!fs.existsSync(placeFile));
+});
+
+it('backup: --verify makes the backup, names what does not open in it, and fails', { timeout: 120_000 }, async () => {
+  const { dir, inDatabase } = vault();
+  const good = await run(dir, 'backup', ['--verify', '--output', 'good.sql']);
+  assert.equal(good.status, 0, good.said);
+  assert.match(good.said, /All \d+ rows with a MAC or ciphertext open/);
+  const { missing, zeroed } = inDatabase(damage);
+  const bad = await run(dir, 'backup', ['--verify', '--output', 'bad.sql', '--json']);
+  assert.equal(bad.status, 1, bad.said);
+  const { faults } = JSON.parse(bad.stdout);
+  assert.deepEqual(faults.map(({ id }) => id).includes(missing.id), true);
+  assert.deepEqual(
+    faults.find(({ id }) => id === zeroed.id),
+    {
+      ...{ org: zeroed.org_id, table: 'secret_versions', id: zeroed.id, version: zeroed.version, what: 'its value does not open' },
+      name: zeroed.name,
+    },
+  );
+  assert.ok(fs.existsSync(path.join(dir, 'bad.sql')), 'the rest is worth keeping');
+  const other = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+  const closed = await run(dir, 'backup', ['--verify', '--output', 'closed.sql'], { MASTER_KEYS: other });
+  assert.equal(closed.status, 1);
+  assert.match(closed.said, /deployment_keys deployment: its key does not open/);
+});
+
+it('restore: --replace restores in place of a database that cannot be read, and keeps its files', { timeout: 200_000 }, async () => {
+  const { dir, state, file } = vault();
+  assert.equal((await run(dir, 'backup', ['--output', 'b.sql'])).status, 0);
+  for (const [what, spoil] of /** @type {const} */ ([
+    ['garbage', () => fs.writeFileSync(file, Buffer.alloc(65_536, 0x5a))],
+    ['a torn page', () => fs.writeFileSync(file, Buffer.concat([fs.readFileSync(file).subarray(0, 4096), Buffer.alloc(61_440, 0x5a)]))],
+  ])) {
+    for (const end of ['-wal', '-shm']) fs.rmSync(file + end, { force: true });
+    spoil();
+    const made = await run(dir, 'backup', ['--output', `no-${what.length}.sql`]);
+    assert.equal(made.status, 1, what);
+    assert.doesNotMatch(made.said, /\n +at /, 'no stack trace');
+    const refused = await run(dir, 'restore', ['b.sql']);
+    assert.equal(refused.status, 1);
+    assert.match(refused.said, /cannot be read|not empty|unchanged|damaged/, refused.said);
+    assert.doesNotMatch(refused.said, /\n +at /, 'no stack trace');
+    const restored = await run(dir, 'restore', ['b.sql', '--replace']);
+    assert.equal(restored.status, 0, restored.said);
+    assert.match(restored.said, /cannot be read .*It is now in .*set-aside/);
+    assert.match(restored.said, /rows of .* are restored/);
+  }
+  assert.equal(fs.readdirSync(path.join(state, 'set-aside')).length, 2);
+});
