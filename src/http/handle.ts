@@ -180,9 +180,6 @@ function identified({ incoming: { request }, asked, context }: Ready, id: string
 /** The approval in a header. A text that is not an id becomes one that does not exist. */
 const approvalOf = (header: string): string => (forms.approval(header) ? header : 'unknown');
 
-/** Whether the gate must know the request's identity, to record that it waits for approval. */
-const waitsForApproval = (data: unknown): boolean => (data as { approval?: true }).approval === true;
-
 /** The Idempotency-Key of a request, and the digest that distinguishes it from other requests with the same key. */
 function idempotencyOf({ incoming: { request }, caller, asked, context }: Ready): Ask['idempotency'] {
   if (asked.idempotencyKey === null || !context.keys) return null;
@@ -196,7 +193,7 @@ function idempotencyOf({ incoming: { request }, caller, asked, context }: Ready)
 }
 
 /**
- * How often the gate may ask for more: a value that it cannot create, the request's identity, and the value encrypted for another secret.
+ * How often the gate may ask for more: a value that it cannot create, the request's digest, and the value encrypted for another secret.
  * Each of the last kind means that another request gave the name to another secret in the meantime, so a race takes a few.
  */
 const MOST_ROUNDS = 8;
@@ -223,16 +220,16 @@ async function askGate(ready: Ready): Promise<Response> {
       request: { ...facts, id: newId('req') },
     };
     const { outcome } = await gate({ ...ask, action, operation, named, input, ...apart, approval: undefined });
-    return outcome.kind === 'more' && waitsForApproval(outcome.data) ? fail(refuse('APPROVAL_REQUIRED')) : outcome;
+    return outcome.kind === 'more' && outcome.wants === 'digest' ? fail(refuse('APPROVAL_REQUIRED')) : outcome;
   };
   const report = async (violation: IntegrityViolation) => void (await gate({ ...ask, input: null, violation, again: true }));
   try {
     const first = await gate(ask);
     let [reply, made, again] = [first, ready, ask];
     for (let rounds = 0; reply.outcome.kind === 'more' && rounds < MOST_ROUNDS; rounds++) {
-      const { data } = reply.outcome;
+      const { data, wants } = reply.outcome;
       if (rounds === MOST_ROUNDS - 1) again = { ...again, is_last: true };
-      if (waitsForApproval(data)) again = { ...again, approval: identified(ready, null), again: true };
+      if (wants === 'digest') again = { ...again, approval: identified(ready, null), again: true };
       else {
         const more = await route.more?.(data as never, asked.input, { ...context, further });
         if (!more) break;

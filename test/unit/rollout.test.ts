@@ -2,17 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { operations } from '../../src/domains';
 import { refuse } from '../../src/errors';
+import { unidentified } from '../../src/gate/approvals/hold';
 import type { Ask, Reply } from '../../src/gate/request/call';
-import { fail, ok } from '../../src/gate/request/outcome';
+import { fail, ok, wants } from '../../src/gate/request/outcome';
 import { readAsk, readOutcome, readReply, writeAsk, writeOutcome, writeReply } from '../../src/gate/request/rollout';
 
 const outcomes = [
   [{ ok: true, status: 201, data: { id: 'sec_1' }, etag: '"v1"' }, ok({ id: 'sec_1' }, { status: 201, etag: '"v1"' })],
   [{ ok: false, refusal: refuse('NOT_FOUND') }, fail(refuse('NOT_FOUND'))],
-  [
-    { ok: 'more', data: { type: 'password' } },
-    { kind: 'more', data: { type: 'password' } },
-  ],
+  [{ ok: 'more', data: { type: 'password' } }, wants('value', { type: 'password' })],
+  [{ ok: 'more', data: { approval: true } }, unidentified],
 ] as const;
 const rest = { credential: 'key_1', replay: null, d1_calls: 1 };
 const state = { limit: 600, remaining: 599, reset: 60 };

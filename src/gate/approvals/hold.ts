@@ -11,6 +11,7 @@ import type { Plan, Proposal, Put } from '../journal/plan';
 import { answerKeyOf, insertion, revision } from '../journal/writes';
 import { quotaRootOf } from '../limits/quota-root';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
+import { wants } from '../request/outcome';
 import { approvalsFor, countApprovers } from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
@@ -24,7 +25,8 @@ type Policy = CompiledPolicy<'approval'>;
 const MOST_PENDING = 100;
 
 /** Asks the Worker to identify the request first: see `Ask.approval`. */
-export const unidentified = { more: { approval: true } } as const;
+// Release 0.4.0 tells by the data what is wanted.
+export const unidentified = wants('digest', { approval: true });
 
 /** The result for a request that may be held: it may continue, having used an approval if there is one; or it waits. */
 type Held = Allowed | { waits: Plan } | Refusal | typeof unidentified;
@@ -46,7 +48,7 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
     ...(made.reveals ?? []).filter((row) => holdingReads(call.core, row, [call.caller]).length).map(readEffect),
   ];
   const held = hold(call, { effects, changes, describes: made.describes, shows: made.shows }, now);
-  if (isRefusal(held) || 'more' in held) return held;
+  if (isRefusal(held) || 'wants' in held) return held;
   if ('waits' in held) return { ...held.waits, about: { ...targetOf(made), ...held.waits.about } };
   return allowed(made, held);
 }
@@ -62,7 +64,7 @@ export function governedRead(call: Call<unknown>, reveals: NonNullable<Operation
       : [readEffect(reveals)];
   const { describes, shows } = 'all' in reveals ? reveals : { describes: undefined, shows: undefined };
   const held = hold(call, { effects, changes: [], describes, shows }, now);
-  if (isRefusal(held) || 'more' in held) return held;
+  if (isRefusal(held) || 'wants' in held) return held;
   return 'waits' in held ? held.waits : allowed(made, held);
 }
 

@@ -99,10 +99,9 @@ function revisionConflict({ ask }: Call<unknown>, change: Change, proposed: Prop
   return 'code' in proposed && statusOf(proposed) < 409 ? null : refuse('REVISION_CONFLICT');
 }
 
-const isPlan = (proposed: Proposal): proposed is Plan => !('more' in proposed) && !isRefusal(proposed);
+const isPlan = (proposed: Proposal): proposed is Plan => !('wants' in proposed) && !isRefusal(proposed);
 
-const notPlanned = (proposed: Exclude<Proposal, Plan>): OperationOutcome =>
-  'more' in proposed ? { kind: 'more', data: proposed.more } : fail(proposed);
+const notPlanned = (proposed: Exclude<Proposal, Plan>): OperationOutcome => ('wants' in proposed ? proposed : fail(proposed));
 
 /** Throws if an action does what it is not declared to do: its locks depend on the declaration. */
 function assertDeclared({ ask, need }: Call<unknown>, { puts = [], gone = [] }: Plan): void {

@@ -7,6 +7,7 @@ import type { Refusal } from '../../errors';
 import type { ApprovalDetails } from '../approvals/details';
 import type { Subject } from '../audit/entry';
 import type { Raised } from '../events/outbox';
+import type { More } from '../request/outcome';
 import type { Intent } from './intents';
 
 /** A new row state, and the revision that it replaces; 0 for a new row. */
@@ -53,4 +54,4 @@ export interface Fact {
 }
 
 /** What an operation answers when it is asked for a plan: the plan, a refusal, or what the Worker must produce first. */
-export type Proposal = Plan | Refusal | { more: unknown };
+export type Proposal = Plan | Refusal | More;

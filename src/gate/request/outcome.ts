@@ -2,11 +2,19 @@
 // data that can be sent by RPC; a refusal is a value, never an exception.
 import { ApiError, type Refusal, refuse } from '../../errors';
 
-export type Outcome<T = unknown> =
-  | { kind: 'ok'; status: number; data: T; etag?: string }
-  | { kind: 'refused'; refusal: Refusal }
-  /** The Worker must create something first (such as a generated value) and then call again with the same request id. */
-  | { kind: 'more'; data: T };
+export type Outcome<T = unknown> = { kind: 'ok'; status: number; data: T; etag?: string } | { kind: 'refused'; refusal: Refusal } | More<T>;
+
+/**
+ * What the gate needs before it can answer: a `value` that only the Worker can make (a generated or encrypted one), or the `digest` of the request,
+ * under which it waits for approval; or that it has given a `page`, and there is another. The Worker calls again with the same request id.
+ */
+export interface More<T = unknown> {
+  kind: 'more';
+  wants: 'value' | 'digest' | 'page';
+  data: T;
+}
+
+export const wants = <T>(what: More['wants'], data: T): More<T> => ({ kind: 'more', wants: what, data });
 
 /** A success, 200 unless `extra` has another status. */
 export const ok = <T>(data: T, extra?: { status?: number; etag?: string }) => ({ kind: 'ok' as const, status: 200, data, ...extra });

@@ -14,7 +14,7 @@ import type { Plan } from '../journal/plan';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
 import { type Ask, type Call, isRefusal, type Operation, type OperationOutcome, type Reply, refusalIn } from './call';
 import { findStored, noRoom, storedUnder } from './idempotency';
-import { fail } from './outcome';
+import { fail, wants } from './outcome';
 import { storedResponses } from './stored-responses';
 import { mayReachNamed, namedSubject } from './target';
 import { inTurns } from './turns';
@@ -135,7 +135,7 @@ async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): 
   const { isHeld, bypassed } = mayRevealAll(call, outcome.reveals);
   if (bypassed.length) return { ...outcome, about: { ...outcome.about, bypassed_policies: bypassed } };
   // safety: held-read-refused
-  return isHeld ? { kind: 'more', data: unidentified.more } : outcome;
+  return isHeld ? unidentified : outcome;
 }
 
 /** Reads with an approval, or records that the read waits for one. This changes only the approval. */
@@ -154,8 +154,8 @@ const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Pr
       const governed = reveals ? governedRead(call, reveals, made, now) : made;
       // The final answer uses the approval, not the intermediate data for the Worker.
       // safety: approval-used-by-answer
-      if (outcome.kind === 'ok' || isRefusal(governed) || 'more' in governed || governed.refusal) return governed;
-      return { more: data };
+      if (outcome.kind === 'ok' || isRefusal(governed) || 'wants' in governed || governed.refusal) return governed;
+      return wants(outcome.wants, data);
     },
   });
 

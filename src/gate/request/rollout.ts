@@ -4,7 +4,7 @@
 // as a response, passes through this module.
 
 import type { Ask, Reply } from './call';
-import type { Outcome } from './outcome';
+import type { More, Outcome } from './outcome';
 
 type Stored = Outcome & { ok?: true | false | 'more' };
 type Sent = Omit<Reply, 'rate_limit'> & { outcome: Stored; rate_limit?: Reply['rate_limit']; budget?: Reply['rate_limit'] };
@@ -15,8 +15,13 @@ const oks = { ok: true, refused: false, more: 'more' } as const;
 export const writeOutcome = (outcome: Outcome): Stored => ({ ...outcome, ok: oks[outcome.kind] });
 
 export function readOutcome({ ok, ...outcome }: Stored): Outcome {
-  if (ok === undefined || outcome.kind) return outcome;
-  return { ...(outcome as object), kind: ok === 'more' ? 'more' : ok ? 'ok' : 'refused' } as Outcome;
+  const kind = outcome.kind ?? (ok === 'more' ? 'more' : ok ? 'ok' : 'refused');
+  if (kind !== 'more') return { ...(outcome as object), kind } as Outcome;
+  // Release 0.4.0 tells what it wants by its data.
+  const { data, wants = (data as { approval?: true } | null)?.approval ? 'digest' : 'value' } = outcome as Partial<More> & {
+    data: unknown;
+  };
+  return { kind, wants, data };
 }
 
 export const writeReply = (reply: Reply): Reply & Sent => ({ ...reply, outcome: writeOutcome(reply.outcome), budget: reply.rate_limit });

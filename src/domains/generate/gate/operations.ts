@@ -10,7 +10,7 @@ import type { Subject } from '../../../gate/audit/entry';
 import { namesNoted } from '../../../gate/audit/entry';
 import { environmentRevision } from '../../../gate/journal/apply';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
-import { fail, ok } from '../../../gate/request/outcome';
+import { fail, ok, wants } from '../../../gate/request/outcome';
 import { environmentOf } from '../../../gate/request/target';
 import { unknownEnvironment } from '../../secrets/gate/reads';
 import { exceedsBulk, inOrder, partOf, rowsOf } from '../../secrets/gate/selection';
@@ -176,7 +176,8 @@ async function generate(call: GenerateCall): Promise<OperationOutcome> {
 
     const etag = etagOf(selected);
     const give = (page: Omit<SourcePage, 'etag'>): OperationOutcome => ({
-      ...{ kind: 'more', data: { ...page, etag } satisfies SourcePage, reveals: together(call, selected) },
+      ...wants('page', { ...page, etag } satisfies SourcePage),
+      reveals: together(call, selected),
     });
     if (input.etag !== null && input.etag !== etag) return give({ names: [], items: [], next: null, changed: true });
     if (input.valueless) return give({ names: rows.map(({ name }) => name), items: [], next: null });

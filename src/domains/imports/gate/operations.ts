@@ -9,6 +9,7 @@ import { mayReveal } from '../../../gate/approvals/hold';
 import { violationOf } from '../../../gate/approvals/policies';
 import type { Plan, Proposal } from '../../../gate/journal/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { type More, wants } from '../../../gate/request/outcome';
 import { environmentOf } from '../../../gate/request/target';
 import { advance, begin, changed, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
 import { limits } from '../../secrets/gate/state';
@@ -189,7 +190,7 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
 }
 
 /** Values are encrypted for a secret's id. Asks the Worker to encrypt those again whose names belong to other secrets: see `encryptFor`. */
-function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | { more: Wanted } | null {
+function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | More<Wanted> | null {
   const { ask, input } = call;
   if (input.dry_run) return null;
   const places = new Map(input.items.map((item, at) => [item, at]));
@@ -199,7 +200,7 @@ function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | { mor
       : [],
   );
   if (ids.length === 0) return null;
-  return ask.is_last ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { ids } };
+  return ask.is_last ? refuse('UNAVAILABLE', { retry_after: 1 }) : wants('value', { ids });
 }
 
 function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Proposal {

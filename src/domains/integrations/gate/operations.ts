@@ -7,7 +7,7 @@ import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
-import { fail, found, type Outcome, ok } from '../../../gate/request/outcome';
+import { fail, found, type Outcome, ok, wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { mayRead, reachOf, storerOf } from '../../syncs/gate/select';
@@ -142,7 +142,7 @@ const update: Operation<UpdateInput> = {
       if (foreign) return foreign;
       const environments = row.kind === 'sync' ? environmentsIn(call, input.environments ?? row.environments) : null;
       if (environments !== null && isRefusal(environments)) return environments;
-      if (configures && !made) return { more: row };
+      if (configures && !made) return wants('value', row);
       if (made && 'details' in made) return refuse('VALIDATION_FAILED', { details: made.details });
       // safety: connection-unchanged-meanwhile
       if (made && made.revision !== row.revision)
@@ -201,7 +201,7 @@ const notify: Operation<NotifyInput> = {
     if (integration !== null && !row) return fail(refuse('NOT_FOUND', { message: 'The connection in integrationId does not exist.' }));
     if (row && row.kind !== 'notify')
       return fail(refuse('VALIDATION_FAILED', { details: [{ path: 'integrationId', message: 'must be a connection of kind notify' }] }));
-    return { kind: 'more', data: { row } };
+    return wants('value', { row });
   },
 };
 

@@ -8,7 +8,7 @@ import { isAlive } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
 import { quotaRootOf } from '../../../gate/limits/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
-import { fail, ok } from '../../../gate/request/outcome';
+import { fail, ok, wants } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
 import { inDoubt } from '../../secrets/gate/state';
 import { readableVersion } from '../../secrets/rules';
@@ -97,14 +97,14 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   const now = core.now();
   // The Worker scans only for admitted callers, so the work counts against their rate limit.
   // safety: scan-after-admission
-  if (input.fingerprints === null) return { kind: 'more', data: {} };
+  if (input.fingerprints === null) return wants('value', {});
   const secrets = secretsWith(call, input.fingerprints, now);
   const tokens = tokensOf(call, input.tokens, now);
   const ids = Object.values(secrets).flatMap((all) => all.map(({ id }) => id));
   const doubt = inDoubt(call, ...ids, ...tokens.flatMap(({ id }) => id ?? []));
   if (doubt) return fail(doubt);
   // The Worker computes places only for digests that are values.
-  if (ids.length && input.places === null) return { kind: 'more', data: { fingerprints: Object.keys(secrets) } };
+  if (ids.length && input.places === null) return wants('value', { fingerprints: Object.keys(secrets) });
   return {
     ...ok({ tokens, secrets } satisfies ScanPart, { status: 201 }),
     about: { findings: { known: input.known, tokens: tokens.length, secrets: ids.length } },

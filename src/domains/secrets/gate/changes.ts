@@ -1,5 +1,6 @@
 // Changing secrets. Values arrive encrypted and are compared by keyed fingerprints. Invariant: a name is unique among the live secrets of
 // its environment.
+
 import { mayReach, reaches } from '../../../auth/authorize';
 import { canGenerate, type GenerateOptions, optionsProblem } from '../../../crypto/generate';
 import { RESTORABLE } from '../../../db/rows';
@@ -10,6 +11,7 @@ import { intents } from '../../../gate/journal/intents';
 import type { Plan } from '../../../gate/journal/plan';
 import { removal } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { linksOf } from '../../shares/gate/links';
 import { type EncryptedValue, etagOf, preconditionFailed, readable, readableVersion } from '../rules';
@@ -161,7 +163,7 @@ export const rotate: Operation<RotateInput> = {
       if (problem) return problem;
       const conflict = preconditionFailed(row, input.if_match);
       if (conflict) return conflict;
-      if (input.value === null) return { more: { type: row.type } };
+      if (input.value === null) return wants('value', { type: row.type });
       return advance(call, row, input.value, {}, left as Kept | null, now);
     },
   },

@@ -10,6 +10,7 @@ import { intents } from '../../../gate/journal/intents';
 import type { Plan } from '../../../gate/journal/plan';
 import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import { type Call, isRefusal } from '../../../gate/request/call';
+import { type More, wants } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
 import { isoOrNull } from '../../../http/wire';
 import { type EncryptedValue, etagOf, MOST_VERSIONS } from '../rules';
@@ -20,8 +21,8 @@ import { limits, subjectOf } from './state';
  * Asks the Worker to encrypt the value for another secret, or for a new one (null). The name may belong to yet another secret by then, and
  * the Worker is asked again: each time, another request has made progress.
  */
-export const encryptFor = ({ ask }: Call<unknown>, id: string | null): Refusal | { more: { id: string | null } } =>
-  ask.is_last ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
+export const encryptFor = ({ ask }: Call<unknown>, id: string | null): Refusal | More<{ id: string | null }> =>
+  ask.is_last ? refuse('UNAVAILABLE', { retry_after: 1 }) : wants('value', { id });
 
 /** Whether a secret has or had this id, so a new one cannot use it. */
 export const isUsedId = ({ rows }: Core, id: string): boolean => rows.get('secret', id) !== null || rows.isBuried('secret', id);

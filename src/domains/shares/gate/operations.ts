@@ -14,7 +14,7 @@ import { intents } from '../../../gate/journal/intents';
 import type { Plan, Proposal } from '../../../gate/journal/plan';
 import { removal, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
-import { fail, ok } from '../../../gate/request/outcome';
+import { fail, type More, ok, wants } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { iso } from '../../../http/wire';
@@ -122,13 +122,14 @@ function planLink(
   row: SecretRow,
   fetched: VersionRow | Refusal | null,
   now: number,
-): Plan | Refusal | { more: Delivered } {
+): Plan | Refusal | More<Delivered> {
   const { core } = call;
   const { link, ...asked } = input;
   if (!link) {
     if (!fetched || isRefusal(fetched)) return fetched ?? refuse('UNAVAILABLE', { retry_after: 1 });
     return (
-      readableVersion(row, fetched.version, now) ?? { more: { row, version: fetched, environment: slugOf(core, row.environment_id), now } }
+      readableVersion(row, fetched.version, now) ??
+      wants('value', { row, version: fetched, environment: slugOf(core, row.environment_id), now })
     );
   }
   const gone = readableVersion(row, link.version, now);
@@ -247,7 +248,7 @@ const view: Operation<ViewInput> = {
       const end = removal(ask.org, [{ kind: 'share', id: link.id }]);
       if (link.passphrase !== null) {
         if (input.passphrase === null)
-          return input.sent ? { more: null } : refuse('PASSPHRASE_WRONG', { message: 'This link requires a passphrase.' });
+          return input.sent ? wants('value', null) : refuse('PASSPHRASE_WRONG', { message: 'This link requires a passphrase.' });
         // safety: passphrase-compared
         if (!equal(link.passphrase, input.passphrase)) {
           const failures = link.failures + 1;

@@ -9,7 +9,7 @@ import type { Plan } from '../../../gate/journal/plan';
 import { revision } from '../../../gate/journal/writes';
 import { lastUsed } from '../../../gate/limits/last-used';
 import type { Call, Operation } from '../../../gate/request/call';
-import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { fail, type Outcome, ok, wants } from '../../../gate/request/outcome';
 import { addition, type PasskeyInput } from '../../passkeys/gate/operations';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
 import { sessionOut } from '../wire';
@@ -171,7 +171,7 @@ const confirm: Operation<ConfirmInput> = {
       const member = core.rows.get('member', caller.id);
       if (!row?.refresh || !member) return refuse('UNAUTHENTICATED');
       const since = confirmationOf(row);
-      if (!ask.again) return { more: { session: row.id, member: caller.id, since } satisfies Confirming };
+      if (!ask.again) return wants('value', { session: row.id, member: caller.id, since } satisfies Confirming);
       // Of two requests with the same challenge, the second comes after another confirmation.
       // safety: challenge-used-once
       if (input.since !== since || !input.passkey) return refuse('UNAUTHENTICATED');

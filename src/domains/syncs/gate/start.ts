@@ -1,5 +1,6 @@
 // Starting a sync. Invariants: a sync is a row, written in the commit that uses its approval and stores its response, so a repeat finds the
 // same sync; a dry run writes nothing; nothing is sent to a target here.
+
 import { hostOf } from '../../../adapters/sync/hosts';
 import type { Owned, Result } from '../../../adapters/sync/plan';
 import type { Caller } from '../../../auth/authorize';
@@ -9,6 +10,7 @@ import { namesNoted } from '../../../gate/audit/entry';
 import type { Fact, Plan } from '../../../gate/journal/plan';
 import { insertion } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { type More, wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { sees } from '../../integrations/gate/reach';
 import type { Delivered } from '../../secrets/rules';
@@ -182,19 +184,17 @@ function dryRun(
   selected: Selected,
   items: Delivered[] | Refusal | null,
   now: number,
-): Plan | Refusal | { more: DryRun } {
+): Plan | Refusal | More<DryRun> {
   if (input.foreseen) {
     const data = { platform, environmentId: environment_id, dryRun: true, ...input.foreseen };
     return { status: 200, data, about: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } } };
   }
   if (items && isRefusal(items)) return items;
   const about = { platform, environment_id, place, names: input.names };
-  return {
-    more: {
-      ...{ integration, place, items: items ?? [], skipped: selected.skipped },
-      held: heldBack(core, selected.rows, callers, null).map(({ name }) => name),
-      owned: syncs(core).owned(recordedAt(about)),
-      prunable: input.prune ? prunable(core, callers, about, now) : [],
-    },
-  };
+  return wants('value', {
+    ...{ integration, place, items: items ?? [], skipped: selected.skipped },
+    held: heldBack(core, selected.rows, callers, null).map(({ name }) => name),
+    owned: syncs(core).owned(recordedAt(about)),
+    prunable: input.prune ? prunable(core, callers, about, now) : [],
+  });
 }

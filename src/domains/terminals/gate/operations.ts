@@ -4,7 +4,7 @@
 import type { Asking, Decision } from '../../../auth/terminal-login';
 import { type Refusal, refuse } from '../../../errors';
 import type { Call, Operation } from '../../../gate/request/call';
-import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { fail, type Outcome, ok, wants } from '../../../gate/request/outcome';
 import { beginTerminal, surplus, turn } from '../../signin/gate/sessions';
 
 /** The login that the Worker found for a user code, and how many seconds the member must wait after too many attempts. */
@@ -18,7 +18,7 @@ export interface Attempt {
   member: string;
 }
 
-const attempt = ({ caller }: Call<unknown>): { more: Attempt } => ({ more: { member: caller.id } });
+const attempt = ({ caller }: Call<unknown>) => wants('value', { member: caller.id } satisfies Attempt);
 
 const subject = ({ input }: Call<Found>) => ({ resource: input.login?.session ?? null });
 
@@ -34,7 +34,7 @@ function meant({ input: { login, wait } }: Call<Found>, decision: Decision | nul
 const telling = (decision: Decision | null): Operation<Found> => ({
   subject,
   read(call): Outcome {
-    if (!call.ask.again) return { kind: 'more', data: attempt(call).more };
+    if (!call.ask.again) return attempt(call);
     const login = meant(call, decision);
     return 'code' in login ? fail(login) : ok(login);
   },

@@ -12,7 +12,7 @@ import { lineageOf } from '../../../gate/identity/lineage';
 import type { Proposal } from '../../../gate/journal/plan';
 import { insertion } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
-import { fail } from '../../../gate/request/outcome';
+import { fail, wants } from '../../../gate/request/outcome';
 import { descendants } from '../../../gate/rows/descendants';
 import { iso } from '../../../http/wire';
 import { printable } from '../../../text';
@@ -72,7 +72,7 @@ export const exchange: Operation<ExchangeInput> = {
       const row = trustOf(call);
       const problem = problemOf(call);
       // The Worker used an outdated trust: it reads the trust again.
-      if (problem && row && row.revision !== input.revision) return { more: {} };
+      if (problem && row && row.revision !== input.revision) return wants('value', {});
       if (problem || !row?.trust) return refuse('UNAUTHENTICATED');
       if (descendants(core).hasSessions(row.id, MOST_SESSIONS, now, row.trust.ttl * 1000))
         return refuse('LIMIT_REACHED', {

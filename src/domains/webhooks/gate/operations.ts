@@ -5,7 +5,7 @@ import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/journal/writes';
 import type { Operation } from '../../../gate/request/call';
-import { found } from '../../../gate/request/outcome';
+import { found, wants } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { webhookOut } from '../wire';
 import { deliveryOperations } from './deliveries';
@@ -114,7 +114,7 @@ const rotateSecret: Operation<RotateInput> = {
       const { overlap, made } = call.input;
       const { host, url_sealed, secret_sealed } = row;
       // safety: old-secret-is-the-current-one
-      if (made?.from !== secret_sealed) return { more: { host, url_sealed, secret_sealed } satisfies Rotating };
+      if (made?.from !== secret_sealed) return wants('value', { host, url_sealed, secret_sealed } satisfies Rotating);
       const put = revision(call, 'webhook', row, {
         secret_sealed: made.secret_sealed,
         old_secret_sealed: overlap === 0 ? null : made.old_secret_sealed,
