@@ -10,6 +10,7 @@ import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { varsFile } from './production.mjs';
+import { rowKindImports } from './row-kinds.mjs';
 import { fromSource } from './source.mjs';
 import { devVarsFile, progress } from './vault.mjs';
 
@@ -24,11 +25,11 @@ const MOST_FAULTS = 1000;
 /** How long an interrupted check can be continued. */
 const CONTINUED_FOR = 24 * 3_600_000;
 
-const SOURCE = `
+const SOURCE = `${rowKindImports}
 export { decrypt } from './src/crypto/envelope';
-export { deriveDeployment, deriveOrg } from './src/crypto/keyring';
+export { deriveDeployment, deriveOrg } from './src/keys/keyring';
 export { getTableColumns } from 'drizzle-orm';
-export { fromD1, macOf, places, readable, RESTORABLE, rowKinds, tableName } from './src/db/rows';
+export { fromD1, kindOf, macOf, readable, RESTORABLE, rowKinds, tableName } from './src/db/rows';
 export { secretVersions } from './src/db/schema';
 export { hasVersion } from './src/domains/secrets/rules';
 `;

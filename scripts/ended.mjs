@@ -5,6 +5,7 @@ import path from 'node:path';
 import readline from 'node:readline';
 import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
+import { rowKindImports } from './row-kinds.mjs';
 import { fromSource } from './source.mjs';
 
 /** @typedef {{ org: string, id: string, name: string | null, kind: string }} Ended */
@@ -20,8 +21,8 @@ const REVOKES = new Set([
 const BY_HAND =
   /^(member|team|grant|device|passkey|policy|webhook|integration|environment|org)\.(delete|update|block)$|^team_member\.remove$|^secret\.(delete|share_revoke)$|^provider\.revoke$/;
 
-const SOURCE = `
-export { deriveOrg, unwrap } from './src/crypto/keyring';
+const SOURCE = `${rowKindImports}
+export { deriveOrg, unwrap } from './src/keys/keyring';
 export { macOf, readable } from './src/db/rows';
 `;
 
