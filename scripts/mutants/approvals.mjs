@@ -88,7 +88,7 @@ export const mutants = [
   {
     name: 'a held call: its approval outlives the credential that asked',
     tag: 'approval-ends-with-requester',
-    change: { from: 'credential === null || !isAlive(core, org_id, credential)', to: 'credential === null' },
+    change: { from: 'credential === null || !isAlive(core, credential)', to: 'credential === null' },
     notice: 'api/approvals/ends: approval: of a credential is void once it is revoked, contained, or has expired',
   },
   {

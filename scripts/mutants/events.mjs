@@ -36,7 +36,7 @@ export const mutants = [
   {
     name: 'the expiry of a revoked credential raises an event',
     tag: 'only-live-credentials-expire',
-    change: { from: ' || !isAlive(core, org, row)', to: '' },
+    change: { from: ' || !isAlive(core, row)', to: '' },
     notice: 'api/events/expiry: raises none for a credential that was revoked',
   },
   {

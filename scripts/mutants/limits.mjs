@@ -11,7 +11,7 @@ export const mutants = [
   {
     name: 'the permissions of a chain of agents are computed before its limits are checked',
     tag: 'permissions-computed-once',
-    change: { from: 'callerOf(core, org, lineage)', to: '{ ...callerOf(core, org, lineage) }' },
+    change: { from: 'callerOf(core, lineage)', to: '{ ...callerOf(core, lineage) }' },
     notice: 'api/limits/flood: is computed once for many requests',
   },
   {

@@ -83,7 +83,7 @@ export const mutants = [
   {
     name: 'a sync continues after its caller has ended',
     tag: 'sync-caller-judged-again',
-    change: { from: 'endOf(core, org, lineage) === null', to: 'true' },
+    change: { from: 'endOf(core, lineage) === null', to: 'true' },
     notice: 'api/syncs/syncs: a caller whose credential ends',
   },
   {

@@ -33,7 +33,7 @@ export type Raise<K extends RowKind> = (
 ) => Raised[];
 
 /** A task in bounded batches. Returns when to run next, or null. It can be interrupted at any point, and then simply runs again. */
-export type TaskRun = (core: Core, org: string, now: number) => Promise<number | null> | number | null;
+export type TaskRun = (core: Core, now: number) => Promise<number | null> | number | null;
 
 export interface Declared {
   follows?: { [K in RowKind]?: Follow<K> };
@@ -62,6 +62,8 @@ export interface Rules {
 }
 
 export interface Core {
+  /** The organisation; empty until the gate knows whose it is. */
+  org: string;
   storage: DurableObjectStorage;
   meta: Meta;
   database: Database;
@@ -89,6 +91,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Binding
   const meta = createMeta(sql);
   upgrade(storage, meta);
   return {
+    org: meta.get('org') ?? '',
     storage,
     meta,
     database: createDatabase(DB),

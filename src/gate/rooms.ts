@@ -18,12 +18,12 @@ import { endOrg, purgePast, purgeRows } from './tasks/purge';
 const PER_RUN = 1000;
 
 const journal: Declared = {
-  tasks: { settle: async (core, org, now) => ((await settle(core, org)) ? null : now + 5000) },
+  tasks: { settle: async (core, now) => ((await settle(core)) ? null : now + 5000) },
 };
 
 const limits: Declared = {
   tasks: {
-    minutes: (core, _org, now) =>
+    minutes: (core, now) =>
       core.storage.transactionSync(() => {
         const times = [rateLimit(core).flush(now), emergencies(core).flush(now)].filter((time) => time !== null);
         return times.length ? Math.min(...times) : null;
@@ -33,7 +33,7 @@ const limits: Declared = {
 
 const responses: Declared = {
   tasks: {
-    replays: (core, _org, now) => {
+    replays: (core, now) => {
       const next = storedResponses(core).sweep(now, PER_RUN);
       return next === null ? null : next <= now ? now : Math.max(next, now + WINDOW);
     },

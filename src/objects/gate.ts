@@ -115,7 +115,8 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   private async begin(ask: Ask): Promise<void> {
     await locks(this.core).hold(['begin'], async () => {
       if (this.org !== null) return;
-      const isThere = ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.org, ask.keys.row, ask.request)));
+      this.core.org = ask.org;
+      const isThere = ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.keys.row, ask.request)));
       // A token of an organisation that D1 does not know belongs to one that D1 has lost: beginning a new one would hide it once it is
       // restored.
       // safety: org-known-to-database
@@ -129,13 +130,13 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     // The platform retries: the newer release may be back by then.
     this.mustBeWhole();
     if (this.isNewer) throw new Error('storage of a newer release');
-    if (this.org) await runTasks(this.core, this.org);
+    if (this.org) await runTasks(this.core);
   }
 
   /** For the health check: whether this gate and D1 agree. A gate without state loads it from D1 at its next request. */
   async vitals(): Promise<Vitals> {
     if (this.isNewer) return 'newer';
-    return this.org === null ? 'well' : vitalsOf(this.core, this.org);
+    return this.org === null ? 'well' : vitalsOf(this.core);
   }
 
   /** On the gate of the health check: a write and a read of its storage. `sent`: a probe was sent to the queue; `came`: one arrived. */

@@ -42,7 +42,7 @@ it('domain: a change writes its row, raises its event, and schedules its task', 
     { from: 'one', to: 'two' },
   ]);
   faults.clock = Date.now() + 2000;
-  await inCore(o, (core) => runTasks(core, o.id));
+  await inCore(o, (core) => runTasks(core));
   expect(await inCore(o, ({ meta }) => [meta.get('widgets'), meta.get('widget:wid_1')])).toEqual(['1', 'two']);
   expect(await change(o, 'widget.remove', 'wid_1')).toMatchObject({ kind: 'ok' });
   expect([await widgetsIn(o), await inD1(o), await inCore(o, ({ meta }) => meta.get('widget:wid_1'))]).toEqual([[], [], null]);

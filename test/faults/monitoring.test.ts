@@ -83,9 +83,7 @@ async function alter(o: Caller, kind: 'webhook' | 'integration', id: string, fie
 }
 
 const found = (o: Caller, event: IntegrityViolation['event']) =>
-  inCore(o, (core) =>
-    reportViolation(core, o.id, { event, resource: o.id }, { request_id: crypto.randomUUID(), ip: '', user_agent: null }),
-  );
+  inCore(o, (core) => reportViolation(core, { event, resource: o.id }, { request_id: crypto.randomUUID(), ip: '', user_agent: null }));
 
 /** What causes each alert. */
 const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = {
@@ -122,7 +120,7 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
       await raise(o, 'one');
       await inCore(o, async (core) => {
         core.enqueue = async () => {};
-        for (let turn = 0; turn < 3; turn++) await runTasks(core, o.id, Date.now() + 1000);
+        for (let turn = 0; turn < 3; turn++) await runTasks(core, Date.now() + 1000);
       });
       await attendTo(o, id);
     },
@@ -136,7 +134,7 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
         core.enqueue = async () => {};
         for (const later of [1000, 5000, 20_000]) {
           core.now = () => Date.now() + later;
-          await runTasks(core, o.id);
+          await runTasks(core);
         }
       });
       await runJob(faulty(env as unknown as Env, db), { kind: 'job', job: 'notify', org: o.id, id });
@@ -168,7 +166,7 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
           throw new Error('a test');
         };
         core.schedule.at('replays', core.now());
-        await runTasks(core, o.id);
+        await runTasks(core);
         storedResponses(core).sweep = sweep;
       }),
     delivery_job_failed: async (o) => {
@@ -258,7 +256,7 @@ describe('monitoring: alerts', () => {
     await newSecret(o);
     await o.get('/secrets');
     await o.get('/nothing');
-    await inCore(o, (core) => runTasks(core, o.id));
+    await inCore(o, (core) => runTasks(core));
     await deliver(message(job(o)));
     await send('GET', '/healthz');
     expect(lines.length).toBeGreaterThan(4);
@@ -315,13 +313,13 @@ describe('monitoring: backlog', () => {
     faults.clock = clock + 20_000;
     await inCore(o, (core) => {
       core.enqueue = async () => {};
-      return runTasks(core, o.id);
+      return runTasks(core);
     });
     expect(events(), 'not yet').not.toContain('backlog');
     faults.clock = clock + 1_200_000;
     await inCore(o, (core) => {
       core.enqueue = async () => {};
-      return runTasks(core, o.id);
+      return runTasks(core);
     });
     const kinds = lines.filter(({ event }) => event === 'backlog').map(({ kind }) => kind);
     expect(kinds).toEqual(expect.arrayContaining(['changes_in_doubt', 'deliveries_late_seconds']));

@@ -254,7 +254,7 @@ describe('restore: a database from a backup', () => {
     await inGate(o, async ({ core }) => {
       core.schedule.at('segments', Date.now());
       core.now = () => Date.now() + 600_000;
-      for (let i = 0; i < 5; i++) await runTasks(core, o.id);
+      for (let i = 0; i < 5; i++) await runTasks(core);
       core.now = () => Date.now();
     });
     const moved = await inGate(o, ({ core }) => core.auditLog.oldest() - 1);

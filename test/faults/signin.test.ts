@@ -209,7 +209,7 @@ async function run(o: Caller, step: Step, fault?: Fault): Promise<void> {
   // What was done, its reply lost, cannot be done again: the person goes on from there.
   for (let i = 0; i < 3 && !done(answer); i++) answer = await (answer.status === 503 ? step.send() : step.anew());
   expect(done(answer), `${fault.what}: ${answer.text}`).toBe(true);
-  await inCore(o, (core) => runTasks(core, o.id, Date.now() + 10_000));
+  await inCore(o, (core) => runTasks(core, Date.now() + 10_000));
   await step.check();
 }
 

@@ -361,7 +361,7 @@ async function make(o: Caller, { send: attempt, done }: Change, fault?: Fault): 
   }
   expect(done, `${fault?.what}: ${answer.text}`).toContain(answer.status);
   if (fault) {
-    await inCore(o, (core) => runTasks(core, o.id, Date.now() + 10_000));
+    await inCore(o, (core) => runTasks(core, Date.now() + 10_000));
   }
   const after = await extentOf(o);
   return after.map((value, i) => value - (before[i] as number));

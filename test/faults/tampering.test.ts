@@ -460,7 +460,7 @@ describe('tampering: audit segments', () => {
       });
       core.now = () => Date.now() + 600_000;
       core.schedule.at('segments', Date.now());
-      for (let i = 0; i < 4; i++) await runTasks(core, w.o.id);
+      for (let i = 0; i < 4; i++) await runTasks(core);
       core.now = () => Date.now();
     });
     const segments = await all('select * from audit_segments where org_id = ? order by first_sequence', w.o.id);

@@ -298,7 +298,7 @@ async function quieten(running: Running): Promise<void> {
   faults.clock = clock;
   for (const land of orphans) await land().catch(() => {});
   await evict(running.o).catch(() => {});
-  await inGate(running.o, ({ core }) => runTasks(core, running.o.id, Number.MAX_SAFE_INTEGER));
+  await inGate(running.o, ({ core }) => runTasks(core, Number.MAX_SAFE_INTEGER));
 }
 
 /** The policies that histories switch on and off: see the model. */
@@ -335,7 +335,7 @@ export async function runHistory(plan: Plan): Promise<void> {
   for (const [p, phase] of plan.phases.entries()) {
     await Promise.all(phase.ops.map((op, i) => perform(running, op, `${p}-${i}`)));
     if (phase.after === 'evict') await evict(o).catch(() => {});
-    if (phase.after === 'work') await inGate(o, ({ core }) => runTasks(core, o.id)).catch(() => {});
+    if (phase.after === 'work') await inGate(o, ({ core }) => runTasks(core)).catch(() => {});
     if (phase.after === 'orphans') for (const land of faults.orphans.splice(0)) await land().catch(() => {});
     faults.clock = (faults.clock as number) + phase.pass * 1000;
   }

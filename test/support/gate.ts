@@ -33,7 +33,7 @@ export async function loseStorage(o: Org): Promise<void> {
 export const runTasksLater = (o: Org, ms: number, due?: number) =>
   inCore(o, async (core) => {
     core.now = () => Date.now() + ms;
-    for (let i = 0; i < 12; i++) await runTasks(core, o.id, due);
+    for (let i = 0; i < 12; i++) await runTasks(core, due);
     core.now = () => Date.now();
   });
 

@@ -89,7 +89,7 @@ export const askedFor = (o: Caller): Promise<(string | null)[]> =>
     core.enqueue = async (job, id) => {
       if (job === 'sync') asked.push(id ?? null);
     };
-    for (let turn = 0; turn < 2; turn++) await runTasks(core, o.id);
+    for (let turn = 0; turn < 2; turn++) await runTasks(core);
     core.enqueue = enqueue;
     return asked;
   });

@@ -53,8 +53,8 @@ export function followEndpoint(core: Core, now: number): void {
 const deliveredThrough = (core: Core): number => (hasEndpoints(core.rows) ? (deliveries(core).cursor() ?? 0) : Number.MAX_SAFE_INTEGER);
 
 /** One run. */
-export async function runDeliveries(core: Core, org: string, now: number): Promise<number | null> {
-  if (core.rows.get('org', org)?.deleted_at !== null) return null;
+export async function runDeliveries(core: Core, now: number): Promise<number | null> {
+  if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
   const endpoints = endpointsOf(core);
   const isMore = core.storage.transactionSync(() => fanOut(core, endpoints, now) || clearUp(core, endpoints, now));
   const next = await attend(core, endpoints, now);

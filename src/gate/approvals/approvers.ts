@@ -60,9 +60,9 @@ export function fewestApprovers(core: Core, config: ApprovalConfig, environments
  * Whether a member may decide what concerns these environments: by the role, or, if accountable for the agent that asks, by anything that
  * they hold there.
  */
-function reachesAllOf(core: Core, { org_id, environments }: ApprovalRow, policy: PolicyRow, member: MemberRow): boolean {
+function reachesAllOf(core: Core, { environments }: ApprovalRow, policy: PolicyRow, member: MemberRow): boolean {
   if (!isAccountablePolicy(policy)) return includes(member.environments, environments);
-  const { permissions } = memberOf(core, org_id, member.id, member);
+  const { permissions } = memberOf(core, member.id, member);
   return environments === null
     ? permissions.some((one) => one.environments === null)
     : environments.every((id) => permissions.some((one) => enters(one, id)));
@@ -98,10 +98,10 @@ export function ineligible(core: Core, approval: ApprovalRow, policy: PolicyRow,
 
 /** Whether a grant that is in force was given by a member to those who are accountable for a request, or by one of these to the member. */
 function isGranted(core: Core, approval: ApprovalRow, member: string): boolean {
-  const { org_id, accountable, requester } = approval;
+  const { accountable, requester } = approval;
   const given = (to: readonly string[], by: readonly string[]) =>
     to.some((id) =>
-      grantRows(core, id).some((grant) => granters(core, grant).some((one) => by.includes(one)) && isGrantAlive(core, org_id, grant)),
+      grantRows(core, id).some((grant) => granters(core, grant).some((one) => by.includes(one)) && isGrantAlive(core, grant)),
     );
   return given([...accountable, ...lineageIds(core, requester)], [member]) || given([member], accountable);
 }

@@ -32,6 +32,6 @@ export const approvals: Declared = {
     approvalWaiters(core).check();
     if (approvalDetails(core).isAny()) core.schedule.at('approvals', now + GATHERED);
   },
-  tasks: { approvals: (core, _org, now) => endApprovals(core, now) },
+  tasks: { approvals: (core, now) => endApprovals(core, now) },
   clear: (core) => approvalDetails(core).clear(),
 };

@@ -43,7 +43,7 @@ export function hasRequesterEnded(core: Core, { org_id, root, requester, created
   if (core.rows.get('member', root)) return false;
   const credential = core.rows.get('credential', root);
   // safety: approval-ends-with-requester
-  return credential === null || !isAlive(core, org_id, credential);
+  return credential === null || !isAlive(core, credential);
 }
 
 /** Whether a policy that held the request has changed or is no longer in force. */

@@ -103,9 +103,9 @@ export function closeSegment(core: Core, end: SegmentEnd, now: number): void {
 }
 
 /** Requests signatures for the head of the log, at most every ten minutes, and for the ends of segments. An idle log needs none. */
-export async function requestCheckpoint(core: Core, org: string, now: number): Promise<number | null> {
+export async function requestCheckpoint(core: Core, now: number): Promise<number | null> {
   // A deleted organisation has no key.
-  if (core.rows.get('org', org)?.deleted_at !== null) return null;
+  if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
   const head = core.auditLog.head();
   const due = (checkpoints(core).newest()?.time ?? 0) + CHECKPOINT_EVERY;
   if (head.sequence > (checkpoints(core).newest()?.sequence ?? 0) && now >= due) checkpoints(core).want({ ...head, time: now });

@@ -21,33 +21,33 @@ export const noteCut = ({ meta }: Pick<Core, 'meta'>, { sequence, hash }: Cut): 
  * Takes over, once, the segments that an earlier release or a lost gate left in D1: where the log begins, and where segments end. `tell`:
  * missing sequences become an audit entry.
  */
-export async function takeUpSegments(core: Core, org: string, { tell }: { tell: boolean }): Promise<void> {
+export async function takeUpSegments(core: Core, { tell }: { tell: boolean }): Promise<void> {
   if (cutOf(core)) return;
   const segments = await core.database.all<{ first: number; prev: string; sequence: number; hash: string; at: number }>({
     sql: `select first_sequence "first", prev_hash prev, last_sequence sequence, last_hash hash, last_at at from audit_segments
       where org_id = ? order by first_sequence`,
-    params: [org],
+    params: [core.org],
   });
   core.storage.transactionSync(() => {
     for (const { sequence, hash, at } of segments) checkpoints(core).closed({ sequence, hash, at });
     const [first] = segments;
     // safety: audit-cut-noted
-    noteCut(core, first && first.first > 1 ? { sequence: first.first - 1, hash: first.prev } : { sequence: 0, hash: genesis(org) });
-    if (tell) tellMissing(core, org);
+    noteCut(core, first && first.first > 1 ? { sequence: first.first - 1, hash: first.prev } : { sequence: 0, hash: genesis(core.org) });
+    if (tell) tellMissing(core);
   });
 }
 
 /**
  * Writes missing sequences into the log itself: an earlier release recorded them only in the gate, where an offline check cannot see them.
  */
-function tellMissing(core: Core, org: string): void {
+function tellMissing(core: Core): void {
   const missing = missingEntries(core);
   if (missing.length === 0) return;
   core.auditLog.append(
     {
       actor: SYSTEM_ACTOR,
       action: 'audit.missing',
-      ...{ resource: org, environment: null, version: null, missing },
+      ...{ resource: core.org, environment: null, version: null, missing },
       ...{ reason: null, request_id: '', ip: '', user_agent: null },
     },
     200,

@@ -11,13 +11,12 @@ type Met = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
 /** Reports an integrity violation. `detail` is only for the log, `about` for the entry. */
 export function reportViolation(
   core: Core,
-  org: string,
   { event, resource, status = 500 }: IntegrityViolation,
   met: Met,
   detail: object = {},
   about: Pick<Draft, 'missing'> = {},
 ): void {
-  console.error(JSON.stringify({ level: 'error', event, org, resource, request_id: met.request_id, ...detail }));
+  console.error(JSON.stringify({ level: 'error', event, org: core.org, resource, request_id: met.request_id, ...detail }));
   const action = 'integrity.alarm';
   if (core.auditLog.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === met.request_id) return;
   core.storage.transactionSync(() =>

@@ -30,38 +30,38 @@ const MOST_SESSIONS = 20_000;
 const CROWDED = HOUR / 4;
 
 /** Deletes overdue data every hour, and continues immediately while there is more. */
-export async function retain(core: Core, org: string, now: number): Promise<number> {
+export async function retain(core: Core, now: number): Promise<number> {
   const isMoreToSweep = core.rules.sweep(core, now);
-  const goneEvents = await forgetOldEvents(core, org, now - EVENTS_KEPT);
-  await takeUpSegments(core, org, { tell: true });
-  if (isPastOver(core, org, now)) core.schedule.at('past', now);
-  rememberEnded(core, org, now);
-  const overdueRows = pastIncidents(core, org, now);
+  const goneEvents = await forgetOldEvents(core, now - EVENTS_KEPT);
+  await takeUpSegments(core, { tell: true });
+  if (isPastOver(core, now)) core.schedule.at('past', now);
+  rememberEnded(core, now);
+  const overdueRows = pastIncidents(core, now);
   const isMore = core.rows.forgetOldest(PER_RUN) || overdueRows.length >= BATCH;
   if (
     !(await locks(core).hold(
       overdueRows.map(({ id }) => id),
-      () => purge(core, org, overdueRows),
+      () => purge(core, overdueRows),
     ))
   )
     return now + WINDOW;
   const cut = cutOf(core)?.sequence ?? 0;
   const over = overdue(core, now, cut, goneEvents);
-  const done = await core.database.write(over.map(({ table, where }) => deletion(org, table, where)));
+  const done = await core.database.write(over.map(({ table, where }) => deletion(core.org, table, where)));
   if (done.end !== 'done') return now + WINDOW;
   const left = over.map(({ table, where }) => `exists (select 1 from ${table} where org_id = ?1 and ${where})`);
   const [rest] = await core.database.all<{ n: number; crowded: number }>({
     sql: `select ${left.join(' or ')} n, ${oldestKept(now)} is not null crowded`,
-    params: [org],
+    params: [core.org],
   });
   if (isMore || isMoreToSweep || rest?.n) return now;
-  if (cutLog(core, org, now, cut)) return now + WINDOW;
+  if (cutLog(core, now, cut)) return now + WINDOW;
   return now + (rest?.crowded ? CROWDED : HOUR);
 }
 
 /** Credentials that ended with their device have no end in their own rows: they are kept from now on as long as others. */
-function rememberEnded(core: Core, org: string, now: number): void {
-  const row = core.rows.get('org', org);
+function rememberEnded(core: Core, now: number): void {
+  const row = core.rows.get('org', core.org);
   const devices = row ? endedWithDevices(core, row, now).map(({ device }) => device) : [];
   if (devices.length === 0) return;
   bound(core).orphan(devices, now + REMEMBERED);
@@ -69,10 +69,10 @@ function rememberEnded(core: Core, org: string, now: number): void {
 }
 
 /** Incidents are kept as long as the audit log, from which their reports follow. */
-const pastIncidents = (core: Core, org: string, now: number) =>
+const pastIncidents = (core: Core, now: number) =>
   core.rows
     .after('incident', '', BATCH)
-    .filter(({ created_at }) => created_at < now - retentionDays(core, org) * DAY)
+    .filter(({ created_at }) => created_at < now - retentionDays(core, core.org) * DAY)
     .map(({ id }) => ({ kind: 'incident', id }) as const);
 
 /** How many days an organisation keeps its audit log. */
@@ -87,11 +87,11 @@ export const noteExported = (core: Core, sequence: number): void =>
  * Forgets what was deleted from D1, and records the next cut. The next run deletes from D1, so a running check still finds its entries.
  * Returns whether there is a new cut.
  */
-function cutLog(core: Core, org: string, now: number, cut: number): boolean {
-  const isSet = core.rows.get('org', org)?.audit_retention_days != null;
+function cutLog(core: Core, now: number, cut: number): boolean {
+  const isSet = core.rows.get('org', core.org)?.audit_retention_days != null;
   // safety: segments-kept-until-exported
   const most = isSet ? exportedThrough(core) : Number.MAX_SAFE_INTEGER;
-  const end = checkpoints(core).endBefore(now - retentionDays(core, org) * DAY, most);
+  const end = checkpoints(core).endBefore(now - retentionDays(core, core.org) * DAY, most);
   core.storage.transactionSync(() => {
     checkpoints(core).forget(cut);
     core.auditLog.dropHeld(cut);

@@ -55,10 +55,10 @@ const half = <T>(list: T[]): T[] => list.slice(0, Math.ceil(list.length / 2));
  * Moves the first of these entries, as many as one row holds, or fewer if D1 rejects more. Returns the last moved sequence, or null if D1
  * does not respond.
  */
-async function move(core: Core, org: string, entries: Entry[], now: number): Promise<number | null> {
+async function move(core: Core, entries: Entry[], now: number): Promise<number | null> {
   for (let part = entries; ; part = half(part)) {
     const last = part.at(-1) as Entry;
-    const segment = await segmentOf(org, part);
+    const segment = await segmentOf(core.org, part);
     if (part.length > 1 && sizeOf(segment) > MOST_ROW) continue;
     // Replaces what an interrupted move left under this number: the entries here are the log, regardless of D1.
     const { sql, params } = insertOf(auditSegments, segment);
@@ -76,7 +76,9 @@ async function move(core: Core, org: string, entries: Entry[], now: number): Pro
       core.auditLog.moved(last.sequence, now);
     });
     if (isHeld)
-      console.error(JSON.stringify({ level: 'error', event: 'audit_entry_refused', org, sequence: last.sequence, why: moved.why }));
+      console.error(
+        JSON.stringify({ level: 'error', event: 'audit_entry_refused', org: core.org, sequence: last.sequence, why: moved.why }),
+      );
     return last.sequence;
   }
 }
@@ -85,27 +87,27 @@ async function move(core: Core, org: string, entries: Entry[], now: number): Pro
  * Moves the oldest closed segment. Returns when the next one can move, or null. The last minute stays, because rate limits are counted from
  * it.
  */
-export const closeSegments = (core: Core, org: string, now: number): Promise<number | null> =>
-  locks(core).hold(['segments'], () => closeOldest(core, org, now));
+export const closeSegments = (core: Core, now: number): Promise<number | null> =>
+  locks(core).hold(['segments'], () => closeOldest(core, now));
 
-async function closeOldest(core: Core, org: string, now: number): Promise<number | null> {
+async function closeOldest(core: Core, now: number): Promise<number | null> {
   const { entries } = core.auditLog.from(core.auditLog.oldest(), SEGMENT, MOST_UNPACKED);
   const last = entries.at(-1);
   const isClosed = entries.length === SEGMENT || (last && last.sequence < core.auditLog.head().sequence);
   if (!last || !isClosed) return null;
   const movable = Date.parse(last.time) + WINDOW + SLACK;
   if (movable > now) return movable;
-  return (await move(core, org, entries, now)) === null ? now + RETRY : now;
+  return (await move(core, entries, now)) === null ? now + RETRY : now;
 }
 
 /** Moves all current entries, for a backup. Returns how many were moved, and the last sequence; null if D1 does not respond. */
-export async function archive(core: Core, org: string, now: number): Promise<{ archived: number; head: number } | null> {
+export async function archive(core: Core, now: number): Promise<{ archived: number; head: number } | null> {
   return locks(core).hold(['segments'], async () => {
     const head = core.auditLog.head().sequence;
     const first = core.auditLog.oldest();
     for (let at = first; at <= head; ) {
       const { entries } = core.auditLog.from(at, SEGMENT, MOST_UNPACKED);
-      const moved = await move(core, org, entries, now);
+      const moved = await move(core, entries, now);
       if (moved === null) return null;
       at = moved + 1;
     }

@@ -24,7 +24,7 @@ function range(events: StoredEvent[]): StoredEvent[] {
 }
 
 /** Moves the oldest range. Returns when the next one can move, or null. */
-export const closeEvents = (core: Core, org: string, now: number): Promise<number | null> =>
+export const closeEvents = (core: Core, now: number): Promise<number | null> =>
   locks(core).hold(['event_segments'], async () => {
     if (!core.outbox.canClose()) return null;
     for (let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT)); ; part = part.slice(0, Math.ceil(part.length / 2))) {
@@ -36,7 +36,7 @@ export const closeEvents = (core: Core, org: string, now: number): Promise<numbe
       if (part.length > 1 && events.length > MOST_ROW) continue;
       // Replaces what an interrupted move left under this number.
       const { sql, params } = insertOf(eventSegments, {
-        org_id: org,
+        org_id: core.org,
         first_sequence: first.sequence,
         last_sequence: last.sequence,
         first_at: first.at,
@@ -52,10 +52,10 @@ export const closeEvents = (core: Core, org: string, now: number): Promise<numbe
   });
 
 /** Ends the feed before events that have been in D1 for 30 days; their rows are deleted next. Returns the last forgotten sequence. */
-export async function forgetOldEvents(core: Core, org: string, before: number): Promise<number> {
+export async function forgetOldEvents(core: Core, before: number): Promise<number> {
   const [old] = await core.database.all<{ n: number | null }>({
     sql: 'select max(last_sequence) n from event_segments where org_id = ? and last_at < ?',
-    params: [org, before],
+    params: [core.org, before],
   });
   // D1 cannot make the gate forget events in its own storage.
   // safety: events-forgotten-only-if-moved
@@ -66,10 +66,10 @@ export async function forgetOldEvents(core: Core, org: string, before: number): 
 /**
  * Continues the numbering of events after those in D1, beyond any number that a lost gate may have used, so that no number is used twice.
  */
-export async function takeUpEvents(core: Core, org: string, most: number): Promise<void> {
+export async function takeUpEvents(core: Core, most: number): Promise<void> {
   const [newest] = await core.database.all<{ n: number | null }>({
     sql: 'select max(last_sequence) n from event_segments where org_id = ?',
-    params: [org],
+    params: [core.org],
   });
   // safety: event-numbers-not-reused
   core.outbox.forgetThrough((newest?.n ?? 0) + most);

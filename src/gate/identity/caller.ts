@@ -14,17 +14,17 @@ import { overlaps } from './lineage';
 const alone = new WeakMap<CredentialRow, Caller>();
 
 /** The permissions of a lineage: those of its first credential, limited in time and address by all. */
-export function callerOf(core: Core, org: string, lineage: readonly CredentialRow[]): Caller {
+export function callerOf(core: Core, lineage: readonly CredentialRow[]): Caller {
   const row = lineage[0] as CredentialRow;
   if (row.member_id !== null) {
-    const member = memberOf(core, org, row.member_id, core.rows.get('member', row.member_id));
+    const member = memberOf(core, row.member_id, core.rows.get('member', row.member_id));
     // safety: terminal-known
     return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit, isTerminal: isTerminal(row) };
   }
   const caller = (lineage.length > 1 ? null : alone.get(row)) ?? credentialCaller(core, row, lineage);
   if (lineage.length === 1) alone.set(row, caller);
   if (!takesGrants(lineage)) return caller;
-  const given = grantsOf(core, org, row.id);
+  const given = grantsOf(core, row.id);
   return given.length ? { ...caller, permissions: [permissionsOf(row), ...given] } : caller;
 }
 
@@ -79,7 +79,7 @@ function narrowed(core: Core, caller: Caller, [row, ...above]: [CredentialRow, .
 }
 
 /** The permissions of a member, from role and grants. A removed member has none. */
-export function memberOf(core: Core, org: string, id: string, member: MemberRow | null): Caller {
+export function memberOf(core: Core, id: string, member: MemberRow | null): Caller {
   // safety: role-within-environments
   const role: PermissionSet = member ? permissionsOfRole(member) : nobody.permissions[0];
   return {
@@ -89,16 +89,16 @@ export function memberOf(core: Core, org: string, id: string, member: MemberRow 
     name: member?.name ?? null,
     credential: id,
     root: id,
-    permissions: [role, ...(member ? grantsOf(core, org, id) : [])],
-    member_addresses: core.rows.get('org', org)?.member_addresses ?? null,
+    permissions: [role, ...(member ? grantsOf(core, id) : [])],
+    member_addresses: core.rows.get('org', core.org)?.member_addresses ?? null,
     isOwner: member?.role === 'owner',
   };
 }
 
 /** The permissions from grants to a member and the member's teams, or to an agent. */
-function grantsOf(core: Core, org: string, grantee: string): PermissionSet[] {
+function grantsOf(core: Core, grantee: string): PermissionSet[] {
   return grantRows(core, grantee)
-    .filter((grant) => isGrantAlive(core, org, grant))
+    .filter((grant) => isGrantAlive(core, grant))
     .map(permissionsOfGrant);
 }
 

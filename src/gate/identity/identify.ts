@@ -44,10 +44,10 @@ export function identify(core: Core, ask: Ask): Identity {
   const row = core.rows.find('credential', kind, hash);
   if (row) {
     const lineage = lineageOf(core, row);
-    const caller = confirmable(core, ask.org, lineage, bearer.jwt);
+    const caller = confirmable(core, lineage, bearer.jwt);
     return {
       caller,
-      refusal: over ?? endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
+      refusal: over ?? endOf(core, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
       allowances: allowancesOf(lineage),
       links: [ask.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller), ...givenTo(core, row), ...deviceLinks(core, caller)],
     };
@@ -84,7 +84,7 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
   const met = { request_id: ask.request.id, ip: ask.request.ip, user_agent: ask.request.user_agent };
   // safety: fetched-credential-mac
   if (stored.mac !== macOf(rowKey, 'credential', stored)) {
-    reportViolation(core, ask.org, { event: 'credential_altered', resource: stored.id, status: 401 }, met);
+    reportViolation(core, { event: 'credential_altered', resource: stored.id, status: 401 }, met);
     return unknown;
   }
   const end = ended(
@@ -92,8 +92,8 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
     [{ ...stored, revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null) }],
     core.now(),
   );
-  if (!end) reportViolation(core, ask.org, { event: 'credential_put_back', resource: stored.id, status: 401 }, met);
-  return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? unknown.refusal };
+  if (!end) reportViolation(core, { event: 'credential_put_back', resource: stored.id, status: 401 }, met);
+  return { ...unknown, caller: callerOf(core, [stored]), refusal: end ?? unknown.refusal };
 }
 
 /** The rows that determine the permissions of a member. */
@@ -122,7 +122,7 @@ function vouched(core: Core, ask: Ask, id: string): Identity {
   const member = core.rows.get('member', id);
   const isHere = member !== null && core.rows.get('org', ask.org)?.deleted_at === null;
   return {
-    caller: { ...memberOf(core, ask.org, id, member), credential: id, confirmed: true },
+    caller: { ...memberOf(core, id, member), credential: id, confirmed: true },
     refusal: isHere ? null : refuse('UNAUTHENTICATED'),
     allowances: [],
     links: [id],
@@ -157,7 +157,7 @@ function exchanging(core: Core, { org }: Ask, bearer: { trust: string; refused?:
     return { caller, refusal: null, allowances: [{ id: `refused:${row.id}`, limit: REFUSED_RATE }], links };
   }
   // The operation checks the address, so that this refusal looks like every other.
-  const caller: Caller = { ...callerOf(core, org, lineage), addresses: [] };
+  const caller: Caller = { ...callerOf(core, lineage), addresses: [] };
   return { caller, refusal: null, allowances: allowancesOf(lineage), links };
 }
 
@@ -171,9 +171,9 @@ export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: C
   if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return { caller: before, refusal: refuse('TOKEN_REVOKED') };
   const lineage = lineageOf(core, row);
   return {
-    caller: confirmable(core, ask.org, lineage, bearer.jwt),
+    caller: confirmable(core, lineage, bearer.jwt),
     // safety: refused-jwt
-    refusal: endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
+    refusal: endOf(core, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
   };
 }
 
@@ -182,9 +182,9 @@ export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: C
 const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
 
 /** The caller of a token. Not copied: a copy would compute the caller's permissions immediately, which may be expensive. */
-const confirmable = (core: Core, org: string, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
+const confirmable = (core: Core, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
   // safety: permissions-computed-once
-  Object.assign(callerOf(core, org, lineage), { confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) });
+  Object.assign(callerOf(core, lineage), { confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) });
 
 /** How long a confirmation is valid, in milliseconds. */
 export const CONFIRMED_FOR = 300_000;

@@ -8,8 +8,8 @@ import { bound } from '../rows/device-bound';
 import { lineageOf } from './lineage';
 
 /** 401 if a lineage has ended, for any reason. */
-export function endOf(core: Core, org: string, lineage: readonly CredentialRow[]): Refusal | null {
-  const orgRow = core.rows.get('org', org);
+export function endOf(core: Core, lineage: readonly CredentialRow[]): Refusal | null {
+  const orgRow = core.rows.get('org', core.org);
   return ended(
     lineage.map((row) => lifetimeOf(core, orgRow, row)),
     core.now(),
@@ -41,7 +41,7 @@ export const isPast = (
   (generation ?? 0) < ((kind === 'api_key' || kind === 'trust' ? org?.keys_generation : org?.generation) ?? 0) && org?.spared !== id;
 
 /** Whether a credential may be used, including all its ancestors. */
-export const isAlive = (core: Core, org: string, row: CredentialRow): boolean => endOf(core, org, lineageOf(core, row)) === null;
+export const isAlive = (core: Core, row: CredentialRow): boolean => endOf(core, lineageOf(core, row)) === null;
 
 /** The number of active credentials, by the rows of a gate. A credential that expires may still be counted for this long. */
 const counted = new WeakMap<Core['rows'], { n: number; edits: number; until: number }>();
@@ -54,11 +54,11 @@ export const endedWithDevices = (core: Core, org: OrgRow, now: number) =>
     .filter(({ device }) => isBlocked(core, core.rows.get('device', device)));
 
 /** The number of active credentials, without short-lived ones: by their own rows and those of the credentials that they end with. */
-export function countLive(core: Core, org: string, now: number): number {
+export function countLive(core: Core, now: number): number {
   const edits = core.rows.edits();
   const before = counted.get(core.rows);
   if (before?.edits === edits && now < before.until && now >= before.until - COUNTED) return before.n;
-  const orgRow = core.rows.get('org', org);
+  const orgRow = core.rows.get('org', core.org);
   if (!orgRow) return 0;
   // Each parent is checked only once, however many credentials end with it.
   const known = new Map<string, boolean>();
@@ -70,7 +70,7 @@ export function countLive(core: Core, org: string, now: number): number {
     const judged = known.get(id);
     if (judged !== undefined) return judged;
     const row = core.rows.get('credential', id);
-    const alive = row !== null && endOf(core, org, [row]) === null && hasLivingParent(row);
+    const alive = row !== null && endOf(core, [row]) === null && hasLivingParent(row);
     known.set(id, alive);
     return alive;
   };
@@ -83,12 +83,12 @@ export function countLive(core: Core, org: string, now: number): number {
 }
 
 /** Whether a grant is good, and so are the agent that has it and the credential that it ends with. */
-export function isGrantAlive(core: Core, org: string, grant: GrantRow): boolean {
+export function isGrantAlive(core: Core, grant: GrantRow): boolean {
   if (grant.expires_at !== null && grant.expires_at <= core.now()) return false;
   const agent = grant.grantee_type === 'agent' ? core.rows.get('credential', grant.grantee_id) : undefined;
-  if (agent === null || (agent && !isAlive(core, org, agent))) return false;
+  if (agent === null || (agent && !isAlive(core, agent))) return false;
   const parentId = parentIdOf(grant);
   if (parentId === null) return true;
   const parent = core.rows.get('credential', parentId);
-  return parent !== null && isAlive(core, org, parent);
+  return parent !== null && isAlive(core, parent);
 }

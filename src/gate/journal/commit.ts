@@ -113,7 +113,7 @@ function assertDeclared({ ask, need }: Call<unknown>, { puts = [], gone = [] }: 
 
 /** Records the intent, writes the batch, and applies both as far as D1 has taken them. A plan without rows or statements is only answered. */
 async function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): Promise<OperationOutcome> {
-  const { core, ask } = call;
+  const { core } = call;
   const outcome: Outcome = made.refusal
     ? fail(made.refusal)
     : ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
@@ -124,7 +124,7 @@ async function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: numb
   intents(core).put(intent);
   intents(core).running.add(intent.id);
   try {
-    const end = await write(core, ask.org, intent, made);
+    const end = await write(core, intent, made);
     if (end === 'done') {
       core.storage.transactionSync(() => {
         apply(core, intent, true);
@@ -167,13 +167,13 @@ function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draf
 }
 
 /** Runs the batch until its outcome is known, if D1 responds. */
-async function write(core: Core, org: string, intent: Intent, plan: Plan): Promise<'done' | 'never' | 'unknown' | Refusal> {
+async function write(core: Core, intent: Intent, plan: Plan): Promise<'done' | 'never' | 'unknown' | Refusal> {
   for (let attempt = 0; attempt < 3; attempt++) {
     const epoch = epochOf(core);
-    const end = await core.database.write(batchOf(org, intent, plan, epoch));
+    const end = await core.database.write(batchOf(core.org, intent, plan, epoch));
     if (end.end === 'done') return 'done';
     if (end.end === 'unknown') {
-      const present = await settled(core, org, [intent.id]);
+      const present = await settled(core, [intent.id]);
       if (present === null) return 'unknown';
       // safety: lost-reply-settled-by-marker
       return present.has(intent.id) ? 'done' : 'never';
@@ -184,13 +184,13 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
     const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
     if (taken && intents(core).unsettled().length) return refuse('SECRET_NAME_TAKEN');
     // The marker's guard failed. A commit in doubt may have raised the epoch in the meantime; then this one is retried.
-    const raised = epochOf(core) !== epoch || (await caughtUp(core, org, epoch));
+    const raised = epochOf(core) !== epoch || (await caughtUp(core, epoch));
     // An unresponsive D1 is not an integrity violation.
     // safety: outage-is-no-violation
     if (raised === null) return 'never';
     if (!raised && epochOf(core) === epoch) {
-      const violation = { event: 'database_diverged', resource: intent.draft.resource ?? org, status: 503 } as const;
-      reportViolation(core, org, violation, intent.draft, { why: end.why });
+      const violation = { event: 'database_diverged', resource: intent.draft.resource ?? core.org, status: 503 } as const;
+      reportViolation(core, violation, intent.draft, { why: end.why });
       return refuse('UNAVAILABLE', {
         message:
           "The database does not match the records of this organisation (an integrity violation). The deployment's log has the details. After a restore from a backup, the operator must call POST /api/v1/orgs/:org_id/adopt.",
@@ -202,7 +202,7 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
 }
 
 /** Settles intents left open by earlier requests or an earlier instance of this gate. Returns whether none is open any more. */
-export async function settle(core: Core, org: string): Promise<boolean> {
+export async function settle(core: Core): Promise<boolean> {
   const open = intents(core).unsettled();
   if (open.length === 0) return true;
   return locks(core).hold(['settle'], async () => {
@@ -210,7 +210,7 @@ export async function settle(core: Core, org: string): Promise<boolean> {
       .unsettled()
       .map(({ id }) => id);
     if (ids.length === 0) return true;
-    const present = await settled(core, org, ids);
+    const present = await settled(core, ids);
     if (present === null) {
       core.schedule.at('settle', core.now() + 5000);
       return false;

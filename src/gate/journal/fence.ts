@@ -11,7 +11,7 @@ export const epochOf = (core: Core): number => Number(core.meta.get('epoch') ?? 
  * Which of these commits D1 has, for certain: the epoch is raised first, so none of them can take effect later. Null if D1 does not
  * respond.
  */
-export async function settled(core: Core, org: string, ids: string[]): Promise<Set<string> | null> {
+export async function settled(core: Core, ids: string[]): Promise<Set<string> | null> {
   return locks(core).hold(['epoch'], async () => {
     const next = epochOf(core) + 1;
     core.meta.set('raising', String(next));
@@ -19,13 +19,13 @@ export async function settled(core: Core, org: string, ids: string[]): Promise<S
     const raise =
       'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch where epoch = excluded.epoch - 1';
     // safety: epoch-raised
-    await core.database.write([{ sql: raise, params: [org, next] }]);
+    await core.database.write([{ sql: raise, params: [core.org, next] }]);
     // safety: epoch-raise-confirmed
-    if (!(await caughtUp(core, org, next - 1))) return null;
+    if (!(await caughtUp(core, next - 1))) return null;
     const found = await core.database
       .all<{ id: string }>({
         sql: 'select id from commits where org_id = ? and id in (select value from json_each(?))',
-        params: [org, JSON.stringify(ids)],
+        params: [core.org, JSON.stringify(ids)],
       })
       .catch(() => null);
     return found && new Set(found.map(({ id }) => id));
@@ -36,9 +36,9 @@ export async function settled(core: Core, org: string, ids: string[]): Promise<S
  * Whether the fence is where this gate was raising it from `epoch`, even if the response to the raise was lost. Null if D1 does not
  * respond.
  */
-export async function caughtUp(core: Core, org: string, epoch: number): Promise<boolean | null> {
+export async function caughtUp(core: Core, epoch: number): Promise<boolean | null> {
   const fence = await core.database
-    .all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] })
+    .all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [core.org] })
     .catch(() => null);
   if (fence === null) return null;
   const current = fence[0]?.epoch;

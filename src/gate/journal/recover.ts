@@ -18,13 +18,13 @@ import { expiries } from '../tasks/expiry';
 const PAGE = 2000;
 
 /** Loads an organisation that D1 knows. Returns whether D1 does. An audit entry records it, because outdated rows would be accepted. */
-export async function recover(core: Core, org: string, key: Uint8Array, by: RequestFacts): Promise<boolean> {
-  const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, org)).toSQL());
+export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Promise<boolean> {
+  const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, core.org)).toSQL());
   if (!fence) return false;
   // safety: recovery-raises-epoch
   const epoch = fence.epoch + 1;
   const raised = await core.database.write([
-    { sql: 'update fences set epoch = ? where org_id = ? and epoch = ?', params: [epoch, org, fence.epoch] },
+    { sql: 'update fences set epoch = ? where org_id = ? and epoch = ?', params: [epoch, core.org, fence.epoch] },
   ]);
   if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 
@@ -32,7 +32,7 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
   for (const kind of rowKinds()) {
     const table = kindOf(kind).table;
     for (let after = ''; ; ) {
-      const mine = kind === 'org' ? eq(table.id, org) : eq(table.org_id, org);
+      const mine = kind === 'org' ? eq(table.id, core.org) : eq(table.org_id, core.org);
       const page = await core.database.all<Record<string, unknown>>(
         sqlite
           .select()
@@ -55,8 +55,8 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
     }
   }
   core.storage.transactionSync(() => core.rows.stored.recount());
-  await takeUpLog(core, org);
-  await takeUpEvents(core, org, MOST_EVENTS);
+  await takeUpLog(core);
+  await takeUpEvents(core, MOST_EVENTS);
   expiries(core).begin(core.now());
   core.meta.set('epoch', String(epoch));
   core.schedule.at('syncs', core.now());
@@ -64,27 +64,27 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
   core.meta.set('loaded_at', String(core.now()));
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
   // The request goes on: loading has succeeded.
-  const violation = { event: 'gate_loaded_from_database', resource: org, status: 200 } as const;
-  reportViolation(core, org, violation, met, { refused }, { missing: missingEntries(core) });
+  const violation = { event: 'gate_loaded_from_database', resource: core.org, status: 200 } as const;
+  reportViolation(core, violation, met, { refused }, { missing: missingEntries(core) });
   return true;
 }
 
 /** Continues the audit log after the segments in D1. The lost gate may have used further sequences, so these are skipped. */
-async function takeUpLog(core: Core, org: string): Promise<void> {
+async function takeUpLog(core: Core): Promise<void> {
   const segments = await core.database.all<{ from: number; to: number; last_hash: string }>({
     sql: 'select first_sequence as "from", last_sequence as "to", last_hash from audit_segments where org_id = ? order by first_sequence',
-    params: [org],
+    params: [core.org],
   });
   const [signed] = await core.database.all<{ newest: number | null }>({
     sql: 'select max(sequence) newest from audit_checkpoints where org_id = ?',
-    params: [org],
+    params: [core.org],
   });
-  const [last = 0, hash = genesis(org)] = [segments.at(-1)?.to, segments.at(-1)?.last_hash];
+  const [last = 0, hash = genesis(core.org)] = [segments.at(-1)?.to, segments.at(-1)?.last_hash];
   // Segments may be missing in D1 too: a signed sequence is never given to another entry.
   // safety: signed-sequences-not-reused
   const next = Math.max(last, signed?.newest ?? 0) + MOST_ENTRIES + RESERVE + 1;
   core.auditLog.begin(next - 1, hash);
   const before = segments.length ? segments : [{ from: 0, to: 0 }];
   noteMissing(core, gapsBetween([...before, { from: next, to: next }], 'gate_lost'));
-  await takeUpSegments(core, org, { tell: false });
+  await takeUpSegments(core, { tell: false });
 }

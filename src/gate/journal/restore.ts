@@ -29,18 +29,18 @@ const governingKinds = () => rowKinds().filter((kind) => kind !== 'secret');
  * Accepts the current state of D1. `by` is the creator of versions that restore values. Throws UNAVAILABLE if D1 does not respond; the
  * request is then repeated.
  */
-export async function restore(core: Core, org: string, key: Uint8Array, request: string, by: string) {
+export async function restore(core: Core, key: Uint8Array, request: string, by: string) {
   intents(core).held = true;
   try {
     while (intents(core).running.size) await new Promise((done) => setTimeout(done, 5));
-    const epoch = await begin(core, org);
-    const write = writer(core, org, request, epoch);
+    const epoch = await begin(core);
+    const write = writer(core, request, epoch);
     const report = reportOf(core, request);
-    await noteRevocations(core, org, key, report);
-    await write(await governing(core, org));
-    await takeSecrets(core, org, key, by, { write, report });
+    await noteRevocations(core, key, report);
+    await write(await governing(core));
+    await takeSecrets(core, key, by, { write, report });
     expiries(core).begin(core.now());
-    report.found.audit_entries_lost = await loseEntries(core, org);
+    report.found.audit_entries_lost = await loseEntries(core);
     return report.end() ?? { ...report.found, at: null, request_id: null };
   } finally {
     intents(core).held = false;
@@ -48,12 +48,12 @@ export async function restore(core: Core, org: string, key: Uint8Array, request:
 }
 
 /** Raises the fence above every batch ever sent, and drops changes in doubt: their markers are not in the backup. */
-async function begin(core: Core, org: string): Promise<number> {
-  const [fence] = await core.database.all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] });
+async function begin(core: Core): Promise<number> {
+  const [fence] = await core.database.all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [core.org] });
   const epoch = Math.max(fence?.epoch ?? 0, Number(core.meta.get('raising') ?? 1), Number(core.meta.get('epoch') ?? 1)) + 1;
   core.meta.set('raising', String(epoch));
   const raised = await core.database.write([
-    { sql: 'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch', params: [org, epoch] },
+    { sql: 'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch', params: [core.org, epoch] },
   ]);
   if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
   core.storage.transactionSync(() => {
@@ -69,25 +69,25 @@ async function begin(core: Core, org: string): Promise<number> {
 type Write = (statements: Statement[]) => Promise<void>;
 
 /** Writes batches that fail once another epoch has begun. */
-function writer(core: Core, org: string, request: string, epoch: number): Write {
+function writer(core: Core, request: string, epoch: number): Write {
   let batch = 0;
   return async (statements) => {
     const marker = 'insert into commits (id, org_id, holds, created_at) values (?, ?, (select epoch from fences where org_id = ?) = ?, ?)';
-    const params = [`${request}:${epoch}:${++batch}`, org, org, epoch, core.now()];
+    const params = [`${request}:${epoch}:${++batch}`, core.org, core.org, epoch, core.now()];
     const { end } = await core.database.write([...statements, { sql: marker, params }]);
     if (end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
   };
 }
 
 /** Names the credentials that live in D1 and have ended here, before D1 learns that they have. */
-async function noteRevocations(core: Core, org: string, key: Uint8Array, report: Report): Promise<void> {
+async function noteRevocations(core: Core, key: Uint8Array, report: Report): Promise<void> {
   const known = new Set(report.found.kept_revocations.map(({ id }) => id));
-  const [there] = await core.database.all<Record<string, unknown>>({ sql: 'select * from orgs where id = ?', params: [org] });
-  const [before, now] = [there ? readable('org', there) : null, core.rows.get('org', org)];
+  const [there] = await core.database.all<Record<string, unknown>>({ sql: 'select * from orgs where id = ?', params: [core.org] });
+  const [before, now] = [there ? readable('org', there) : null, core.rows.get('org', core.org)];
   for (let after = ''; ; ) {
     const page = await core.database.all<Record<string, unknown>>({
       sql: 'select * from credentials where org_id = ? and id > ? order by id limit 1000',
-      params: [org, after],
+      params: [core.org, after],
     });
     for (const raw of page) {
       const stored = readable('credential', raw);
@@ -107,7 +107,7 @@ async function noteRevocations(core: Core, org: string, key: Uint8Array, report:
  * Writes the gate's permissions and endings to D1. Ended session tokens and browser sessions that the gate has already dropped are kept in
  * D1.
  */
-async function governing(core: Core, org: string): Promise<Statement[]> {
+async function governing(core: Core): Promise<Statement[]> {
   return governingKinds().flatMap((kind) => {
     const rows: object[] = [];
     for (let after = ''; ; ) {
@@ -119,7 +119,7 @@ async function governing(core: Core, org: string): Promise<Statement[]> {
     const owner = kind === 'org' ? 'id' : 'org_id';
     const over = kind === 'credential' ? ` and not (kind in ('session', 'browser') and expires_at <= ${core.now()})` : '';
     return [
-      { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [org] },
+      { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [core.org] },
       ...slices(rows, kind === 'share' ? FEW : PAGE).map((slice) => upsertOf(kindOf(kind).table, slice)),
     ];
   });
@@ -134,13 +134,13 @@ interface Again {
   version: Omit<VersionRow, 'value_sealed'>;
 }
 
-async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string, { write, report }: { write: Write; report: Report }) {
+async function takeSecrets(core: Core, key: Uint8Array, by: string, { write, report }: { write: Write; report: Report }) {
   const { found } = report;
   const seen = new Set<string>();
   for (let after = ''; ; ) {
     const page = await core.database.all<Record<string, unknown>>({
       sql: 'select * from secrets where org_id = ? and id > ? order by id limit ?',
-      params: [org, after, PAGE],
+      params: [core.org, after, PAGE],
     });
     const puts: SecretRow[] = [];
     const again: Again[] = [];
@@ -173,7 +173,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
       }
     }
     if (puts.length || removed.length)
-      await write([...removal(org, removed), ...(puts.length ? [upsertOf(secrets, puts), copies(org, again)] : [])]);
+      await write([...removal(core.org, removed), ...(puts.length ? [upsertOf(secrets, puts), copies(core.org, again)] : [])]);
     core.storage.transactionSync(() => {
       for (const row of [...puts, ...same]) {
         core.rows.put('secret', row);
@@ -264,10 +264,10 @@ const removal = (org: string, ids: string[]): Statement[] =>
   });
 
 /** Records which entries had moved to D1 and are missing now. Returns their number, without those lost with a gate. */
-async function loseEntries(core: Core, org: string): Promise<number> {
+async function loseEntries(core: Core): Promise<number> {
   const segments = await core.database.all<{ from: number; to: number }>({
     sql: 'select first_sequence as "from", last_sequence as "to" from audit_segments where org_id = ? order by first_sequence',
-    params: [org],
+    params: [core.org],
   });
   const known = missingEntries(core).filter(({ reason }) => reason === 'gate_lost');
   const held = core.auditLog.held().map(({ sequence }) => ({ from: sequence, to: sequence }));
@@ -280,7 +280,7 @@ async function loseEntries(core: Core, org: string): Promise<number> {
   const lost = gapsBetween([...first, ...accounted, { from: oldest, to: oldest }], 'restore');
   const signed = await core.database.all<{ sequence: number }>({
     sql: 'select sequence from audit_checkpoints where org_id = ?',
-    params: [org],
+    params: [core.org],
   });
   core.storage.transactionSync(() => {
     noteMissing(

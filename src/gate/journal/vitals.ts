@@ -28,15 +28,15 @@ export function noteChange({ meta }: Core, { puts, gone }: Intent): void {
   if (meta.get(KEY) !== text) meta.set(KEY, text);
 }
 
-export async function vitalsOf(core: Core, org: string): Promise<Vitals> {
-  backlogs(core).warn(org, core.now());
-  if (!(await differs(core, org))) return 'well';
+export async function vitalsOf(core: Core): Promise<Vitals> {
+  backlogs(core).warn(core.org, core.now());
+  if (!(await differs(core))) return 'well';
   await new Promise((done) => setTimeout(done, LASTING));
-  return (await differs(core, org)) ? 'diverged' : 'well';
+  return (await differs(core)) ? 'diverged' : 'well';
 }
 
 /** Whether D1 has another epoch or another last row. An unresponsive D1 is no difference: the health check tests D1 itself. */
-async function differs(core: Core, org: string): Promise<boolean> {
+async function differs(core: Core): Promise<boolean> {
   if (isChanging(core)) return false;
   const before = core.meta.get(KEY);
   const last = before === null ? null : (JSON.parse(before) as LastChange);
@@ -46,7 +46,7 @@ async function differs(core: Core, org: string): Promise<boolean> {
   const stored = await core.database
     .all<{ epoch: number | null; mac: string | null }>({
       sql: `select (select epoch from fences where org_id = ?1) epoch, ${last ? `(select mac from ${table} where ${own})` : '?2'} mac`,
-      params: [org, last?.id ?? null],
+      params: [core.org, last?.id ?? null],
     })
     .catch(() => null);
   const epochs = [epochOf(core), Number(core.meta.get('raising') ?? 1)];

@@ -68,18 +68,18 @@ function roomOf({ auditLog, rows }: Core): Pick<Request, 'isFull' | 'isReserveFu
 /** Answers that do not depend on the caller: while a change is in doubt, for a report of an integrity violation, or when no audit entry can be written. */
 async function unable({ core, ask, operation, need, isFull, isReserveFull }: Request): Promise<Answer | null> {
   if (intents(core).unsettled().length) {
-    const settling = settle(core, ask.org);
+    const settling = settle(core);
     if (!isApart(core, ask, operation)) await settling;
   }
   if (ask.violation) {
-    reportViolation(core, ask.org, ask.violation, metBy(ask));
+    reportViolation(core, ask.violation, metBy(ask));
     // A ciphertext that cannot be decrypted is fetched again next time: D1 may have been repaired by then.
     ciphertexts(core).drop(ask.violation.resource);
     return { outcome: ok(null, { status: 204 }) };
   }
   if (isFull && (!need.urgent || isReserveFull)) return { outcome: full };
-  if (ask.keys || !(await isWhole(core, ask.org))) return null;
-  reportViolation(core, ask.org, { event: 'org_key_missing', resource: ask.org, status: 503 }, metBy(ask));
+  if (ask.keys || !(await isWhole(core))) return null;
+  reportViolation(core, { event: 'org_key_missing', resource: ask.org, status: 503 }, metBy(ask));
   return { outcome: fail(refuse('UNAVAILABLE', { retry_after: 60 })) };
 }
 
@@ -215,8 +215,8 @@ function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
 const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, ip, user_agent });
 
 /** Whether the org exists, and no change that deletes it is in progress: then it has a key. */
-const isWhole = (core: Core, org: string) =>
-  locks(core).hold([org], async () => core.rows.get('org', org)?.deleted_at === null && !intents(core).isOpen(org));
+const isWhole = (core: Core) =>
+  locks(core).hold([core.org], async () => core.rows.get('org', core.org)?.deleted_at === null && !intents(core).isOpen(core.org));
 
 const isAboutKeys = (outcome: Outcome) => outcome.kind === 'refused' && outcome.refusal.code.startsWith('IDEMPOTENCY');
 

@@ -10,8 +10,8 @@ import type { Call } from './call';
 export const MOST_ENVIRONMENTS = 1000;
 
 /** The environment of a request, by id or slug, or the default one; null if there is none. */
-export function environmentOf(core: Core, org: string, named: string | null | undefined) {
-  const ref = named ?? core.rows.get('org', org)?.default_environment ?? '';
+export function environmentOf(core: Core, named: string | null | undefined) {
+  const ref = named ?? core.rows.get('org', core.org)?.default_environment ?? '';
   return core.rows.get('environment', ref) ?? core.rows.find('environment', '', ref);
 }
 
@@ -26,7 +26,7 @@ export function mayReachNamed({ core, ask, need, caller }: Call<unknown>): Refus
     return row && mayReach(caller, need, { environment: row.environment_id, shown: null, name: row.name });
   }
   if (environment === undefined || environment === '' || name === '') return null;
-  const row = environmentOf(core, ask.org, environment);
+  const row = environmentOf(core, environment);
   return mayReach(caller, need, { environment: row?.id ?? '', shown: environment ?? row?.slug ?? '', name });
 }
 
@@ -75,7 +75,6 @@ export function namedSubject({ core, ask }: Call<unknown>): Subject {
     incident ??
     null;
   if (name) subject.resource_name = name;
-  if (environment !== undefined && environment !== '' && name !== '')
-    subject.environment = environmentOf(core, ask.org, environment)?.slug ?? null;
+  if (environment !== undefined && environment !== '' && name !== '') subject.environment = environmentOf(core, environment)?.slug ?? null;
   return subject;
 }

@@ -29,8 +29,8 @@ interface Told {
 }
 
 /** One page of the run; the next follows immediately. */
-export async function tellExpiries(core: Core, org: string, now: number): Promise<number | null> {
-  if (core.rows.get('org', org)?.deleted_at !== null) return null;
+export async function tellExpiries(core: Core, now: number): Promise<number | null> {
+  if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
   if (core.auditLog.size() > CROWDED) return now + WINDOW;
   const ids = expiries(core)
     .due(now, PAGE)
@@ -46,7 +46,7 @@ export async function tellExpiries(core: Core, org: string, now: number): Promis
         .filter(({ id }) => ids.includes(id))) {
         // safety: expiry-told-once
         expiries(core).told(expiry);
-        const told = expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, org, expiry, now);
+        const told = expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, expiry, now);
         if (told) tell(core, expiry.id, told, request, now);
       }
     });
@@ -76,10 +76,10 @@ function ofSecret(core: Core, { id, lead }: Expiry, now: number): Told | null {
   };
 }
 
-function ofCredential(core: Core, org: string, { id, lead }: Expiry, now: number): Told | null {
+function ofCredential(core: Core, { id, lead }: Expiry, now: number): Told | null {
   const row = core.rows.get('credential', id);
   // safety: only-live-credentials-expire
-  if (!row || row.expires_at === null || isPast(row.expires_at, lead, now) || !isAlive(core, org, row)) return null;
+  if (!row || row.expires_at === null || isPast(row.expires_at, lead, now) || !isAlive(core, row)) return null;
   return {
     event: { type: 'CREDENTIAL_EXPIRING', data: { ...credentialData(row), ...aheadOf(row.expires_at, lead) } },
     action: 'credential.expiring',

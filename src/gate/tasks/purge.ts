@@ -19,20 +19,20 @@ import type { Sweepable } from '../rows/store';
 export const BATCH = 200;
 
 /** Purges overdue rows: permanently deleted secrets, long-ended credentials, expired grants, sessions that D1 keeps, tombstones. */
-export async function purgeRows(core: Core, org: string, now: number): Promise<number | null> {
+export async function purgeRows(core: Core, now: number): Promise<number | null> {
   const ids = core.rows.sweepable(now, BATCH).rows.map(({ id }) => id);
   // Locked, because one of them may be changing.
-  return locks(core).hold(ids, () => purgeLocked(core, org, now, new Set(ids)));
+  return locks(core).hold(ids, () => purgeLocked(core, now, new Set(ids)));
 }
 
-async function purgeLocked(core: Core, org: string, now: number, locked: ReadonlySet<string>): Promise<number | null> {
+async function purgeLocked(core: Core, now: number, locked: ReadonlySet<string>): Promise<number | null> {
   // A row of a commit in doubt stays until the commit is settled.
   if (intents(core).unsettled().length) return now + 5000;
   const rows = core.rows.sweepable(now, BATCH).rows.filter(({ id }) => locked.has(id));
   const isSession = ({ kind, id }: Sweepable) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
   const brief = rows.filter((row) => row.buried || isSession(row));
   const rest = rows.filter((row) => !brief.includes(row));
-  if (!(await purge(core, org, rest))) return now + 5000;
+  if (!(await purge(core, rest))) return now + 5000;
   core.storage.transactionSync(() => {
     const credentials = brief.filter(({ kind, buried }) => kind === 'credential' && !buried).map(({ id }) => id);
     // Credentials revoked together with them are kept for just as long.
@@ -59,17 +59,17 @@ const follow = (core: Core, kind: RowKind, id: string): void =>
   core.rules.follow<RowKind>(core, kind, { id, before: core.rows.get(kind, id), after: null, at: core.now(), action: null });
 
 /** Deletes rows, in D1 first, and leaves tombstones. Returns whether it is done. */
-export async function purge(core: Core, org: string, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
+export async function purge(core: Core, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
   if (rows.length === 0) return true;
   const idsOf = (kind: RowKind) => rows.filter((row) => row.kind === kind).map(({ id }) => id);
   const purged = rowKinds().filter((kind) => idsOf(kind).length);
   const statements = purged.map((kind) => ({
     sql: `delete from ${tableName(kind)} where org_id = ? and id in (select value from json_each(?))`,
-    params: [org, JSON.stringify(idsOf(kind))],
+    params: [core.org, JSON.stringify(idsOf(kind))],
   }));
   const versions = {
     sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))',
-    params: [org, JSON.stringify(idsOf('secret'))],
+    params: [core.org, JSON.stringify(idsOf('secret'))],
   };
   const done = await core.database.write([versions, ...statements]);
   // safety: purged-in-database-first
@@ -87,19 +87,19 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
 }
 
 /** Whether credentials revoked by the last panic are past their retention and still here. */
-export function isPastOver(core: Core, org: string, now: number): boolean {
-  const { generation, panicked_at } = core.rows.get('org', org) ?? {};
+export function isPastOver(core: Core, now: number): boolean {
+  const { generation, panicked_at } = core.rows.get('org', core.org) ?? {};
   return panicked_at != null && panicked_at + REMEMBERED <= now && core.meta.get('cleared') !== String(generation);
 }
 
 /** Purges credentials that a panic revoked, in batches: they have no end in their own rows. */
-export async function purgePast(core: Core, org: string, now: number): Promise<number | null> {
-  if (!isPastOver(core, org, now)) return null;
-  const orgRow = core.rows.get('org', org) as OrgRow;
+export async function purgePast(core: Core, now: number): Promise<number | null> {
+  if (!isPastOver(core, now)) return null;
+  const orgRow = core.rows.get('org', core.org) as OrgRow;
   const ids = core.rows.past(orgRow, BATCH);
   const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
   // Locked, because one of them may be revoked concurrently.
-  const done = await locks(core).hold(ids, () => purge(core, org, rows));
+  const done = await locks(core).hold(ids, () => purge(core, rows));
   if (!done) return now + 5000;
   if (ids.length === BATCH) return now;
   core.meta.set('cleared', String(orgRow.generation));
@@ -120,16 +120,19 @@ const tables = () =>
 const cleared = () => rowKinds().filter((kind) => kind !== 'org' && kind !== 'credential');
 
 /** Deletes the remaining data of a deleted organisation, in batches. */
-export async function endOrg(core: Core, org: string, now: number): Promise<number | null> {
+export async function endOrg(core: Core, now: number): Promise<number | null> {
   for (const table of tables()) {
-    const left = await core.database.all<{ one: number }>({ sql: `select 1 one from ${table} where org_id = ? limit 1`, params: [org] });
+    const left = await core.database.all<{ one: number }>({
+      sql: `select 1 one from ${table} where org_id = ? limit 1`,
+      params: [core.org],
+    });
     if (left.length === 0) continue;
     await core.database.write([
-      { sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? limit 500)`, params: [org] },
+      { sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? limit 500)`, params: [core.org] },
     ]);
     return now + 1000;
   }
-  const done = await core.database.write([{ sql: 'delete from orgs where id = ?', params: [org] }]);
+  const done = await core.database.write([{ sql: 'delete from orgs where id = ?', params: [core.org] }]);
   if (done.end !== 'done') return now + 5000;
   core.storage.transactionSync(() => core.rows.clear(cleared()));
   core.storage.transactionSync(() => ciphertexts(core).clear());

@@ -7,18 +7,18 @@ import { backlogs } from './backlog';
 const UNKNOWN = 3_600_000;
 
 /** Runs due tasks. Never throws: a failed task is retried a minute later. */
-export async function runTasks(core: Core, org: string, now = core.now()): Promise<void> {
+export async function runTasks(core: Core, now = core.now()): Promise<void> {
   for (const task of core.schedule.now(now)) {
     core.schedule.begin(task);
     try {
       const run = core.rules.tasks[task];
-      core.schedule.done(task, run ? await run(core, org, core.now()) : now + UNKNOWN);
+      core.schedule.done(task, run ? await run(core, core.now()) : now + UNKNOWN);
     } catch (error) {
       console.error(
         JSON.stringify({
           level: 'error',
           event: 'task_failed',
-          org,
+          org: core.org,
           task,
           why: error instanceof Error ? error.message.slice(0, 200) : 'unknown',
         }),
@@ -26,6 +26,6 @@ export async function runTasks(core: Core, org: string, now = core.now()): Promi
       core.schedule.done(task, now + WINDOW);
     }
   }
-  backlogs(core).warn(org, core.now());
+  backlogs(core).warn(core.org, core.now());
   core.schedule.arm();
 }

@@ -27,7 +27,7 @@ async function isGenuine(o: Caller, { org, sequence, hash, time, signature }: Re
 async function tick(o: Caller, now: number) {
   faults.clock = now;
   faults.queued = [];
-  await inCore(o, (core) => runTasks(core, o.id, now));
+  await inCore(o, (core) => runTasks(core, now));
   return faults.queued.filter((message) => (message as { job?: string }).job === 'checkpoint').length;
 }
 
@@ -168,7 +168,7 @@ describe('audit checkpoints', () => {
     await inCore(o, async (core) => {
       const { enqueue } = core;
       core.enqueue = async () => {};
-      await runTasks(core, o.id, start + 11 * MINUTE);
+      await runTasks(core, start + 11 * MINUTE);
       core.enqueue = enqueue;
     });
     expect(await rowsOf('audit_checkpoints', o)).toEqual([]);

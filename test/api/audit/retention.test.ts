@@ -31,7 +31,7 @@ async function segmentOn(o: Caller, day: number, many = 10) {
 const retainOn = async (o: Caller, day: number) => {
   for (let hours = 0; hours < 4; hours++) {
     faults.clock = start + day * DAY + hours * HOUR;
-    await inCore(o, (core) => runTasks(core, o.id, faults.clock as number));
+    await inCore(o, (core) => runTasks(core, faults.clock as number));
   }
 };
 

@@ -430,7 +430,7 @@ describe('agent: descendants', () => {
         core.now = () => Date.now() + days * DAY;
         for (let n = 0; n < 60; n++) {
           core.schedule.at('rows', Date.now());
-          await runTasks(core, o.id, core.now());
+          await runTasks(core, core.now());
         }
         core.now = before;
         return core.rows.count('credential');
@@ -511,7 +511,7 @@ describe('last use: a credential', () => {
     await inCore(o, async (core) => {
       core.schedule.at('minutes', Date.now());
       core.now = () => Date.now() + 120_000;
-      await runTasks(core, o.id);
+      await runTasks(core);
     });
     faults.clock = Date.now() + 120_000;
     expect((await useOf(o, agent.id)).count).toBe(8);
@@ -539,7 +539,7 @@ describe('last use: a credential', () => {
     const moved = await inCore(o, async (core) => {
       core.schedule.at('segments', Date.now());
       core.now = () => Date.now() + 600_000;
-      await runTasks(core, o.id);
+      await runTasks(core);
       core.now = () => faults.clock ?? Date.now();
       return core.auditLog.oldest();
     });
@@ -566,7 +566,7 @@ describe('last use: a credential', () => {
     expect(await kept()).toEqual([o.keyId, session.id].sort());
     await inCore(o, async (core) => {
       core.now = () => Date.now() + DAY;
-      await runTasks(core, o.id);
+      await runTasks(core);
     });
     expect(await kept()).toEqual([o.keyId]);
   });

@@ -20,7 +20,7 @@ beforeEach(() => {
 const later = (ms: number) => {
   faults.clock = (faults.clock ?? 0) + ms;
 };
-const worked = (o: Caller) => inCore(o, (core) => runTasks(core, o.id));
+const worked = (o: Caller) => inCore(o, (core) => runTasks(core));
 const told = (o: Caller) =>
   inCore(o, ({ outbox }) =>
     outbox

@@ -174,7 +174,7 @@ describe('device: the count of live credentials', () => {
   it('excludes credentials revoked with a device, and counts each once', async () => {
     const o = await newOrg();
     const { id: device_id, keys } = await newDevice(o);
-    const live = () => inCore(o, (core) => countLive(core, o.id, Date.now()));
+    const live = () => inCore(o, (core) => countLive(core, Date.now()));
     const before = await live();
     const agent = await newAgent(o, { scopes: ['*'], device_id });
     const bound = provenBy(agent.o, keys);

@@ -21,7 +21,7 @@ const seconds = (ms: number) => ms / 1000;
 /** Runs what is due, as the alarm would. */
 const run = (o: Caller, turns = 6) =>
   inCore(o, async (core) => {
-    for (let turn = 0; turn < turns; turn++) await runTasks(core, o.id);
+    for (let turn = 0; turn < turns; turn++) await runTasks(core);
   });
 
 const KINDS = ['SECRET_EXPIRING', 'SECRET_EXPIRED', 'CREDENTIAL_EXPIRING'];
@@ -174,7 +174,7 @@ describe('expiry of a secret', () => {
     const left = (turns: number) =>
       inCore(o, async (core) => {
         core.schedule.at('expiry', core.now());
-        for (let turn = 0; turn < turns; turn++) await runTasks(core, o.id);
+        for (let turn = 0; turn < turns; turn++) await runTasks(core);
         return core.storage.sql.exec<{ n: number }>('select count(*) n from expiries').one().n;
       });
     expect([await left(1), await left(1), await left(1)]).toEqual([250, 50, 0]);

@@ -31,7 +31,7 @@ const raise = (o: Caller, many: number, data: object = {}, now = Date.now()) =>
   );
 const work = (o: Caller) =>
   inCore(o, async (core) => {
-    for (let turn = 0; turn < 10; turn++) await runTasks(core, o.id);
+    for (let turn = 0; turn < 10; turn++) await runTasks(core);
   });
 /** All pages of the feed. */
 async function whole(o: Caller, limit = 100, query = '') {
@@ -232,7 +232,7 @@ describe('event feed: ranges in D1', () => {
         const { write } = core.database;
         core.database.write = async () => ({ end, why: 'no' });
         core.schedule.at('events', core.now());
-        await runTasks(core, o.id);
+        await runTasks(core);
         core.database.write = write;
       });
       expect(await inCore(o, ({ outbox }) => [outbox.moved(), outbox.oldest(1)[0]?.sequence])).toEqual([0, 1]);
@@ -240,7 +240,7 @@ describe('event feed: ranges in D1', () => {
     }
     await inCore(o, async (core) => {
       core.schedule.at('events', core.now());
-      for (let turn = 0; turn < 3; turn++) await runTasks(core, o.id, core.now() + 10_000);
+      for (let turn = 0; turn < 3; turn++) await runTasks(core, core.now() + 10_000);
     });
     expect(await inCore(o, ({ outbox }) => outbox.moved())).toBe(1000);
     expect((await whole(o)).length).toBe(2502);
@@ -273,7 +273,7 @@ describe('event feed: ranges in D1', () => {
     await work(o);
     await inCore(o, async (core) => {
       core.schedule.at('retention', core.now());
-      for (let turn = 0; turn < 5; turn++) await runTasks(core, o.id);
+      for (let turn = 0; turn < 5; turn++) await runTasks(core);
     });
     expect((await segments(o)).map(({ from }) => from)).not.toContain(1);
     const answer = await o.get('/events?after=0');
@@ -309,7 +309,7 @@ describe('event feed: ranges in D1', () => {
     await db.prepare("insert into event_segments values (?, 1, 999999, 0, 0, '')").bind(o.id).run();
     await inCore(o, async (core) => {
       core.schedule.at('retention', core.now());
-      await runTasks(core, o.id);
+      await runTasks(core);
     });
     expect(await types(o)).toEqual(['MEMBER_ADDED', 'CREDENTIAL_CREATED', 'SECRET_CREATED']);
   });

@@ -30,7 +30,7 @@ const later = (ms: number) => {
 };
 const run = (o: Caller) =>
   inCore(o, async (core) => {
-    for (let turn = 0; turn < 6; turn++) await runTasks(core, o.id);
+    for (let turn = 0; turn < 6; turn++) await runTasks(core);
   });
 const raisedSince = (o: Caller, head: number): Promise<StoredEvent[]> => inCore(o, ({ outbox }) => outbox.from(head, 1000));
 const headOf = (o: Caller) => inCore(o, ({ outbox }) => outbox.head());

@@ -32,7 +32,7 @@ const livingIn = (o: Caller) =>
   inGate(o, ({ core }) =>
     core.rows
       .after('credential', '', 1000)
-      .filter((row) => isAlive(core, o.id, row))
+      .filter((row) => isAlive(core, row))
       .map(({ id }) => id),
   );
 

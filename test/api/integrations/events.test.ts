@@ -64,7 +64,7 @@ const askedFor = (o: Caller): Promise<string[]> =>
     core.enqueue = async (job, id) => {
       if (job === 'notify' && id !== undefined) asked.push(id);
     };
-    for (let turn = 0; turn < 3; turn++) await runTasks(core, o.id);
+    for (let turn = 0; turn < 3; turn++) await runTasks(core);
     core.enqueue = enqueue;
     return asked;
   });

@@ -38,7 +38,7 @@ const moveAll = (o: Caller) =>
     const now = Date.now() + 600_000;
     core.schedule.at('segments', now);
     faults.clock = now;
-    for (let runs = 0; runs < 200 && core.schedule.now(now).includes('segments'); runs++) await runTasks(core, o.id, now);
+    for (let runs = 0; runs < 200 && core.schedule.now(now).includes('segments'); runs++) await runTasks(core, now);
     faults.clock = null;
   });
 

@@ -94,13 +94,13 @@ const later: Record<string, (o: Org) => Promise<Cost>> = {
       });
     });
     faults.clock = (faults.clock as number) + 2 * MINUTE;
-    return (await counted(o, () => inCore(o, (core) => closeSegments(core, o.id, core.now())))).cost;
+    return (await counted(o, () => inCore(o, (core) => closeSegments(core, core.now())))).cost;
   },
   'remove what 100 changes left, a day later': async (o) => {
     const { id } = await newSecret(o);
     for (let n = 0; n < 100; n++) await o.patch(`/secrets/${id}`, { value: `value ${n}` });
     faults.clock = (faults.clock as number) + 25 * 60 * MINUTE;
-    return (await counted(o, () => inCore(o, (core) => runTasks(core, o.id)))).cost;
+    return (await counted(o, () => inCore(o, (core) => runTasks(core)))).cost;
   },
 };
 

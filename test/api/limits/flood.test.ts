@@ -338,7 +338,7 @@ async function flood(
       if (before && after) for (const what of ['gate', 'd1'] as const) note(`kept in ${what}`, after[what] - before[what], label);
     }
     // What is due by then, as the alarm would have it.
-    await inCore(o, (core) => runTasks(core, o.id, core.now()));
+    await inCore(o, (core) => runTasks(core, core.now()));
   }
   const end = await held(o);
   const mean = (what: keyof Flood['mean']) => (end[what] - start[what]) / requests;
@@ -430,7 +430,7 @@ describe('limits: a flood of the largest requests on every route', () => {
     const { id, o: by } = await newAgent(o, { scopes: ['secrets:list'], rate_limit: 1 });
     faults.clock += minute;
     expect((await by.get('/secrets')).status).toBe(200);
-    await inCore(o, (core) => runTasks(core, o.id, core.now()));
+    await inCore(o, (core) => runTasks(core, core.now()));
     const head = () => inCore(o, ({ auditLog }) => auditLog.head().sequence);
     const [start, first] = [await held(o), await head()];
     let [over, largestOne] = [0, 0];
@@ -450,7 +450,7 @@ describe('limits: a flood of the largest requests on every route', () => {
     expect(end.gate - start.gate).toBeLessThan(4096);
     expect([end.d1 - start.d1, await head()]).toEqual([0, first]);
     faults.clock += minute;
-    await inCore(o, (core) => runTasks(core, o.id, core.now()));
+    await inCore(o, (core) => runTasks(core, core.now()));
     const entries = (await o.get(`/audit-log?actor=${id}&limit=100`)).json.data as { count: number; sequence: number }[];
     expect(entries.filter(({ sequence }) => sequence > first).map(({ count }) => count)).toEqual([over]);
   });
@@ -508,7 +508,7 @@ describe('rate limit: a token that the gate has forgotten', () => {
     faults.clock = now;
     await inCore(o, (core) => {
       core.schedule.at('rows', now);
-      return runTasks(core, o.id, now);
+      return runTasks(core, now);
     });
     return { o, session, now };
   }

@@ -169,7 +169,7 @@ describe('quotas: credentials of one root', () => {
     expect((await mint(o)).status).toBe(201);
     const later = Date.now() + 700_000;
     faults.clock = later;
-    await inCore(o, (core) => runTasks(core, o.id, later));
+    await inCore(o, (core) => runTasks(core, later));
     expect((await mint(key.o)).status).toBe(201);
   });
 

@@ -29,7 +29,7 @@ const runAt = (o: Caller, now: number) =>
   inCore(o, async (core) => {
     faults.clock = now;
     let runs = 0;
-    for (; core.schedule.now(now).length && runs < 100; runs++) await runTasks(core, o.id, now);
+    for (; core.schedule.now(now).length && runs < 100; runs++) await runTasks(core, now);
     faults.clock = null;
     return runs;
   });

@@ -26,7 +26,7 @@ const sealedIn = (o: Caller, id = '%') =>
 const rowOf = (o: Caller, id: string) => inCore(o, ({ rows }) => rows.get('secret', id) as SecretRow);
 /** Credentials that are alive, each looked at for itself. */
 const aliveIn = (o: Caller) =>
-  inCore(o, (core) => core.rows.after('credential', '', 1000).filter((row) => !isBrief(row.kind) && isAlive(core, o.id, row)).length);
+  inCore(o, (core) => core.rows.after('credential', '', 1000).filter((row) => !isBrief(row.kind) && isAlive(core, row)).length);
 
 describe('usage', () => {
   it('an organisation shows the contents of its tables, a deleted secret until it is purged', async () => {

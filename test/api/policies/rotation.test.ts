@@ -35,7 +35,7 @@ const search = (o: Caller, turns = 12) =>
       if (job === 'rotate') asked++;
     };
     core.schedule.at('rotation', core.now());
-    for (let turn = 0; turn < turns; turn++) await runTasks(core, o.id);
+    for (let turn = 0; turn < turns; turn++) await runTasks(core);
     core.enqueue = enqueue;
     return asked;
   });
@@ -218,7 +218,7 @@ describe('rotation policy: due secrets', () => {
     await newSecret(o, { rotate_every_seconds: 60 });
     await inCore(o, async (core) => {
       core.schedule.at('retention', core.now());
-      await runTasks(core, o.id);
+      await runTasks(core);
     });
     expect(await next()).toBe(START + 2 * HOUR);
   });
@@ -246,7 +246,7 @@ describe('rotation policy: due secrets', () => {
       const { size } = core.auditLog;
       core.auditLog.size = () => 20_001;
       core.schedule.at('rotation', core.now());
-      await runTasks(core, o.id);
+      await runTasks(core);
       core.auditLog.size = size;
     });
     expect(await due(o)).toEqual([]);
@@ -349,7 +349,7 @@ describe('rotation policy: auto_rotate', () => {
     const { id } = await newSecret(o, opted);
     at(31 * DAY);
     await newPolicy(o, 'rotation', AUTO);
-    await inCore(o, (core) => runTasks(core, o.id));
+    await inCore(o, (core) => runTasks(core));
     expect(faults.queued).toContainEqual({ kind: 'job', job: 'rotate', org: o.id });
     await until(async () => (await versionOf(o, id)) === 2, 2000);
     expect(await versionOf(o, id)).toBe(2);

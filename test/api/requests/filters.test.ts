@@ -241,7 +241,7 @@ async function history() {
     await newLink(o, secret.id).then(view);
     await send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' } });
     const met = { request_id: crypto.randomUUID(), ip: '', user_agent: null };
-    await inCore(o, (core) => reportViolation(core, o.id, { event: 'database_diverged', resource: secret.id }, met));
+    await inCore(o, (core) => reportViolation(core, { event: 'database_diverged', resource: secret.id }, met));
     // As releases before 0.5.0 wrote it.
     await append(o, 1, () => ({
       actor: { kind: 'system', id: null, parent_id: null, name: null },

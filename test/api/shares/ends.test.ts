@@ -180,7 +180,7 @@ it('share link: one that has expired is purged', async () => {
   const o = await newOrg();
   await newLink(o, (await newSecret(o)).id, { expires_in: 60 });
   faults.clock = Date.now() + 120_000;
-  await inCore(o, (core) => runTasks(core, o.id, core.now()));
+  await inCore(o, (core) => runTasks(core, core.now()));
   expect(await rowsIn(o)).toBe(0);
 });
 

@@ -87,8 +87,8 @@ const verify: Operation<{ from: number }> = {
 
 const archiveLog: Operation<Record<string, never>> = {
   subject: ({ ask }) => ({ resource: ask.org }),
-  async read({ core, ask }): Promise<Outcome> {
-    const done = await archive(core, ask.org, core.now());
+  async read({ core }): Promise<Outcome> {
+    const done = await archive(core, core.now());
     return done ? ok(done) : fail(refuse('UNAVAILABLE', { retry_after: 5 }));
   },
 };

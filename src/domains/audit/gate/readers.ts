@@ -21,10 +21,10 @@ interface ReadersInput {
 }
 
 /** The readers of a secret, through single and bulk reads, each once, newest first. */
-function readersOf({ core, ask }: Call<unknown>, row: SecretRow): { reader: string; reading: Reading }[] {
+function readersOf({ core }: Call<unknown>, row: SecretRow): { reader: string; reading: Reading }[] {
   const all = readers(core).of(row.id);
   for (const [reader, reading] of readers(core).of(row.environment_id)) {
-    if (!row.name.startsWith(reading.prefix ?? '') || !mayHaveRead(core, ask.org, reader, reading, row)) continue;
+    if (!row.name.startsWith(reading.prefix ?? '') || !mayHaveRead(core, reader, reading, row)) continue;
     const known = all.get(reader);
     // The version of a bulk read is known only if the secret has not changed since.
     const bulk = { ...reading, version: row.updated_at <= reading.at ? row.version : null };
@@ -37,16 +37,16 @@ function readersOf({ core, ask }: Call<unknown>, row: SecretRow): { reader: stri
 }
 
 /** Whether a bulk read included this secret, as far as is known. A reader limited to some names is judged by its current reach. */
-function mayHaveRead(core: Core, org: string, reader: string, { actor, isLimited }: Reading, row: SecretRow): boolean {
+function mayHaveRead(core: Core, reader: string, { actor, isLimited }: Reading, row: SecretRow): boolean {
   if (!isLimited) return true;
-  const caller = holderOf(core, org, reader.split(':')[0] as string, actor.kind);
+  const caller = holderOf(core, reader.split(':')[0] as string, actor.kind);
   return caller !== null && reaches(caller, ['secrets:read'], row.environment_id, row.name);
 }
 
-function holderOf(core: Core, org: string, id: string, kind: string): Caller | null {
-  if (kind === 'member') return memberOf(core, org, id, core.rows.get('member', id));
+function holderOf(core: Core, id: string, kind: string): Caller | null {
+  if (kind === 'member') return memberOf(core, id, core.rows.get('member', id));
   const row = core.rows.get('credential', id);
-  return row && callerOf(core, org, lineageOf(core, row));
+  return row && callerOf(core, lineageOf(core, row));
 }
 
 const list: Operation<ReadersInput> = {

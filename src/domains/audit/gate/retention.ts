@@ -21,8 +21,8 @@ export interface ExportPart {
 }
 
 /** The newest segment end that is past retention; null if there is none after the cut. */
-function pastEnd(core: Core, org: string): SegmentEnd | null {
-  const end = checkpoints(core).endBefore(core.now() - retentionDays(core, org) * DAY, Number.MAX_SAFE_INTEGER);
+function pastEnd(core: Core): SegmentEnd | null {
+  const end = checkpoints(core).endBefore(core.now() - retentionDays(core, core.org) * DAY, Number.MAX_SAFE_INTEGER);
   return end && end.sequence > (cutOf(core)?.sequence ?? 0) ? end : null;
 }
 
@@ -35,9 +35,9 @@ const exportPast: Operation<{ further: boolean }> = {
   subject: ({ ask }) => ({ resource: ask.org }),
   // safety: audit-export-whole
   authorize: whole,
-  read({ core, ask, input }): OperationOutcome {
+  read({ core, input }): OperationOutcome {
     if (input.further) return { ...ok(null), audited: true };
-    const end = pastEnd(core, ask.org);
+    const end = pastEnd(core);
     const statement = end && (checkpoints(core).statement(end.sequence) ?? { sequence: end.sequence, hash: end.hash, time: core.now() });
     return ok({ cut: cutOf(core), end: statement, held: core.auditLog.held(), missing: missingEntries(core) } satisfies ExportPart);
   },
@@ -45,7 +45,7 @@ const exportPast: Operation<{ further: boolean }> = {
 
 const confirm: Operation<{ sequence: number; hash: string }> = {
   subject: ({ ask, input }) => ({ resource: ask.org, version: input.sequence }),
-  read({ core, ask, input }): Outcome {
+  read({ core, input }): Outcome {
     const cut = cutOf(core)?.sequence ?? 0;
     const end = checkpoints(core).end(input.sequence);
     // safety: export-confirmed-by-hash
@@ -53,7 +53,7 @@ const confirm: Operation<{ sequence: number; hash: string }> = {
       return fail(
         refuse('CONFLICT', { message: 'No export ends with this sequence and hash. Take both from the last line of the export.' }),
       );
-    if (end.sequence > cut && end.sequence > (pastEnd(core, ask.org)?.sequence ?? 0))
+    if (end.sequence > cut && end.sequence > (pastEnd(core)?.sequence ?? 0))
       return fail(refuse('CONFLICT', { message: 'These entries are not past retention yet.' }));
     core.storage.transactionSync(() => noteExported(core, end.sequence));
     core.schedule.at('retention', core.now());

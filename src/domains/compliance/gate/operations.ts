@@ -117,10 +117,10 @@ function secretFacts(core: Core, row: SecretRow, last_read_at: number | null): S
  * Long-lived credentials. In id order, browser sessions and session tokens come between these and trusts: they are only counted and
  * skipped.
  */
-function credentials({ core, ask }: Call<unknown>, after: string): Page<CredentialFacts> {
+function credentials({ core }: Call<unknown>, after: string): Page<CredentialFacts> {
   const isPassed = ({ id }: CredentialRow) => id > idStart('browser') && id < idStart('trust');
   const { rows: all, next } = paged(core.rows.after('credential', after, ROWS), (row) => row);
-  const rows = all.flatMap((row) => (!isPassed(row) && isAlive(core, ask.org, row) ? [credentialFacts(core, row)] : []));
+  const rows = all.flatMap((row) => (!isPassed(row) && isAlive(core, row) ? [credentialFacts(core, row)] : []));
   const last = all.at(-1);
   return { rows, next: next !== null && last && isPassed(last) ? idStart('trust') : next };
 }

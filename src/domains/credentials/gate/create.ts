@@ -47,14 +47,14 @@ const earliest = (...times: (number | null)[]): number | null => {
 
 /** What a new credential would hold. An environment that does not exist becomes an empty id. */
 export function wanted(
-  { core, ask, caller }: Call<unknown>,
+  { core, caller }: Call<unknown>,
   asked: Asked,
 ): Wanted & Pick<CredentialRow, 'environments' | 'secrets' | 'device_id'> {
   const from = caller.permissions.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.permissions[0];
   const copy = (list: readonly string[] | null | undefined) => (list ? [...list] : null);
   return {
     scopes: [...asked.scopes],
-    environments: asked.environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? copy(from.environments),
+    environments: asked.environments?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? copy(from.environments),
     secrets: copy(asked.secrets ?? from.secrets),
     allowed_addresses: copy(asked.allowed_addresses ?? caller.addresses[0]),
     expires_at: asked.expires_at ?? earliest(caller.expires_at, from.expires_at),
@@ -107,7 +107,7 @@ export function issue(call: Call<unknown>, token: TokenInput, made: Made, permis
     .adding('credential')
     .filter((one) => !isBrief(one.kind));
   // safety: credentials-being-added-count
-  if (countLive(core, ask.org, now) + adding.length >= wholeQuotas.credentials)
+  if (countLive(core, now) + adding.length >= wholeQuotas.credentials)
     return refuse('LIMIT_REACHED', {
       message: 'An organisation can have at most 10,000 live credentials. Revoke some that you no longer need.',
     });
@@ -261,8 +261,8 @@ export const createBreakGlass: Operation<BreakGlassInput> = {
     // safety: break-glass-count-locked
     locks: (call) => [...makerLocks(call), 'break-glass'],
     plan(call, now, { judged }) {
-      const { core, ask, input } = call;
-      if (core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, ask.org, row)).length >= MOST_BREAK_GLASS)
+      const { core, input } = call;
+      if (core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, row)).length >= MOST_BREAK_GLASS)
         return refuse('LIMIT_REACHED', {
           message: 'An organisation can have at most 5 live break-glass tokens. Revoke one that you no longer need.',
         });

@@ -17,10 +17,10 @@ import { revoke, rotateKey, update } from './update';
 /** Lists the live credentials of one kind from the gate's own rows: only the gate knows which are live, and until when. */
 const list = (kind: CredentialKind): Operation<ListInput> => ({
   read(call) {
-    const { core, ask, input } = call;
+    const { core, input } = call;
     return listed(core, 'credential', idStart(kind), input, (row) => {
       const lineage = row.kind === kind ? lineageOf(core, row) : [];
-      return lineage[0] && endOf(core, ask.org, lineage) === null ? shown(call, lineage[0]) : null;
+      return lineage[0] && endOf(core, lineage) === null ? shown(call, lineage[0]) : null;
     });
   },
 });
@@ -35,7 +35,7 @@ const whoami: Operation<Record<string, never>> = {
   read({ core, ask, caller }): Outcome {
     const [{ scopes, environments, secrets }, ...granted] = caller.permissions;
     const slugsOf = (ids: readonly string[] | null) => ids?.map((id) => slugOf(core, id)) ?? null;
-    const usual = environmentOf(core, ask.org, null);
+    const usual = environmentOf(core, null);
     const reachesUsual = usual && caller.permissions.some((permissionSet) => enters(permissionSet, usual.id));
     return ok({
       kind: caller.kind,

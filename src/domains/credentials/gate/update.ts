@@ -78,13 +78,13 @@ export interface UpdateInput {
 }
 
 /** The fields of an updated credential. An environment that does not exist becomes an empty id. */
-export function changed({ core, ask, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
+export function changed({ core, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
   const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit } = input;
   return {
     ...(input.name !== null && { name: input.name }),
     ...(scopes && { scopes }),
     ...(environments !== undefined && {
-      environments: environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null,
+      environments: environments?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? null,
     }),
     ...(secrets !== undefined && { secrets }),
     ...(allowed_addresses !== undefined && { allowed_addresses }),
@@ -107,9 +107,9 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
       locks: (call) => [target(call)],
       revises: (call) => unrevoked(call, kind),
       plan(call, _now, { judged }) {
-        const { core, ask, input } = call;
+        const { core, input } = call;
         const row = find(call, kind);
-        if (!row || !isAlive(core, ask.org, row)) return refuse('NOT_FOUND');
+        if (!row || !isAlive(core, row)) return refuse('NOT_FOUND');
         const fields = judged as ReturnType<typeof changed>;
         const unknown = unknownEnvironment(input.environments ?? null, fields.environments ?? null);
         if (unknown) return unknown;
@@ -146,8 +146,7 @@ export const rotateKey: Operation<RotateInput> = {
       const { core, ask, input } = call;
       const row = find(call, 'api_key');
       if (!row) return refuse('NOT_FOUND');
-      if (!isAlive(core, ask.org, row))
-        return refuse('CONFLICT', { message: 'This API key has expired or was revoked. Create a new one.' });
+      if (!isAlive(core, row)) return refuse('CONFLICT', { message: 'This API key has expired or was revoked. Create a new one.' });
       if (row.successor_id !== null)
         return refuse('CONFLICT', { message: `This API key was already rotated. Its successor is ${row.successor_id}.` });
       const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at, device_id } = row;

@@ -60,8 +60,8 @@ interface Selected {
 type GenerateCall = Call<GenerateInput>;
 
 /** The environment of a file. One outside the caller's reach is 403 for an agent and looks non-existent to any other caller. */
-function reachedEnvironment({ core, ask, need, caller, input }: GenerateCall): EnvironmentRow | Refusal {
-  const environment = environmentOf(core, ask.org, input.environment);
+function reachedEnvironment({ core, need, caller, input }: GenerateCall): EnvironmentRow | Refusal {
+  const environment = environmentOf(core, input.environment);
   const place = { environment: environment?.id ?? '', shown: input.environment };
   const outside = mayReach(caller, READ, place) ?? mayReach(caller, { ...READ, scopes: need.scopes }, place);
   if (outside && caller.kind === 'agent') return outside;
@@ -119,8 +119,8 @@ function listed(names: readonly string[]): string {
 const etagOf = ({ environment, rows }: Selected): string =>
   sha256(JSON.stringify([environment.id, rows.map(({ id, name, version }) => [id, name, version])]));
 
-const place = ({ core, ask, input }: GenerateCall): Partial<Subject> => {
-  const environment = environmentOf(core, ask.org, input.environment);
+const place = ({ core, input }: GenerateCall): Partial<Subject> => {
+  const environment = environmentOf(core, input.environment);
   return environment ? { resource: environment.id, environment: environment.slug } : {};
 };
 

@@ -29,14 +29,14 @@ function shown(call: Call<unknown>, row: GrantRow) {
 
 function find({ core, ask }: Call<unknown>): GrantRow | null {
   const row = core.rows.get('grant', ask.named.grant as string);
-  return row && isGrantAlive(core, ask.org, row) ? row : null;
+  return row && isGrantAlive(core, row) ? row : null;
 }
 
 const list: Operation<ListInput & { grantee: string | null }> = {
   read(call) {
-    const { core, ask, input } = call;
+    const { core, input } = call;
     return listed(core, 'grant', idStart('grant'), input, (row) =>
-      (input.grantee === null || row.grantee_id === input.grantee) && isGrantAlive(core, ask.org, row) ? shown(call, row) : null,
+      (input.grantee === null || row.grantee_id === input.grantee) && isGrantAlive(core, row) ? shown(call, row) : null,
     );
   },
 };
@@ -85,10 +85,10 @@ export function granting(call: Call<unknown>, input: NewInput, { environments, s
   const { id, grantee, permission } = input;
   const unknown = unknownEnvironment(input.environments, environments);
   if (unknown) return unknown;
-  const agent = grantee.type === 'agent' ? grantableAgent(core, ask.org, grantee.id) : null;
+  const agent = grantee.type === 'agent' ? grantableAgent(core, grantee.id) : null;
   if (!(grantee.type === 'agent' ? agent : core.rows.get(grantee.type, grantee.id)))
     return refuse('NOT_FOUND', { message: `The ${grantee.type} in grantee.id does not exist.` });
-  if (core.rows.within('grant', grantee.id).filter((row) => isGrantAlive(core, ask.org, row)).length >= MOST_GRANTS)
+  if (core.rows.within('grant', grantee.id).filter((row) => isGrantAlive(core, row)).length >= MOST_GRANTS)
     return refuse('LIMIT_REACHED', {
       message: 'A member or team can have at most 100 grants. Combine some of them, or delete some that you no longer need.',
     });
@@ -111,10 +111,10 @@ export function granting(call: Call<unknown>, input: NewInput, { environments, s
 }
 
 /** A live agent that can be given a grant: an agent below another cannot hold more than the other. */
-function grantableAgent(core: Core, org: string, id: string): CredentialRow | null {
+function grantableAgent(core: Core, id: string): CredentialRow | null {
   const row = core.rows.get('credential', id);
   // safety: grant-to-agent-at-the-top
-  return row && isAlive(core, org, row) && takesGrants(lineageOf(core, row)) ? row : null;
+  return row && isAlive(core, row) && takesGrants(lineageOf(core, row)) ? row : null;
 }
 
 const remove: Operation<Record<string, never>> = {

@@ -25,7 +25,7 @@ const MOST_STEPS = 20_000_000;
 
 type ImportCall = Call<ImportInput>;
 
-const environmentFor = ({ core, ask, input }: ImportCall) => environmentOf(core, ask.org, input.environment);
+const environmentFor = ({ core, input }: ImportCall) => environmentOf(core, input.environment);
 
 /** The caller's permissions for imports into an environment: both scopes must come from the same permission set. */
 const permissionsIn = ({ caller }: ImportCall, environment: string) =>

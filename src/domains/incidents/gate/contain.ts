@@ -56,10 +56,10 @@ async function wantedRow(call: Call<ContainInput>): Promise<CredentialRow | null
 
 /** 403 unless the caller may rotate everything the credential could reach. */
 function mayRotate(call: Call<ContainInput>): Refusal | null {
-  const { core, ask, caller } = call;
+  const { core, caller } = call;
   const row = core.rows.get('credential', targetOf(call));
   const everywhere = { environments: null, secrets: null };
-  const reached = row ? callerOf(core, ask.org, lineageOf(core, row)).permissions : [everywhere];
+  const reached = row ? callerOf(core, lineageOf(core, row)).permissions : [everywhere];
   const isWithin = ({ environments, secrets }: { environments: readonly string[] | null; secrets: readonly string[] | null }) =>
     caller.permissions.some(
       (own) =>

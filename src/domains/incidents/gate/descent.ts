@@ -99,7 +99,7 @@ export function independentOf(core: Core, root: string, spared: ReadonlySet<stri
 }
 
 /** Whether a credential can be used now. */
-export function isLiving({ core, ask }: Call<unknown>, id: string): boolean {
+export function isLiving({ core }: Call<unknown>, id: string): boolean {
   const row = core.rows.get('credential', id);
-  return row !== null && isAlive(core, ask.org, row);
+  return row !== null && isAlive(core, row);
 }

@@ -107,18 +107,18 @@ function reachOf({ core, caller: asker, need }: Call<unknown>, alive: boolean, c
 
 export const graph: Operation<Record<string, never>> = {
   async read(call: Call<Record<string, never>>): Promise<Outcome> {
-    const { core, ask } = call;
+    const { core } = call;
     const id = target(call);
     const row = core.rows.get('credential', id);
     if (!row) return fail(refuse('NOT_FOUND'));
     const below = await childrenOf(call);
     const lineage = lineageOf(core, row);
-    const caller = callerOf(core, ask.org, lineage);
+    const caller = callerOf(core, lineage);
     return ok({
       ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row) },
       ...below,
       grants: grantsOf(call, lineage[0] ?? row, caller),
-      reach: reachOf(call, endOf(core, ask.org, lineage) === null, caller),
+      reach: reachOf(call, endOf(core, lineage) === null, caller),
     });
   },
 };

@@ -48,8 +48,8 @@ function reachesThem(caller: Caller, ids: string[] | null): Refusal | null {
 /**
  * The environments that a connection can sync, by id; null for all within its creator's reach. Refuses those outside the caller's reach.
  */
-function environmentsIn({ core, ask, caller }: Call<unknown>, given: string[] | null): string[] | null | Refusal {
-  const ids = given?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null;
+function environmentsIn({ core, caller }: Call<unknown>, given: string[] | null): string[] | null | Refusal {
+  const ids = given?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? null;
   return reachesThem(caller, ids) ?? (ids && [...new Set(ids)]);
 }
 

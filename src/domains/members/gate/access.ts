@@ -17,14 +17,14 @@ interface AccessInput {
 
 export const access: Operation<AccessInput> = {
   read(call): Outcome {
-    const { core, ask, input } = call;
+    const { core, input } = call;
     const row = find(call);
     if (!row) return fail(refuse('NOT_FOUND'));
     const isAimed = input.environment !== null || input.secret !== null;
-    const environment = isAimed ? environmentOf(core, ask.org, input.environment) : null;
+    const environment = isAimed ? environmentOf(core, input.environment) : null;
     if (isAimed && !environment) return fail(refuse('NOT_FOUND', { message: 'The environment does not exist.' }));
     const target = environment && { environment: environment.id, ...(input.secret !== null && { name: input.secret }) };
-    const found = reasons(memberOf(core, ask.org, row.id, row).permissions, [input.scope], target);
+    const found = reasons(memberOf(core, row.id, row).permissions, [input.scope], target);
     return ok({ allowed: found.length > 0, reasons: found.map((permissionSet) => reasonOut(permissionSet, row)) });
   },
 };

@@ -49,8 +49,8 @@ export const askers = ({ caller }: Call<unknown>) => [caller.credential, caller.
 export const isLastOwner = (core: Core, row: MemberRow) => row.role === 'owner' && ownersOf(core).length === 1;
 
 /** The ids of environments, as many as were asked for; an empty id for one that does not exist. */
-export const idsOf = ({ core, ask }: Call<unknown>, refs: readonly string[] | null): string[] | null =>
-  refs?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null;
+export const idsOf = ({ core }: Call<unknown>, refs: readonly string[] | null): string[] | null =>
+  refs?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? null;
 
 /** Each id once, in one order: whoever names the same environments again changes nothing. */
 export const distinct = (ids: readonly string[] | null): string[] | null => ids && [...new Set(ids)].sort();

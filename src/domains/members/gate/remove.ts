@@ -17,12 +17,12 @@ import { descendants } from '../../../gate/rows/descendants';
 import { askers, find, isLastOwner } from './member';
 
 /** Live credentials that a member created, without session tokens and browser sessions. */
-function madeBy(core: Core, org: string, member: string): CredentialRow[] {
+function madeBy(core: Core, member: string): CredentialRow[] {
   return descendants(core)
     .madeBy([member], core.now())
     .flatMap(({ id, live }) => {
       const row = live ? core.rows.get('credential', id) : null;
-      return row && row.kind !== 'browser' && isAlive(core, org, row) ? [row] : [];
+      return row && row.kind !== 'browser' && isAlive(core, row) ? [row] : [];
     });
 }
 
@@ -45,7 +45,7 @@ export const remove: Operation<{ revoke: boolean }> = {
       call.ask.named.member as string,
       // safety: owner-removal-locked
       'owners',
-      ...(call.input.revoke ? madeBy(call.core, call.ask.org, call.ask.named.member as string).map(({ id }) => id) : []),
+      ...(call.input.revoke ? madeBy(call.core, call.ask.named.member as string).map(({ id }) => id) : []),
       // That owner's row keeps the ties of the removed member.
       ...[keeperOf(call.core, call.ask.named.member as string)].flatMap((owner) => owner?.id ?? []),
       ...askers(call),
@@ -55,7 +55,7 @@ export const remove: Operation<{ revoke: boolean }> = {
       const { core, ask, input } = call;
       const row = find(call);
       // All of them are locked: a credential created while this waited made it wait for that one too.
-      const made = madeBy(core, ask.org, ask.named.member as string);
+      const made = madeBy(core, ask.named.member as string);
       if (!row && !isLeft(call, made)) return refuse('NOT_FOUND');
       if (row && isLastOwner(core, row)) return refuse('LAST_OWNER');
       const named = portion(made);

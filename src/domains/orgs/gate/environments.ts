@@ -27,7 +27,7 @@ const list: Operation<ListInput> = {
   },
 };
 
-const named = ({ core, ask }: Call<unknown>): EnvironmentRow | null => environmentOf(core, ask.org, ask.named.environment);
+const named = ({ core, ask }: Call<unknown>): EnvironmentRow | null => environmentOf(core, ask.named.environment);
 const aboutNamed = (call: Call<unknown>) => ({ resource: named(call)?.id ?? null });
 
 const readOne: Operation<Record<string, never>> = {

@@ -155,7 +155,7 @@ const restoreDatabase: Operation<{ reason: string }> = {
       return fail(
         refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another request. Wait until it ends.' }),
       );
-    const { at, request_id, ...adopted } = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
+    const { at, request_id, ...adopted } = await restore(core, rowKeyOf(call), ask.request.id, call.caller.id);
     // Recorded in the entry too, so an offline check of the log sees what is lost.
     const missing = missingEntries(core);
     const loaded = core.meta.get('loaded_at');
@@ -180,7 +180,7 @@ const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
   usage: {
     secrets: core.rows.count('secret'),
     sealed_bytes: core.rows.sealedBytes(),
-    credentials: countLive(core, org.id, core.now()),
+    credentials: countLive(core, core.now()),
     members: core.rows.count('member'),
     backlog: backlogs(core).of(core.now()),
   },
@@ -225,7 +225,7 @@ const update: Operation<UpdateInput> = {
       // safety: no-self-lockout
       if (allowed_addresses && call.caller.kind === 'member' && !isWithin(ask.request.ip, allowed_addresses))
         return invalid('allowed_addresses', 'must include the IP address of this request, or you would lock yourself out');
-      const environment = input.default_environment === null ? null : environmentOf(core, ask.org, input.default_environment);
+      const environment = input.default_environment === null ? null : environmentOf(core, input.default_environment);
       if (input.default_environment !== null && !environment)
         return refuse('NOT_FOUND', { message: 'The environment in default_environment does not exist.' });
       const put = revision(call, 'org', org, {

@@ -106,7 +106,7 @@ export function rescheduled(core: Core, now: number): boolean {
 }
 
 /** One page of the run; the next follows immediately. */
-export async function findDue(core: Core, _org: string, now: number): Promise<number | null> {
+export async function findDue(core: Core, now: number): Promise<number | null> {
   if (!hasRules(core)) {
     rotations(core).clear();
     core.meta.forget(PLACE);

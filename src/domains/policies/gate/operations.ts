@@ -42,9 +42,9 @@ const AGENTS_ONLY =
 const whole = ({ need, caller }: Call<unknown>): Refusal | null => mustReachAll(caller, need.scopes, 'change policies');
 
 /** What a policy would apply to, with environment ids; 404 for an environment that does not exist. */
-function boundsOf({ core, ask }: Call<unknown>, asked: Selectors): Pick<PolicyRow, 'environments' | 'types' | 'names'> | Refusal {
+function boundsOf({ core }: Call<unknown>, asked: Selectors): Pick<PolicyRow, 'environments' | 'types' | 'names'> | Refusal {
   const { environments = null, types = null, names = null } = asked;
-  const ids = environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null;
+  const ids = environments?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? null;
   return unknownEnvironment(environments, ids) ?? { environments: ids && [...new Set(ids)], types, names };
 }
 

@@ -24,8 +24,8 @@ interface ValueInput extends NameInput {
 }
 
 /** The live secret with the requested name, and its environment. */
-function find({ core, ask, input }: Call<NameInput>) {
-  const environment = environmentOf(core, ask.org, input.environment);
+function find({ core, input }: Call<NameInput>) {
+  const environment = environmentOf(core, input.environment);
   return { environment, row: environment && core.rows.find('secret', environment.id, input.name) };
 }
 

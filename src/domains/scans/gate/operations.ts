@@ -47,7 +47,7 @@ function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now
 }
 
 /** What is known about tokens of this organisation. */
-function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly FoundToken[], now: number): KnownToken[] {
+function tokensOf({ core, caller }: Call<ScanInput>, tokens: readonly FoundToken[], now: number): KnownToken[] {
   const self = core.rows.get('credential', caller.credential);
   const own = self ? lineageOf(core, self).map(({ id }) => id) : [];
   const isShown = reasons(caller.permissions, ['tokens:read'], null).length > 0;
@@ -64,14 +64,14 @@ function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly Found
     if (kind === 'enrolment') return { kind, live: enrolments.has(hash), id: null, isShown: false, above: null };
     if (kind === 'share') {
       const link = links.get(hash);
-      const secret = link && shownBy(core, ask.org, link, now);
+      const secret = link && shownBy(core, link, now);
       return { kind, live: !!secret, id: link?.id ?? null, isShown: false, above: null, ...(secret && { secret: secret.id }) };
     }
     const row = kind === 'refresh' ? core.rows.get('credential', token.session) : core.rows.find('credential', kind, hash);
     // A used refresh token does not renew anything: sending it revokes the session.
     // safety: scan-used-refresh-token
     const isUsed = kind === 'refresh' && !row?.refresh?.live.includes(token.n);
-    const live = row !== null && !isUsed && isAlive(core, ask.org, row);
+    const live = row !== null && !isUsed && isAlive(core, row);
     const at = row ? own.indexOf(row.id) : -1;
     return { kind, live, id: row?.id ?? null, isShown, above: at < 0 ? null : at };
   });

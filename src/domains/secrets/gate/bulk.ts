@@ -57,7 +57,7 @@ const prefixesOf = ({ prefixes, prefix = '' }: ValuesInput): readonly string[] =
 
 /** The set that is read: the environment with its revision, and which of its names. */
 function about({ core, ask, need, caller, input }: ValuesCall): Partial<Subject> {
-  const environment = environmentOf(core, ask.org, ask.named.environment);
+  const environment = environmentOf(core, ask.named.environment);
   if (!environment) return {};
   const prefixes = prefixesOf(input);
   return {
@@ -98,7 +98,7 @@ interface Shown extends Found {
 
 function shownNow(call: ValuesCall, now: number): Shown | Refusal {
   const { core, ask, input, caller, need } = call;
-  const environment = environmentOf(core, ask.org, ask.named.environment);
+  const environment = environmentOf(core, ask.named.environment);
   if (!environment) return unknownEnvironment(ask.named.environment);
   const revision = environmentRevision(core, environment.id);
   const after = placeOf(revision, environment, input);

@@ -38,22 +38,22 @@ interface CreateInput {
 }
 
 export const create: Operation<CreateInput> = {
-  subject: ({ core, ask, input }) => ({
+  subject: ({ core, input }) => ({
     resource: input.id,
     resource_name: input.name,
-    environment: environmentOf(core, ask.org, input.environment)?.slug ?? null,
+    environment: environmentOf(core, input.environment)?.slug ?? null,
   }),
   authorize(call) {
-    const { core, ask, need, caller, input } = call;
-    const environment = environmentOf(core, ask.org, input.environment);
+    const { core, need, caller, input } = call;
+    const environment = environmentOf(core, input.environment);
     const shown = input.environment ?? environment?.slug ?? '';
     return mayReach(caller, need, { environment: environment?.id ?? '', shown, name: input.name });
   },
   change: {
-    locks: ({ core, ask, input }) => [nameLock(environmentOf(core, ask.org, input.environment)?.id ?? '', input.name)],
+    locks: ({ core, input }) => [nameLock(environmentOf(core, input.environment)?.id ?? '', input.name)],
     plan(call, now) {
-      const { core, ask, input } = call;
-      const environment = environmentOf(core, ask.org, input.environment);
+      const { core, input } = call;
+      const environment = environmentOf(core, input.environment);
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
       // safety: secret-name-unique-on-create
       if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');

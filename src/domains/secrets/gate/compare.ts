@@ -79,10 +79,10 @@ export function compare(call: Call<CompareInput>): Outcome {
 }
 
 /** The environments to compare, in their order in the request; a refusal if the caller cannot reach one. */
-function environmentsOf({ core, ask, input, caller, need }: Call<CompareInput>): EnvironmentRow[] | Refusal {
+function environmentsOf({ core, input, caller, need }: Call<CompareInput>): EnvironmentRow[] | Refusal {
   const found: EnvironmentRow[] = [];
   for (const ref of input.environments) {
-    const row = environmentOf(core, ask.org, ref);
+    const row = environmentOf(core, ref);
     // safety: compare-within-reach
     const refusal = mayReach(caller, need, { environment: row?.id ?? '', shown: ref, name: undefined });
     if (refusal) return refusal;

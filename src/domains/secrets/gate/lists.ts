@@ -171,9 +171,9 @@ function rowsOfPage(call: Call<ListInput>, environment: EnvironmentRow | null, m
 
 /** Lists from the gate's own rows, so that altered rows in D1 are not listed. */
 export function list(call: Call<ListInput>): Outcome {
-  const { core, ask, input, caller, need } = call;
+  const { core, input, caller, need } = call;
   const now = core.now();
-  const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
+  const environment = input.environment === null ? null : environmentOf(core, input.environment);
   if (input.environment !== null && !environment) return fail(unknownEnvironment(input.environment));
   if (input.after !== null && !isOf(input, input.after)) return fail(refuse('INVALID_CURSOR'));
   const matches = matcherOf(call, environment);

@@ -19,7 +19,7 @@ export interface PutInput extends Pick<UpdateInput, 'if_match' | 'fields' | 'aut
 }
 
 function find({ core, ask }: Call<PutInput>) {
-  const environment = environmentOf(core, ask.org, ask.named.environment);
+  const environment = environmentOf(core, ask.named.environment);
   return { environment, row: environment && core.rows.find('secret', environment.id, ask.named.name as string) };
 }
 

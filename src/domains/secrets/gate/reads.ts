@@ -71,7 +71,7 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing
 const byId = ({ core, ask }: Call<unknown>): SecretRow | null => core.rows.get('secret', ask.named.secret as string);
 
 function byName({ core, ask }: Call<unknown>): SecretRow | null {
-  const environment = environmentOf(core, ask.org, ask.named.environment);
+  const environment = environmentOf(core, ask.named.environment);
   return environment && core.rows.find('secret', environment.id, ask.named.name as string);
 }
 
@@ -101,7 +101,7 @@ const MOST_SHOWN = 5;
 /** 404 that says which part of a read by name is unknown. The caller may read that name there; of other environments, it lists those where the caller may list or read the name. */
 function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
   const name = ask.named.name as string;
-  const environment = environmentOf(core, ask.org, ask.named.environment);
+  const environment = environmentOf(core, ask.named.environment);
   if (!environment) return unknownEnvironment(ask.named.environment);
   const hasIt = (id: string) => {
     const row = core.rows.find('secret', id, name);

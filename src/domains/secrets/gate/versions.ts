@@ -70,7 +70,7 @@ async function isBroken({ core, ask }: Call<unknown>, { secret, version }: Wante
   const row = await locks(core).hold([secret], async () => core.rows.get('secret', secret));
   if (row === null || !hasVersion(row, version) || intents(core).isOpen(secret)) return false;
   const { id: request_id, ip, user_agent } = ask.request;
-  reportViolation(core, ask.org, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
+  reportViolation(core, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
   return true;
 }
 

@@ -22,16 +22,16 @@ export interface NewLink {
 }
 
 /** Whether the creator of a link is still live: the member, or the credential with its whole lineage. */
-function hasMaker(core: Core, org: string, { dies_with }: ShareRow): boolean {
+function hasMaker(core: Core, { dies_with }: ShareRow): boolean {
   const id = dies_with ?? '';
   if (core.rows.get('member', id)) return true;
   const row = core.rows.get('credential', id);
-  return row !== null && isAlive(core, org, row);
+  return row !== null && isAlive(core, row);
 }
 
 /** The secret that a link shows; null if the link is not live. */
-export function shownBy(core: Core, org: string, link: ShareRow, now: number): SecretRow | null {
-  const organisation = core.rows.get('org', org);
+export function shownBy(core: Core, link: ShareRow, now: number): SecretRow | null {
+  const organisation = core.rows.get('org', core.org);
   // safety: link-ends-with-org
   if (!organisation || organisation.deleted_at !== null) return null;
   // safety: link-expires
@@ -40,7 +40,7 @@ export function shownBy(core: Core, org: string, link: ShareRow, now: number): S
   // safety: link-ends-with-panic
   if (link.created_at <= (organisation.panicked_at ?? 0)) return null;
   // safety: link-ends-with-maker
-  if (!hasMaker(core, org, link)) return null;
+  if (!hasMaker(core, link)) return null;
   const secret = core.rows.get('secret', link.secret_id);
   // safety: link-ends-with-secret
   return readableVersion(secret, link.version, now) ? null : secret;

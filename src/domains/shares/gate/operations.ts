@@ -156,14 +156,14 @@ const isOf = ({ environments, secrets }: GrantRow, { environment_id, name }: Sec
 const list: Operation<ListInput> = {
   subject: aboutSecret,
   read(call): OperationOutcome {
-    const { core, ask, input } = call;
+    const { core, input } = call;
     const row = target(call);
     if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
     const [grants, links] = [idStart('grant'), idStart('share')];
     const items: unknown[] = [];
     if (input.after === null || input.after.startsWith(grants)) {
       const found = listed(core, 'grant', grants, input, (grant) =>
-        isOf(grant, row) && isGrantAlive(core, ask.org, grant) ? grantOut(grant) : null,
+        isOf(grant, row) && isGrantAlive(core, grant) ? grantOut(grant) : null,
       );
       const slice = (found as { data: { items: unknown[]; next: string | null } }).data;
       if (slice.next !== null) return found;
@@ -172,7 +172,7 @@ const list: Operation<ListInput> = {
     const now = core.now();
     const after = input.after?.startsWith(links) ? input.after : links;
     const live = linksOf(core, row.id)
-      .filter((link) => link.id > after && shownBy(core, ask.org, link, now))
+      .filter((link) => link.id > after && shownBy(core, link, now))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
     const shown = live.slice(0, input.limit - items.length);
     return ok({ items: [...items, ...shown.map(linkOut)], next: shown.length < live.length ? (shown.at(-1)?.id ?? links) : null });
@@ -192,10 +192,10 @@ const revoke: Operation<Record<string, never>> = {
       const id = ask.named.share ?? (ask.named.grant as string);
       if (kind === 'share') {
         const link = core.rows.get('share', id);
-        if (link?.secret_id !== row.id || !shownBy(core, ask.org, link, now)) return refuse('NOT_FOUND');
+        if (link?.secret_id !== row.id || !shownBy(core, link, now)) return refuse('NOT_FOUND');
       } else {
         const grant = core.rows.get('grant', id);
-        if (!grant || !isOf(grant, row) || !isGrantAlive(core, ask.org, grant)) return refuse('NOT_FOUND');
+        if (!grant || !isOf(grant, row) || !isGrantAlive(core, grant)) return refuse('NOT_FOUND');
       }
       return { status: 204, data: null, ...removal(ask.org, [{ kind, id }]) };
     },
@@ -222,11 +222,11 @@ export interface View {
 }
 
 /** The link of a view, found by its id and key, and its secret; null if there is no such link or it is not live. */
-function viewed({ core, ask, input }: Call<ViewInput>, now: number): { link: ShareRow; secret: SecretRow } | null {
+function viewed({ core, input }: Call<ViewInput>, now: number): { link: ShareRow; secret: SecretRow } | null {
   const link = core.rows.get('share', input.id);
   // safety: link-key-compared
   if (!link || !equal(link.key_hash, input.key_hash)) return null;
-  const secret = shownBy(core, ask.org, link, now);
+  const secret = shownBy(core, link, now);
   return secret && { link, secret };
 }
 

@@ -30,12 +30,12 @@ export const begunOf = (core: Core, row: CredentialRow, member: MemberRow): Begu
 });
 
 /** A member's live sessions, oldest first. */
-export const sessionsOf = ({ core, ask }: Call<unknown>, member: string): CredentialRow[] =>
+export const sessionsOf = ({ core }: Call<unknown>, member: string): CredentialRow[] =>
   descendants(core)
     .browserSessions(member)
     .flatMap((id) => {
       const row = core.rows.get('credential', id);
-      return row && isAlive(core, ask.org, row) ? [row] : [];
+      return row && isAlive(core, row) ? [row] : [];
     });
 
 /** The lock that serialises beginning and ending sessions of a member. */

@@ -65,15 +65,15 @@ interface Working {
 
 /** The leased sync and the callers whose reach counts, or why it cannot continue. Null if another job has it now or it has ended. */
 function working(call: Call<Working>) {
-  const { core, ask, input } = call;
+  const { core, input } = call;
   const row = open(call, input.sync);
   if (!row || !core.storage.transactionSync(() => syncs(core).renew(input.sync, input.lease, core.now()))) return null;
-  return { row, ...standing(core, ask.org, row) };
+  return { row, ...standing(core, row) };
 }
 
 /** The callers whose reach counts for a sync, or why it cannot continue. */
-function standing(core: Core, org: string, row: SyncRow) {
-  const callers = actingFor(core, org, row);
+function standing(core: Core, row: SyncRow) {
+  const callers = actingFor(core, row);
   const stop = row.cancelled_at !== null ? cancelled : isRepointed(core, row) ? repointed : callers ? null : revoked;
   return { callers: callers ?? [], stop };
 }
@@ -97,7 +97,7 @@ const WHOLE_LASTS = 20_000;
 /** Permits the job to begin calls to the target for a moment, unless the sync has to stop. */
 export const permit: Operation<PermitInput> = {
   read(call) {
-    const { core, ask, input } = call;
+    const { core, input } = call;
     const found = working(call);
     if (!found) return unaudited(null);
     const { row, callers, stop } = found;
@@ -108,7 +108,7 @@ export const permit: Operation<PermitInput> = {
     const lasts = Math.min(left, input.for === 'whole' ? WHOLE_LASTS : permitLasts(input.tries));
     permits(core).give(row.id, lasts, () => {
       const now = open(call, row.id);
-      return now === null || standing(core, ask.org, now).stop !== null;
+      return now === null || standing(core, now).stop !== null;
     });
     return unaudited({ stop, lasts } satisfies Permission);
   },
@@ -189,12 +189,12 @@ function entryOf({ core, ask }: Call<unknown>, row: SyncRow, rows: readonly Secr
 /** The names of the requested secrets, for a sync that cannot begin. The requester knew them. */
 export const names: Operation<Working> = {
   read(call) {
-    const { core, ask } = call;
+    const { core } = call;
     const found = working(call);
     if (!found) return unaudited(null);
     const { row } = found;
     if (row.names) return unaudited(row.names);
-    const callers = formerly(core, ask.org, row);
+    const callers = formerly(core, row);
     const selected = callers.length ? select(core, callers, row, core.now()) : null;
     return unaudited(selected && !isRefusal(selected) ? selected.rows.map(({ name }) => name) : []);
   },

@@ -97,23 +97,23 @@ export function heldBack(core: Core, rows: readonly SecretRow[], callers: readon
 }
 
 /** The current state of a caller, by its credential or member; null if it has ended. */
-function callerBy(core: Core, org: string, id: string): Caller | null {
-  if (core.rows.get('org', org)?.deleted_at !== null) return null;
+function callerBy(core: Core, id: string): Caller | null {
+  if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
   const member = core.rows.get('member', id);
-  if (member) return memberOf(core, org, id, member);
+  if (member) return memberOf(core, id, member);
   const row = core.rows.get('credential', id);
   if (!row) return null;
   const lineage = lineageOf(core, row);
   // safety: sync-caller-judged-again
-  return endOf(core, org, lineage) === null ? callerOf(core, org, lineage) : null;
+  return endOf(core, lineage) === null ? callerOf(core, lineage) : null;
 }
 
 /** The permissions of a caller that may have ended: only to list the names of a sync, never to read. */
-function formerCaller(core: Core, org: string, id: string): Caller | null {
+function formerCaller(core: Core, id: string): Caller | null {
   const member = core.rows.get('member', id);
-  if (member) return memberOf(core, org, id, member);
+  if (member) return memberOf(core, id, member);
   const row = core.rows.get('credential', id);
-  return row && callerOf(core, org, lineageOf(core, row));
+  return row && callerOf(core, lineageOf(core, row));
 }
 
 /** Environments and names. */
@@ -152,13 +152,13 @@ export const storerOf = (caller: Caller): Caller => readerWithin(caller, sendabl
 export const runnerOf = (caller: Caller): Caller => readerWithin(caller, reasons(caller.permissions, SYNC, null));
 
 /** The creator of a connection as it is now, and with its reach when the connection was made. Null if it has ended. */
-export function makersOf(core: Core, org: string, connection: IntegrationRow): Caller[] | null {
-  const maker = connection.maker ? callerBy(core, org, connection.maker) : null;
+export function makersOf(core: Core, connection: IntegrationRow): Caller[] | null {
+  const maker = connection.maker ? callerBy(core, connection.maker) : null;
   // safety: sync-maker-judged-again
   if (!maker) return null;
   // A panic ends a member's sessions but not the member: a connection from before it sends nothing until it is updated again.
   // safety: sync-connection-before-panic
-  if (maker.kind === 'member' && (connection.reach?.[0]?.generation ?? 0) < (core.rows.get('org', org)?.generation ?? 0)) return null;
+  if (maker.kind === 'member' && (connection.reach?.[0]?.generation ?? 0) < (core.rows.get('org', core.org)?.generation ?? 0)) return null;
   // safety: sync-within-reach-of-its-making
   return [maker, readerWithin(nobody, connection.reach ?? [])];
 }
@@ -167,20 +167,20 @@ export function makersOf(core: Core, org: string, connection: IntegrationRow): C
  * The callers whose reach counts for a sync: all of them must be able to read a secret. They are the requester, within the limits of its
  * scope integrations:sync, and either the requester itself or the creator of the connection. Null once one of them has ended.
  */
-export function actingFor(core: Core, org: string, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] | null {
-  const asker = sync.credential === null ? null : callerBy(core, org, sync.credential);
+export function actingFor(core: Core, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] | null {
+  const asker = sync.credential === null ? null : callerBy(core, sync.credential);
   if (sync.credential !== null && asker === null) return null;
   // safety: sync-within-limits-of-requester
   const runners = asker ? [runnerOf(asker)] : [];
   if (sync.integration_id === null) return asker && [asker, ...runners];
   const connection = core.rows.get('integration', sync.integration_id);
-  const makers = connection && makersOf(core, org, connection);
+  const makers = connection && makersOf(core, connection);
   return makers && [...runners, ...makers];
 }
 
 /** The same callers even if some have ended, for listing the names of a sync that cannot begin. */
-export function formerly(core: Core, org: string, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] {
-  const former = (id: string | null | undefined) => (id ? (formerCaller(core, org, id) ?? []) : []);
+export function formerly(core: Core, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] {
+  const former = (id: string | null | undefined) => (id ? (formerCaller(core, id) ?? []) : []);
   const askers = [former(sync.credential)].flat();
   const connection = sync.integration_id === null ? null : core.rows.get('integration', sync.integration_id);
   return [...askers.map(runnerOf), ...(sync.integration_id === null ? askers : [former(connection?.maker)].flat())];

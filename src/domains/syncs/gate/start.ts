@@ -63,14 +63,14 @@ interface About {
 const noEnvironment = refuse('NOT_FOUND', { message: 'There is no such environment.' });
 
 function judge(call: Call<SyncInput>): About | Refusal {
-  const { core, ask, need, caller, input } = call;
+  const { core, need, caller, input } = call;
   const stored = input.integration === null ? null : core.rows.get('integration', input.integration);
   const integration = stored && sees(caller, need.scopes, stored) ? stored : null;
   if (input.integration !== null && !integration)
     return refuse('NOT_FOUND', { message: 'The connection in integrationId does not exist.' });
   if (integration && integration.kind !== 'sync')
     return refuse('VALIDATION_FAILED', { details: [{ path: 'integrationId', message: 'must be a connection of kind sync' }] });
-  const environment = environmentOf(core, ask.org, input.environment);
+  const environment = environmentOf(core, input.environment);
   const runner = runnerOf(caller);
   // With a stored connection the caller need not hold secrets:read: the connection's creator did.
   const barred = (integration ? null : mayRead(caller, environment?.id ?? '')) ?? mayRead(runner, environment?.id ?? '');
@@ -78,7 +78,7 @@ function judge(call: Call<SyncInput>): About | Refusal {
   if (!environment) return noEnvironment;
   // safety: connection-within-its-environments
   if (integration?.environments && !integration.environments.includes(environment.id)) return noEnvironment;
-  const makers = integration ? makersOf(core, ask.org, integration) : [caller];
+  const makers = integration ? makersOf(core, integration) : [caller];
   if (!makers)
     return refuse('CONFLICT', {
       message:
@@ -95,9 +95,9 @@ const selectedBy = ({ core, input }: Call<SyncInput>, { callers, environment_id 
   select(core, callers, { environment_id, names: input.names }, now);
 
 export const sync: Operation<SyncInput> = {
-  subject: ({ core, ask, input }) => ({
+  subject: ({ core, input }) => ({
     resource: input.dryRun ? (input.integration ?? input.platform) : input.id,
-    environment: environmentOf(core, ask.org, input.environment)?.slug ?? null,
+    environment: environmentOf(core, input.environment)?.slug ?? null,
   }),
   authorize: (call) => judge(call),
   change: {

@@ -38,8 +38,8 @@ export function followEnvironment(core: Core, environment: string, now: number):
 }
 
 /** One run. Returns when to look again. */
-export async function runSyncs(core: Core, org: string, now: number): Promise<number | null> {
-  if (core.rows.get('org', org)?.deleted_at !== null) return null;
+export async function runSyncs(core: Core, now: number): Promise<number | null> {
+  if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
   let next = Number.POSITIVE_INFINITY;
   const due = syncs(core).nextDue();
   if (due !== null && due <= now) {

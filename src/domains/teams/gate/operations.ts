@@ -96,7 +96,7 @@ const listMembers: Operation<ListInput> = {
  * membership that outlives it.
  */
 function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
-  const grants = core.rows.within('grant', ask.named.team as string).filter((grant) => isGrantAlive(core, ask.org, grant));
+  const grants = core.rows.within('grant', ask.named.team as string).filter((grant) => isGrantAlive(core, grant));
   // safety: team-member-added-independently
   if (caller.isDependent && grants.length > 0)
     return refuse('SCOPE_EXCEEDS_PARENT', {

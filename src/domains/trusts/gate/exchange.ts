@@ -48,10 +48,9 @@ function problemOf(call: Call<ExchangeInput>): string | null {
   if (!row?.trust) return 'the trust has ended';
   const lineage = lineageOf(core, row);
   // safety: ended-trust-gives-nothing
-  if (endOf(core, ask.org, lineage)) return 'the trust has ended';
+  if (endOf(core, lineage)) return 'the trust has ended';
   // safety: exchange-addresses
-  if (!callerOf(core, ask.org, lineage).addresses.every((ranges) => isWithin(ask.request.ip, ranges)))
-    return 'the client address is not allowed';
+  if (!callerOf(core, lineage).addresses.every((ranges) => isWithin(ask.request.ip, ranges))) return 'the client address is not allowed';
   // safety: exchange-judged-by-gate
   const refused = refusedBy(row.trust, input.workload);
   if (refused) return refused;

@@ -25,7 +25,7 @@ const MOST_TRUSTS = 100;
 
 const live = (call: Call<unknown>): CredentialRow | null => {
   const row = find(call, 'trust');
-  return row && isAlive(call.core, call.ask.org, row) ? row : null;
+  return row && isAlive(call.core, row) ? row : null;
 };
 
 interface NewInput {
@@ -53,8 +53,8 @@ const create: Operation<NewInput> = {
   change: {
     locks: (call) => [...makerLocks(call), 'trusts'],
     plan(call, now, { judged }) {
-      const { core, ask, input } = call;
-      if (core.rows.within('credential', 'trust').filter((row) => isAlive(core, ask.org, row)).length >= MOST_TRUSTS)
+      const { core, input } = call;
+      if (core.rows.within('credential', 'trust').filter((row) => isAlive(core, row)).length >= MOST_TRUSTS)
         return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 100 trusts. Delete some that you no longer need.' });
       const { token, name, scopes } = input;
       const made = { kind: 'trust', name, scopes, rate_limit: RATES.trust, trust: { ...input.trust, changed_at: now } } as const;
@@ -121,7 +121,7 @@ const update: Operation<PatchInput> = {
 const list: Operation<ListInput> = {
   read: (call) =>
     listed(call.core, 'credential', idStart('trust'), call.input, (row) =>
-      row.kind === 'trust' && isAlive(call.core, call.ask.org, row) ? shown(call, row) : null,
+      row.kind === 'trust' && isAlive(call.core, row) ? shown(call, row) : null,
     ),
 };
 
