@@ -2,6 +2,7 @@
 // token that the gate does not know changes the words of its refusal, and nothing else; a request that has waited is judged by the rows as they
 // stand; a confirmation voids every earlier cookie, so a JWT with its number or a later one was issued to whoever confirmed.
 import { type Caller, ended, nobody } from '../../auth/authorize';
+import type { TokenRef } from '../../auth/token';
 import { fromD1, macOf } from '../../db/rows';
 import { type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../../errors';
@@ -31,41 +32,56 @@ const system: Caller = { ...bootstrap, id: 'system', name: null, credential: 'sy
 const REMEMBERED_FOR = 60_000;
 
 /** Finds the owner of a token. A token that the gate does not know may have ended long ago: `lookUp` queries D1, once a minute. */
-export function identify(core: Core, ask: Ask): Identity {
+export const identify = (core: Core, ask: Ask): Identity =>
+  known(core, ask, ({ kind, hash }) => core.rows.find('credential', kind, hash)) ?? unknown(core, ask, ask.bearer as TokenRef);
+
+/** The current state of the caller, and why it is no longer accepted: for a request that has waited since it was admitted. */
+export const identifyAgain = (core: Core, ask: Ask, before: Caller): Pick<Identity, 'caller' | 'refusal'> =>
+  known(core, ask, () => core.rows.get('credential', before.credential)) ?? { caller: before, refusal: refuse('TOKEN_REVOKED') };
+
+/** The caller behind any kind of bearer; null for a token without a credential here. `find`: the credential of a token. */
+function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | null): Identity | null {
   const { bearer } = ask;
   if (bearer === 'bootstrap' || bearer === 'system')
     return { caller: bearer === 'system' ? system : bootstrap, refusal: null, allowances: [], links: [] };
-  if ('member' in bearer) return vouched(core, ask, bearer.member);
+  if ('member' in bearer) return vouched(core, bearer.member);
   if ('link' in bearer) return holderOf(ask, bearer);
-  if ('trust' in bearer) return exchanging(core, ask, bearer);
-  const { hash, kind } = bearer;
+  if ('trust' in bearer) return exchanging(core, bearer);
+  const row = find(bearer);
+  if (!row) return null;
+  const lineage = lineageOf(core, row);
+  const caller = confirmable(core, lineage, bearer.jwt);
+  return {
+    caller,
+    // safety: refused-jwt
+    refusal: over(core) ?? endOf(core, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
+    allowances: allowancesOf(lineage),
+    links: [core.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller), ...givenTo(core, row), ...deviceLinks(core, caller)],
+  };
+}
+
+/** The refusal of every token once the organisation is deleted. */
+function over({ rows, org }: Core): Refusal | null {
   // safety: deleted-org
-  const over = core.rows.get('org', ask.org)?.deleted_at !== null ? refuse('TOKEN_REVOKED') : null;
-  const row = core.rows.find('credential', kind, hash);
-  if (row) {
-    const lineage = lineageOf(core, row);
-    const caller = confirmable(core, lineage, bearer.jwt);
-    return {
-      caller,
-      refusal: over ?? endOf(core, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
-      allowances: allowancesOf(lineage),
-      links: [ask.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller), ...givenTo(core, row), ...deviceLinks(core, caller)],
-    };
-  }
+  return rows.get('org', org)?.deleted_at !== null ? refuse('TOKEN_REVOKED') : null;
+}
+
+/** A token that the gate does not know. */
+function unknown(core: Core, ask: Ask, { kind, hash, jwt }: TokenRef): Identity {
   const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
   // A refresh cookie is refused with the same message as every refused sign-in.
-  const isToken = kind !== 'browser' || bearer.jwt !== undefined;
+  const isToken = kind !== 'browser' || jwt !== undefined;
   // safety: unknown-token-message
   const refusal = refuse('UNAUTHENTICATED', isToken ? { message: UNKNOWN_TOKEN } : {});
-  const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
+  const found = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
   const { keys } = ask;
-  if (over || !keys) return { ...unknown, refusal: refuse('TOKEN_REVOKED') };
+  if (over(core) || !keys) return { ...found, refusal: refuse('TOKEN_REVOKED') };
   const before = strangers(core).get(hash);
   if (before && before.until > core.now()) return before.identity;
   return {
-    ...unknown,
+    ...found,
     async lookUp() {
-      const identity = await stranger(core, ask, unknown, hash, keys.row);
+      const identity = await stranger(core, ask, found, hash, keys.row);
       // safety: unknown-token-remembered
       strangers(core).set(hash, { identity, until: core.now() + REMEMBERED_FOR });
       return identity;
@@ -118,9 +134,9 @@ const deviceLinks = ({ rows }: Core, { device }: Caller): string[] =>
   device === null ? [] : [device, rows.get('device', device)?.member_id ?? device];
 
 /** A member whom the Worker has just authenticated and who has no session yet. */
-function vouched(core: Core, ask: Ask, id: string): Identity {
+function vouched(core: Core, id: string): Identity {
   const member = core.rows.get('member', id);
-  const isHere = member !== null && core.rows.get('org', ask.org)?.deleted_at === null;
+  const isHere = member !== null && core.rows.get('org', core.org)?.deleted_at === null;
   return {
     caller: { ...memberOf(core, id, member), credential: id, confirmed: true },
     refusal: isHere ? null : refuse('UNAUTHENTICATED'),
@@ -145,7 +161,8 @@ const holderOf = ({ org }: Ask, { link, hash }: { link: string; hash: string }):
 const REFUSED_RATE = 60;
 
 /** A trust, for a workload whose token the Worker has verified, or nobody if it refused the token. The operation checks whether the trust is active. */
-function exchanging(core: Core, { org }: Ask, bearer: { trust: string; refused?: true }): Identity {
+function exchanging(core: Core, bearer: { trust: string; refused?: true }): Identity {
+  const { org } = core;
   const row = core.rows.get('org', org)?.deleted_at === null ? core.rows.get('credential', bearer.trust) : null;
   if (row?.kind !== 'trust')
     return { caller: { ...nobody, kind: 'trust' }, refusal: refuse('UNAUTHENTICATED'), allowances: [], links: [org] };
@@ -159,22 +176,6 @@ function exchanging(core: Core, { org }: Ask, bearer: { trust: string; refused?:
   // The operation checks the address, so that this refusal looks like every other.
   const caller: Caller = { ...callerOf(core, lineage), addresses: [] };
   return { caller, refusal: null, allowances: allowancesOf(lineage), links };
-}
-
-/** The current state of the caller, and why it is no longer accepted: for a request that has waited since it was admitted. */
-export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: Caller; refusal: Refusal | null } {
-  const { bearer } = ask;
-  if (bearer === 'bootstrap' || bearer === 'system' || 'link' in bearer) return { caller: before, refusal: null };
-  if ('member' in bearer) return vouched(core, ask, bearer.member);
-  if ('trust' in bearer) return exchanging(core, ask, bearer);
-  const row = core.rows.get('credential', before.credential);
-  if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return { caller: before, refusal: refuse('TOKEN_REVOKED') };
-  const lineage = lineageOf(core, row);
-  return {
-    caller: confirmable(core, lineage, bearer.jwt),
-    // safety: refused-jwt
-    refusal: endOf(core, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
-  };
 }
 
 /** The rate limits that a request counts against: that of each credential of the lineage, so that child credentials do not multiply it. */
