@@ -10,6 +10,7 @@ import type { Trace } from './http/context';
 import { handle } from './http/handle';
 import { readHeaders } from './http/headers';
 import { handlePublic } from './http/public';
+import { logRequest } from './http/request-log';
 import { errorResponse, isRead, readOnly } from './http/responses';
 import { API, type Route } from './http/route';
 import { docsRoutes } from './pages/docs';
@@ -55,23 +56,7 @@ app.use(async (c, next) => {
   response.headers.set('X-Content-Type-Options', 'nosniff');
   // Only for this host: subdomains may belong to others and may not support https.
   if (/^https:/i.test(c.env.PUBLIC_URL ?? '')) response.headers.set('Strict-Transport-Security', 'max-age=31536000');
-  console.log(
-    JSON.stringify({
-      level: response.status >= 500 ? 'error' : 'info',
-      time: new Date(started).toISOString(),
-      request_id: c.get('requestId'),
-      method: c.req.method,
-      route: trace.route,
-      org: trace.org,
-      credential: trace.credential,
-      status: response.status,
-      ...(trace.code && { code: trace.code }),
-      ms: Date.now() - started,
-      gate_ms: trace.gate_ms,
-      gate_calls: trace.gate_calls,
-      d1_calls: trace.d1_calls,
-    }),
-  );
+  logRequest({ started, id: c.get('requestId'), method: c.req.method, status: response.status }, trace);
 });
 
 app.all('/healthz', async (c) => {

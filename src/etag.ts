@@ -10,3 +10,7 @@ export function matchesETag(header: string, etag: string, weak = false): boolean
     return tag === '*' || tag === etag || (weak && tag === `W/${etag}`);
   });
 }
+
+/** Whether a read is answered 304: its If-None-Match, if there is one, contains the ETag of what would be answered. */
+export const isNotModified = (ifNoneMatch: string | null, etag: string): boolean =>
+  ifNoneMatch !== null && matchesETag(ifNoneMatch, etag, true);

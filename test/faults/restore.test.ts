@@ -1,7 +1,7 @@
 // A database put back from a backup, under a gate that has lived on: refused until it is adopted, and then neither more nor less than
 // what the backup holds is readable, and nothing that has ended since is alive again.
 import { describe, expect, it } from 'vitest';
-import { hashOf } from '../../src/gate/audit/entry';
+import { hashOf } from '../../src/gate/audit/chain';
 import { ciphertexts } from '../../src/gate/rows/ciphertexts';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';

@@ -1,6 +1,6 @@
 // Deliveries of events to endpoints (webhooks, and connections that receive messages) with their results. Stored in the gate's own storage,
-// with a copy of each event, for 30 days. Jobs lease and report them by `delivery-jobs.ts`; the state of each endpoint is in
-// `delivery-endpoints.ts`. Invariant: each event that an endpoint subscribes to has one delivery there, which ends as delivered or failed.
+// with a copy of each event, for 30 days. Jobs lease and report them by `leases.ts`; the state of each endpoint is in
+// `endpoints.ts`. Invariant: each event that an endpoint subscribes to has one delivery there, which ends as delivered or failed.
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { Meta } from '../../gate/meta';

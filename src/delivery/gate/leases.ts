@@ -1,7 +1,9 @@
 // What jobs lease and report: the due deliveries of an endpoint, one by one or several as one message, and the results of their attempts.
 // Invariants: only one job at a time sends a delivery, while its lease lasts, and any other job may afterwards; an endpoint has only a few
 // deliveries in progress at a time; the failure of an earlier attempt changes nothing about a later one.
+
 import type { DeliveryEndpoints, Found } from './endpoints';
+import { retryIn } from './retries';
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -49,21 +51,7 @@ export interface DeliveryJobs {
 
 /** The maximum number of deliveries in one message. */
 export const MOST_TOGETHER = 500;
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-/** The delays before a failed attempt is repeated; after the last attempt the delivery has failed. */
-export const RETRIES = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR];
-const MOST_RETRY_AFTER = 12 * HOUR;
-
 type Leased = Found<{ webhook: string; status: DeliveryStatus; attempts: number; lease: number }>;
-
-/** The delay before the next attempt after a number of failed ones; null for no further attempt. Jitter spreads retries. */
-function retryIn(attempts: number, retryAfter: number | null, random = Math.random()): number | null {
-  const delay = RETRIES[attempts - 1];
-  if (delay === undefined) return null;
-  return Math.max(Math.round(delay * (1 + random * 0.2)), Math.min((retryAfter ?? 0) * SECOND, MOST_RETRY_AFTER));
-}
 
 /** Records an attempt of a delivery. */
 export const noteAttempt = (sql: SqlStorage, id: string, { status, error, response, ms }: Attempt, now: number): void =>

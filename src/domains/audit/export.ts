@@ -2,7 +2,7 @@
 // they end. Invariants: an export that reaches its last line is complete, and its chain was checked; at most one segment is in memory at a
 // time.
 import { keysOf, type RenderContext } from '../../http/context';
-import { chainFrom } from './chain';
+import { chainFrom } from './check-chain';
 import type { ExportPart } from './gate/retention';
 import { checkpointKey } from './signing';
 import { partsFrom } from './verify';

@@ -6,7 +6,7 @@ import { auditCheckpoints, auditSegments, type CheckpointRow } from '../../db/sc
 import type { Entry } from '../../gate/audit/entry';
 import type { Missing } from '../../gate/audit/gaps';
 import { keysOf, type RenderContext } from '../../http/context';
-import { type Chain, chainFrom, type Position } from './chain';
+import { type Chain, chainFrom, type Position } from './check-chain';
 import { MOST_CHECKPOINTS, type VerifyPart } from './gate/operations';
 import { readSegment } from './service';
 import { type CheckpointKey, checkpointKey } from './signing';

@@ -1,11 +1,9 @@
-// One entry of the audit log: what it says, and its hash. Invariants: the hash of an entry is SHA-256 over its canonical JSON (RFC 8785) without
-// `hash` itself, and covers the hash before it; an entry about several secrets covers each of their names, in full or by a prefix or patterns,
-// so an exposure report may count too many, never too few.
-import canonicalize from 'canonicalize';
+// One entry of the audit log: what it says. Invariants: its fields are in the order of canonical JSON, which `chain.ts` hashes; an entry about
+// several secrets covers each of their names, in full or by a prefix or patterns, so an exposure report may count too many, never too few.
 import type { Action } from '../../auth/actions';
-import { sha256 } from '../../crypto/digest';
 import { newId } from '../../db/ids';
 import type { Adoption } from '../journal/adoption';
+import { FORMAT, hashOfText } from './chain';
 
 export interface Actor {
   kind: string;
@@ -149,21 +147,6 @@ export interface Entry extends Draft {
   hash: string;
 }
 
-/** The hash before the first entry, which binds a chain to its org. */
-export const genesis = (org: string): string => sha256(`svc/v1/audit/${org}`);
-
-/** The format of new entries. */
-const FORMAT = 2;
-
-/**
- * Computes the hash of an entry from its public form; null if its format is unknown. The hash covers the format: another format, or none,
- * results in another hash.
- */
-export function hashOf({ hash: _, ...entry }: Entry): string | null {
-  const text = entry.format === FORMAT ? canonicalize(entry) : entry.format === undefined ? JSON.stringify(entry) : undefined;
-  return text === undefined ? null : sha256(text);
-}
-
 export const outcomeOf = (status: number): Entry['outcome'] =>
   status < 400 ? 'success' : status === 401 || status === 403 || status === 429 ? 'denied' : 'failed';
 
@@ -229,7 +212,7 @@ export function entryOf(
     withheld_digest: draft.withheld_digest,
   };
   const text = JSON.stringify(body);
-  const entry: Entry = { ...body, hash: sha256(text) };
+  const entry: Entry = { ...body, hash: hashOfText(text) };
   // Equal to JSON.stringify(entry).
   return { entry, text: `${text.slice(0, -1)},"hash":"${entry.hash}"}` };
 }

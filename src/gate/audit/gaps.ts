@@ -3,9 +3,10 @@
 // given to another entry.
 
 import type { Core } from '../core';
+import { genesis } from './chain';
 import { checkpoints } from './checkpoints';
 import type { Missing } from './entry';
-import { genesis, SYSTEM_ACTOR } from './entry';
+import { SYSTEM_ACTOR } from './entry';
 
 export interface Cut {
   sequence: number;

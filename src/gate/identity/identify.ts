@@ -1,6 +1,7 @@
 // Who asks: the caller behind the bearer of a request, why it is refused, and the rate limits that it counts against. Invariants: what D1 says of a
 // token that the gate does not know changes the words of its refusal, and nothing else; a request that has waited is judged by the rows as they
 // stand; a confirmation voids every earlier cookie, so a JWT with its number or a later one was issued to whoever confirmed.
+
 import { type Caller, ended, nobody } from '../../auth/authorize';
 import type { TokenRef } from '../../auth/token';
 import { fromD1, macOf } from '../../db/rows';
@@ -8,10 +9,11 @@ import { type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../../errors';
 import { reportViolation } from '../audit/integrity';
 import type { Core } from '../core';
+import { allowancesOf } from '../limits/allowances';
 import type { Ask } from '../request/call';
 import { callerOf, grantRows, memberOf } from './caller';
 import { endOf, isPast } from './lifetime';
-import { type Allowance, type Identity, lineageOf, strangers } from './lineage';
+import { type Identity, lineageOf, strangers } from './lineage';
 
 /** The number of requests per minute with one unknown token. */
 const UNKNOWN_RATE = 60;
@@ -177,10 +179,6 @@ function exchanging(core: Core, bearer: { trust: string; refused?: true }): Iden
   const caller: Caller = { ...callerOf(core, lineage), addresses: [] };
   return { caller, refusal: null, allowances: allowancesOf(lineage), links };
 }
-
-/** The rate limits that a request counts against: that of each credential of the lineage, so that child credentials do not multiply it. */
-// safety: rate-limit-of-lineage
-const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
 
 /** The caller of a token. Not copied: a copy would compute the caller's permissions immediately, which may be expensive. */
 const confirmable = (core: Core, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>

@@ -5,14 +5,9 @@ import type { Caller, PermissionSet } from '../../auth/authorize';
 import { stillAccepts } from '../../auth/trusts';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Refusal } from '../../errors';
+import type { Allowance } from '../limits/allowances';
 import { part } from '../part';
 import type { Rows } from '../rows/store';
-
-/** A credential whose rate limit a request counts against, and its requests a minute. */
-export interface Allowance {
-  id: string;
-  limit: number;
-}
 
 /** The identified caller of a request, and why it is refused, if it is. */
 export interface Identity {

@@ -5,7 +5,7 @@ import { kindOf, macOf, readable, rowKinds } from '../../db/rows';
 import { fences } from '../../db/schema';
 import { sqlite } from '../../db/statements';
 import { ApiError, refuse } from '../../errors';
-import { genesis } from '../audit/entry';
+import { genesis } from '../audit/chain';
 import { gapsBetween, missingEntries, noteMissing, takeUpSegments } from '../audit/gaps';
 import { reportViolation } from '../audit/integrity';
 import { MOST_ENTRIES, RESERVE } from '../audit/log';

@@ -3,8 +3,9 @@
 // credential and minute, and become one audit entry when the minute is over.
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
-import { type Allowance, linksOf } from '../identity/lineage';
+import { linksOf } from '../identity/lineage';
 import { part } from '../part';
+import type { Allowance } from './allowances';
 
 export const WINDOW = 60_000;
 /** The assumed difference between two clocks. */

@@ -5,7 +5,7 @@ import { utf8 } from '../../../src/crypto/bytes';
 import { hmacHex } from '../../../src/crypto/digest';
 import { createDeliveries, deliveries, deliveryQuotas } from '../../../src/delivery/gate/deliveries';
 import { LEASE } from '../../../src/delivery/gate/endpoints';
-import { RETRIES } from '../../../src/delivery/gate/leases';
+import { RETRIES } from '../../../src/delivery/gate/retries';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';

@@ -7,7 +7,7 @@ import { fences, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema
 import { insertOf } from '../../../db/statements';
 import { invalid, refuse } from '../../../errors';
 import { connected } from '../../../gate/approvals/ties';
-import { genesis } from '../../../gate/audit/entry';
+import { genesis } from '../../../gate/audit/chain';
 import { missingEntries, noteCut } from '../../../gate/audit/gaps';
 import { countLive } from '../../../gate/identity/lifetime';
 import { intents } from '../../../gate/journal/intents';

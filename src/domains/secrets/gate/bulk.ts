@@ -5,7 +5,7 @@ import { namesHeld } from '../../../auth/authorize';
 import { sha256 } from '../../../crypto/digest';
 import type { EnvironmentRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { matchesETag } from '../../../etag';
+import { isNotModified } from '../../../etag';
 import type { Subject } from '../../../gate/audit/entry';
 import { commonPrefix } from '../../../gate/audit/readers';
 import { environmentRevision } from '../../../gate/journal/apply';
@@ -144,7 +144,7 @@ async function values(call: ValuesCall): Promise<OperationOutcome> {
     });
     // safety: bulk-read-point-in-time
     if (input.etag !== null && input.etag !== etag) return answer({ items: [], next: null, changed: true });
-    if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
+    if (isNotModified(input.if_none_match, etag)) return ok(null, { status: 304, etag });
 
     const rows = selected.map(({ row }) => row);
     const from = Number(input.after ?? 0);

@@ -4,7 +4,7 @@
 import { reaches } from '../../../auth/authorize';
 import type { SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { matchesETag } from '../../../etag';
+import { isNotModified } from '../../../etag';
 import { intents } from '../../../gate/journal/intents';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
@@ -57,7 +57,7 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing
     const gone = revokedVersion(row, number);
     if (gone) return fail(gone);
     const etag = number === row.version ? etagOf(row) : `"v${number}"`;
-    if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
+    if (isNotModified(input.if_none_match, etag)) return ok(null, { status: 304, etag });
     const version: VersionRow | null =
       fetched?.secret_id === row.id && fetched.version === number ? fetched : ciphertexts(core).get(row.id, number, now);
     if (version) {

@@ -3,7 +3,7 @@
 // bound to the previous confirmation; a cookie's number is issued once, and late reuse ends its session; a confirmation leaves one valid
 // cookie.
 
-import type { CredentialRow, PasskeyRow, Refresh } from '../../../db/schema';
+import type { CredentialRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Plan } from '../../../gate/journal/plan';
 import { revision } from '../../../gate/journal/writes';
@@ -13,12 +13,8 @@ import { fail, type Outcome, ok, wants } from '../../../gate/request/outcome';
 import { addition, type PasskeyInput } from '../../passkeys/gate/operations';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
 import { sessionOut } from '../wire';
+import { own, ownSession, refresh } from './refresh';
 import { beginBrowser, begunOf, ending, IDLE, sessionsOf, surplus, TOTAL, turn } from './sessions';
-
-/** How long a used cookie is accepted again: its response may have been lost. */
-const FORGIVEN = 10_000;
-/** The most valid cookies of one session at a time. */
-const MOST_LIVE = 32;
 
 /** Whether a challenge has already begun a session. */
 const isSpent = ({ core }: Call<unknown>, id: string) => core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
@@ -89,46 +85,6 @@ const enrol: Operation<EnrolInput> = {
         puts: [...puts, added, enrolled],
         events: [{ type: 'MEMBER_ENROLLED', data: { member_id: member.id, passkey_id: (added.row as PasskeyRow).id } }],
       };
-    },
-  },
-};
-
-const own = ({ core, caller }: Call<unknown>): CredentialRow | null => core.rows.get('credential', caller.credential);
-
-const ownSession = ({ caller }: Call<unknown>) => ({ resource: caller.credential });
-
-/** Accepts a valid number and issues the next: of a cookie, a refresh token, or the device code of a terminal. */
-const refresh: Operation<{ n: number }> = {
-  subject: ownSession,
-  change: {
-    locks: ({ caller }) => [turn(caller.id), caller.credential],
-    plan(call, now): Plan | Refusal {
-      const row = own(call);
-      const member = call.core.rows.get('member', call.caller.id);
-      if (!row?.refresh || !member) return refuse('UNAUTHENTICATED');
-      const { n } = call.input;
-      const { live, last } = row.refresh;
-      const used = row.refresh.used.filter(([, at]) => at > now - FORGIVEN);
-      const isGood = live.includes(n);
-      const isForgiven = used.some(([number]) => number === n);
-      // A genuine number that is neither: it was used before, possibly by someone else.
-      if (!isGood && !isForgiven) return { status: 401, data: null, puts: [ending(call, row, now)] };
-      if (isForgiven && live.length >= MOST_LIVE)
-        return refuse('RATE_LIMITED', {
-          message: 'This session is refreshed too often at the same time.',
-          retry_after: FORGIVEN / 1000,
-        });
-      const next: Refresh = {
-        ...row.refresh,
-        live: [...live.filter((number) => number !== n), last + 1],
-        used: isGood ? [...used, [n, now]] : used,
-        last: last + 1,
-      };
-      const put = revision(call, 'credential', row, {
-        refresh: next,
-        expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
-      });
-      return { status: 200, data: begunOf(call.core, put.row as CredentialRow, member), puts: [put] };
     },
   },
 };

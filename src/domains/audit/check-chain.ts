@@ -1,6 +1,8 @@
 // Checks the hash chain of the audit log entry by entry. Pure. Invariant: an entry is accepted only if its sequence and prev_hash follow
 // the previous entry and its own hash matches its contents. After a known gap the chain starts again.
-import { type Entry, genesis, hashOf } from '../../gate/audit/entry';
+
+import { genesis, hashOf } from '../../gate/audit/chain';
+import type { Entry } from '../../gate/audit/entry';
 import type { Missing } from '../../gate/audit/gaps';
 
 /** Where a check continues: the next sequence, and the hash before it (null if not known yet). */
