@@ -217,7 +217,12 @@ describe('revision: who is in a team', () => {
 
   it('of changes at the same time, one has the revision', async () => {
     const { o, ann, bob, at, add, revision } = await world();
-    const answers = await Promise.all([add(ann, tag(1)), add(bob, tag(1)), o.patch(at, { name: 'x' }, tag(1)), o.del(at, undefined, tag(1))]);
+    const answers = await Promise.all([
+      add(ann, tag(1)),
+      add(bob, tag(1)),
+      o.patch(at, { name: 'x' }, tag(1)),
+      o.del(at, undefined, tag(1)),
+    ]);
     expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
     for (const { status } of answers.filter(({ status }) => status >= 300)) expect([404, 412]).toContain(status);
     const free = await world();
