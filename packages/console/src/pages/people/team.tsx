@@ -29,9 +29,7 @@ function AddMember({ team, present, onClose }: { team: Team; present: TeamMember
   const changing = useChange(team);
   const absent = members.filter((member) => !present.some(({ member_id }) => member_id === member.id));
   const add = async () => {
-    await changing((header) =>
-      vault().api.POST('/orgs/{org_id}/teams/{id}/members', { ...at(team.id, header), body: { member_id: id } }),
-    );
+    await changing((header) => vault().api.POST('/orgs/{org_id}/teams/{id}/members', { ...at(team.id, header), body: { member_id: id } }));
     await forget('teams', 'members');
     tell(`${members.find((member) => member.id === id)?.name} added to ${team.name}`);
     onClose();
