@@ -52,6 +52,12 @@ export const mutants = [
     notice: 'packages/cli/scan: scan --staged: an object that stands in for a staged one is not scanned in its place',
   },
   {
+    name: 'svc: a scan that looked at no file passes',
+    tag: 'cli-scan-of-nothing',
+    change: 'remove',
+    notice: 'packages/cli/scan: scan: where git tracks nothing',
+  },
+  {
     name: 'svc: a scan passes over a named path that is no file',
     tag: 'cli-scan-named',
     change: 'remove',

@@ -46,6 +46,33 @@ export const issuers: readonly KnownIssuer[] = [
   },
   { name: 'Google', issuer: /^https:\/\/accounts\.google\.com$/, callers: each(WHOLE, 'sub', 'email') },
   {
+    name: 'Google Cloud Attestation',
+    issuer: /^https:\/\/confidentialcomputing\.googleapis\.com$/,
+    callers: {
+      sub: /^https:\/\/www\.googleapis\.com\/compute\/v1\/projects\/[^*?/]+\//,
+      google_service_accounts: WHOLE,
+    },
+  },
+  {
+    // Codeberg serves many; an instance of one's own is treated alike.
+    name: 'Forgejo Actions',
+    issuer: /^https:\/\/[^?#]+\/api\/actions$/,
+    callers: {
+      sub: /^repo:[^*?/]+\//,
+      ...each(OWNED, 'repository', 'workflow_ref'),
+      ...each(WHOLE, 'repository_id', 'repository_owner', 'repository_owner_id'),
+    },
+  },
+  {
+    name: 'Depot CI',
+    issuer: /^https:\/\/identity\.depot\.dev$/,
+    callers: {
+      sub: /^spiffe:\/\/identity\.depot\.dev\/org\/[^*?/]+\//,
+      ...each(OWNED, 'repository', 'workflow_ref'),
+      ...each(WHOLE, 'org_id', 'repository_id', 'repository_owner', 'repository_owner_id'),
+    },
+  },
+  {
     name: 'Buildkite',
     issuer: /^https:\/\/agent\.buildkite\.com$/,
     callers: { sub: /^(organization:[^*?:]+:|[0-9a-f-]{36}$)/, ...each(WHOLE, 'organization_slug', 'organization_id', 'pipeline_id') },
@@ -74,6 +101,42 @@ export const issuers: readonly KnownIssuer[] = [
     callers: { sub: /^pulumi:(deploy:org|environments:(org|pulumi\.organization\.login)):[^*?:]+(:|$)/ },
   },
   {
+    name: 'Pulumi Cloud, version 2',
+    issuer: /^https:\/\/api\.pulumi\.com\/oidc\/v2$/,
+    callers: each(WHOLE, 'sub', 'https://pulumi.com/org', 'https://pulumi.com/org_id'),
+  },
+  {
+    name: 'Modal',
+    issuer: /^https:\/\/oidc\.modal\.com$/,
+    callers: { sub: /^modal:workspace_id:[^*?:]+:/, ...each(WHOLE, 'workspace_id', 'app_id', 'function_id') },
+  },
+  {
+    name: 'Gitpod, Ona',
+    issuer: /^https:\/\/([a-z0-9-]+\.)?(gitpod\.io|ona\.com)(\/.*)?$/,
+    callers: { sub: /^org:[^*?/]+\// },
+  },
+  { name: 'Chainguard', issuer: /^https:\/\/issuer\.enforce\.dev\/?$/, callers: { sub: /^[^*?/]+(\/|$)/ } },
+  {
+    // The service signs alike for the user pools, identity pools and projects of everybody, and whoever signs up gets a token.
+    name: 'Amazon Cognito, Firebase',
+    issuer:
+      /^https:\/\/(cognito-identity[a-z0-9.-]*\.amazonaws\.com(\.cn)?|(issuer-)?cognito-idp\.[a-z0-9-]+\.amazonaws\.com(\.cn)?\/[^/]+|(securetoken\.google\.com|session\.firebase\.google\.com)\/[^/]+)$/,
+    callers: each(WHOLE, 'sub'),
+  },
+  {
+    // Their issuers are often a customer's own, but tokens of people and of all applications come from one.
+    name: 'Auth0, Okta, env zero',
+    issuer:
+      /^https:\/\/([a-z0-9-]+(\.[a-z0-9-]+)?\.auth0\.com\/?|[a-z0-9-]+\.okta(preview|-emea)?\.com(\/oauth2\/[^/]+)?|login\.app\.env0\.com\/?)$/,
+    callers: each(WHOLE, 'sub'),
+  },
+  {
+    name: 'Sign-in of people: Apple, Facebook, GitHub, Hugging Face, LinkedIn, Salesforce, Sigstore, Slack',
+    issuer:
+      /^https:\/\/(appleid\.apple\.com|www\.facebook\.com|github\.com\/login\/oauth|huggingface\.co|www\.linkedin\.com(\/oauth)?|(login|test)\.salesforce\.com|oauth2\.sigstore\.dev\/auth|slack\.com)$/,
+    callers: each(WHOLE, 'sub'),
+  },
+  {
     name: 'Vercel, issuer mode Global',
     issuer: /^https:\/\/oidc\.vercel\.com$/,
     callers: { sub: /^owner:[^*?:]+:/, ...each(WHOLE, 'owner', 'owner_id', 'project_id') },
@@ -95,7 +158,8 @@ export const issuers: readonly KnownIssuer[] = [
   },
   {
     name: 'Microsoft Entra',
-    issuer: /^https:\/\/(login\.microsoftonline\.(com|us)\/[^/]+\/v2\.0|sts\.windows\.net\/[^/]+\/?)$/,
+    issuer:
+      /^https:\/\/((login\.microsoftonline\.(com|us)|login\.partner\.microsoftonline\.cn|[a-z0-9-]+\.ciamlogin\.com|[a-z0-9-]+\.b2clogin\.com)\/[^/]+\/v2\.0\/?|(sts\.windows\.net|sts\.chinacloudapi\.cn)\/[^/]+\/?)$/,
     callers: each(WHOLE, 'sub', 'oid'),
   },
   {

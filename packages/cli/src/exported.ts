@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
 import { namesIn } from './expected.ts';
 import { variableOf, withoutPrefix } from './names.ts';
-import { clean } from './text.ts';
+import { clean, counted } from './text.ts';
 
 export const FORMATS = [
   'dotenv',
@@ -171,7 +171,7 @@ async function inParts(context: Context, wanted: Wanted): Promise<File> {
 }
 
 const tooLarge = (names: string[], { format }: Wanted) =>
-  new CliError(`A file of the format ${format} cannot hold ${names.length.toLocaleString('en')} secrets.`, {
+  new CliError(`A file of the format ${format} cannot hold ${counted(names.length, 'secret')}.`, {
     exit: 'usage',
     code: 'RESULT_TOO_LARGE',
     next: 'Select fewer with --prefix',

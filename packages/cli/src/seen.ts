@@ -10,6 +10,8 @@ export type Resource = Record<string, unknown>;
 /** The requests that take If-Match, except PUT: PATCH and DELETE of a resource, and these POSTs. */
 const COLLECTIONS = 'environments|members|teams|api-keys|agent-credentials|trusts|policies|devices|webhooks|integrations|incidents|secrets';
 const OF_ONE = new RegExp(`^(/api/v1/orgs/[^/]+/(${COLLECTIONS}))/([^/]+)(?:/(rotate|rollback|rotate-secret|assign|block|enrolments))?$`);
+/** Who is in a team: POST and DELETE of a membership change the team. */
+const OF_TEAM = /^(\/api\/v1\/orgs\/[^/]+\/(teams))\/([^/]+)\/(?:members|(members\/[^/]+))$/;
 
 interface Target {
   id: string;
@@ -20,8 +22,10 @@ interface Target {
 /** What a request changes, if it takes If-Match. */
 function targetOf(url: string, method: string): Target | null {
   const { origin, pathname } = new URL(url);
-  const [, list, collection, id = '', verb] = OF_ONE.exec(pathname) ?? [];
-  const isChange = verb ? method === 'POST' : method === 'PATCH' || method === 'DELETE';
+  const isOfTeam = OF_TEAM.test(pathname);
+  const [, list, collection, id = '', verb] = (isOfTeam ? OF_TEAM : OF_ONE).exec(pathname) ?? [];
+  const isPost = isOfTeam ? !verb : Boolean(verb);
+  const isChange = isPost ? method === 'POST' : method === 'PATCH' || method === 'DELETE';
   if (!list || !isChange) return null;
   return { id: decodeURIComponent(id), address: `${origin}${list}${collection === 'secrets' ? `?id=${id}` : `/${id}`}` };
 }

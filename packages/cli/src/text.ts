@@ -12,6 +12,10 @@ export const clean = (text: string): string => text.replace(UNSAFE, escaped);
 /** Like `clean`, but keeps line breaks and tabs. */
 export const cleanLines = (text: string): string => text.replace(UNSAFE, (char) => (char === '\n' || char === '\t' ? char : escaped(char)));
 
+/** A number with its noun: `1 file`, `1,200 files`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
 /** Whether the text is safe to print unchanged. */
 export const isPlain = (text: string): boolean => cleanLines(text) === text;
 

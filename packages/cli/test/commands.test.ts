@@ -98,6 +98,9 @@ describe('secrets', () => {
       Object.fromEntries((await json([...argv, ...more])).data.map((row: { name: string; outcome: string }) => [row.name, row.outcome]));
     expect(await outcomes()).toEqual({ 'dry/A': 'skipped', 'dry/B': 'created' });
     expect(await outcomes('--overwrite')).toEqual({ 'dry/A': 'updated', 'dry/B': 'created' });
+    const { stdout } = await ok(argv.filter((arg) => arg !== '--json'));
+    expect(stdout).toContain('dry/A\twould be skipped: already exists\n');
+    expect(stdout).toContain('dry/B\twould be created\n');
     expect((await json(['list', '-e', 'development', '--prefix', 'dry/'])).data).toHaveLength(1);
   });
 
@@ -158,10 +161,16 @@ describe('secrets', () => {
   it('import --empty: imports empty values; without it they fail, and others are imported', async () => {
     machine.write('empty.env', 'NONE=\nSOME=x\n');
     const refused = await machine.svc(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/', '--dry-run']);
-    expect([refused.code, refused.stdout]).toEqual([1, expect.stringMatching(/empty\/SOME\tcreated\nNONE\tfailed: .*--empty/)]);
+    expect([refused.code, refused.stdout]).toEqual([
+      1,
+      expect.stringMatching(/empty\/SOME\twould be created\nNONE\twould fail: .*--empty/),
+    ]);
     expect(refused.stderr).toContain('Dry run (dotenv) into development: nothing was written. There would be 1 created');
-    const { created } = await json(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/', '--empty']);
-    expect(created).toEqual(['empty/NONE', 'empty/SOME']);
+    expect((await machine.svc(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/'])).stdout).toContain(
+      'empty/SOME\tcreated\nNONE\tfailed: ',
+    );
+    const { created } = await json(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/', '--empty', '--on-conflict', 'skip']);
+    expect(created).toEqual(['empty/NONE']);
   });
 
   it('share: only the link is on stdout; it is listed and revoked', async () => {
@@ -380,6 +389,33 @@ describe('operations', () => {
     const broken = await machine.svc(['doctor', '--url', 'http://127.0.0.1:1'], { env: { SVC_TOKEN: 'svcag_x' } });
     expect(broken.code).toBe(1);
     expect(broken.stdout).toContain('cannot be reached');
+  });
+
+  it('doctor: each check of the vault is shown; it fails only if callers are not served', async () => {
+    const answering = (status: number, body: unknown): Given => ({
+      host: {
+        fetch: async (input, init) => (String(input).endsWith('/healthz') ? Response.json(body, { status }) : fetch(input, init)),
+      },
+    });
+    const checks = [
+      { name: 'database', ok: true },
+      { name: 'queue', ok: false, message: 'The queue has not delivered\u001b[2J a message.' },
+    ];
+    const degraded = await machine.svc(['doctor'], answering(200, { status: 'degraded', checks }));
+    expect(degraded.code).toBe(0);
+    expect(degraded.stdout).toContain('ok    vault database: works\n');
+    expect(degraded.stdout).toContain('warn  vault queue: The queue has not delivered\\u{1b}[2J a message.\n      next: Ask the operator');
+    const down = await machine.svc(
+      ['doctor'],
+      answering(503, { status: 'down', checks: [{ name: 'keys', ok: false, message: 'Closed.' }] }),
+    );
+    expect(down.code).toBe(1);
+    expect(down.stdout).toContain('FAIL  vault keys: Closed.');
+    for (const body of [null, [], { checks: {} }, { checks: [null, { name: 1, ok: true }, { name: 'x' }] }, { checks: 'x' }]) {
+      const odd = await machine.svc(['doctor'], answering(200, body));
+      expect([odd.code, odd.stdout.includes('vault ')], JSON.stringify(body)).toEqual([0, true]);
+      expect(odd.stdout).not.toContain('  vault ');
+    }
   });
 
   it('logout: removes the credential', async () => {

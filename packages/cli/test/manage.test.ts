@@ -75,7 +75,7 @@ it('policy create: warns if nobody can approve, or nobody the requests of the on
   const config = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
   const policy = { name: 'Two people', kind: 'approval', applies_to: { names: ['payments/*'] }, config };
   const create = async () => (await own.svc(['policy', 'create'], { stdin: JSON.stringify(policy) })).stderr;
-  expect(await create()).toMatch(/needs 1 approvers, and 0 have set up their sign-in/);
+  expect(await create()).toMatch(/needs 1 approver, and 0 have set up their sign-in/);
   await signedInTerminal(url, enrolmentUrl);
   expect(await create()).toMatch(/warning: Ann is the only approver\. Nobody can approve their requests/);
   policy.config.approvers = { accountable: true } as never;

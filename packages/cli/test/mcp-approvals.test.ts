@@ -32,15 +32,15 @@ beforeAll(async () => {
   const member = await api('POST', '/members', { email: 'dev@example.com', name: 'Dev', role: 'developer' });
   const { session } = await signedInTerminal(at.url, member.enrolment_url);
   settle(inject('vaultState'), at.org);
-  for (const name of ['HELD_1', 'HELD_2', 'HELD_3', 'HELD_4', 'HELD_5', 'HELD_6', 'HELD_7', 'HELD_8', 'FREE'])
+  for (const name of ['HELD_1', 'HELD_2', 'HELD_3', 'HELD_4', 'HELD_5', 'HELD_6', 'HELD_7', 'HELD_8', 'HELD_9', 'FREE'])
     await api('POST', '/secrets', { name, type: 'generic', value: `${VALUE}-${name}`, environment: 'staging' });
   await api('POST', '/policies', {
     name: 'four eyes',
     kind: 'approval',
     applies_to: { environments: ['staging'], names: ['HELD_*'] },
-    config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' }, max_valid_seconds: 600 },
+    config: { operations: ['secret.read', 'secret.rotate'], required: 1, approvers: { role: 'owner' }, max_valid_seconds: 600 },
   });
-  const credential = { name: 'held', scopes: ['secrets:read'], environments: ['staging'], ttlSeconds: 3600 };
+  const credential = { name: 'held', scopes: ['secrets:read', 'secrets:rotate'], environments: ['staging'], ttlSeconds: 3600 };
   ({ token } = await api('POST', '/agent-credentials', credential, session.token));
   machine = new Machine({ SVC_URL: at.url, SVC_ORG_ID: at.org, SVC_ENVIRONMENT: 'staging' });
   fs.mkdirSync(path.join(machine.work, 'sub'));
@@ -83,6 +83,12 @@ describe('approval', () => {
     expect(reason).toMatch(/; sha256 [\w-]{43}$/);
     expect(reason.slice(0, -43)).toBe(`mcp run_command: ${shown}`);
     expect(text).toContain(reason.slice(-43));
+  });
+
+  it('approval: of rotate_secret names the length and the charset', async () => {
+    const id = idOf((await agent.call('rotate_secret', { name: held, length: 40, charset: 'hex' })).text);
+    const { request } = await call(at.url, at.key, 'GET', `/orgs/${at.org}/approvals/${id}`);
+    expect(request.reason).toContain(`mcp rotate_secret: length 40, charset hex, ${held}`);
   });
 
   it('approval: one that was given for a command is not spent on another call', async () => {

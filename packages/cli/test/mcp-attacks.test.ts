@@ -282,7 +282,7 @@ describe('prompt injection: hosts', () => {
     const narrow = '{{svc:API_NARROW}}';
     const sent = async (path: string, given: object) => agent.call('http_request', { url: boundOnly.url + path, method: 'POST', ...given });
     const key = { headers: { 'x-API-key': narrow } };
-    for (const path of ['/v1/charges', '/v1/charges/ch_1?x=y', '/v1/x/../charges/a%20b']) {
+    for (const path of ['/v1/charges', '/v1/charges/ch_1?x=y', '/v1/x/../charges/a%20b', '/v1/charges/a.b/.well-known/c..d/%20/e.']) {
       expect((await sent(path, key)).json.status, path).toBe(200);
       expect(boundOnly.seen.at(-1)?.headers['x-api-key']).toBe('narrow-to-one-header');
     }
@@ -303,6 +303,18 @@ describe('prompt injection: hosts', () => {
         '/v1/charges/%zz',
         '/v1/charges/%c0%ae%c0%ae/echo',
         '/v1/charges/%25252e%25252e/',
+        '/v1/charges/..%20/echo',
+        '/v1/charges/%20../echo',
+        '/v1/charges/..%2520/echo',
+        '/v1/charges/..%c2%a0/echo',
+        '/v1/charges/.%20./echo',
+        '/v1/charges/.../echo',
+        '/v1/charges/..%20;x/echo',
+        '/v1/charges/..%20',
+        '/v1/charges/..%20%2fecho',
+        '/v1/charges/%ef%bc%8e%ef%bc%8e/echo',
+        '/v1/charges/%e2%80%a5/echo',
+        '/v1/charges/..%ef%bc%8fecho',
       ],
     ])
       expect((await sent(path, key)).text, path).toContain('is bound to');
@@ -365,7 +377,17 @@ describe('prompt injection: hosts', () => {
     ])
       expect((await machine.svc(['mcp', '--allow-host', host], { env: { SVC_TOKEN: token } })).code, host).toBe(2);
     for (const bind of [
-      ...['API_KEY', '=host', 'API_KEY=', 'A B=api.example.com', 'K=/v1', 'K=h.example/a?b', 'K=h.example/%2e%2e/a', 'K=h.example/../a'],
+      ...[
+        'API_KEY',
+        '=host',
+        'API_KEY=',
+        'A B=api.example.com',
+        'K=/v1',
+        'K=h.example/a?b',
+        'K=h.example/%2e%2e/a',
+        'K=h.example/../a',
+        'K=h.example/..%20/a',
+      ],
       ...['K=h.example,header=', 'K=h.example,header=A B', 'K=h.example,path=/a', 'K=h.example,header=A,header=B', 'K=https://h.example'],
     ])
       expect((await machine.svc(['mcp', '--bind', bind], { env: { SVC_TOKEN: token } })).code, bind).toBe(2);

@@ -35,7 +35,7 @@ describe('scan', () => {
     await set('LEAKED', 'correct horse battery staple');
     fs.writeFileSync(path.join(repo, 'clean.txt'), 'nothing\n');
     git('add', '.');
-    expect((await ok(['scan', '--staged'], { host: { cwd: repo } })).stderr).toContain('No credentials found in 1 files.');
+    expect((await ok(['scan', '--staged'], { host: { cwd: repo } })).stderr).toContain('No credentials found in 1 file.');
     fs.writeFileSync(path.join(repo, 'odd\nname.env'), 'PASSWORD="correct horse battery staple"\n');
     git('add', '.');
     fs.writeFileSync(path.join(repo, 'odd\nname.env'), '');
@@ -140,7 +140,7 @@ describe('scan: what is staged equals what is scanned', () => {
       ['pipe', 'not a file'],
     ] as const) {
       const missed = await scan([name]);
-      expect([missed.code, missed.stderr]).toEqual([1, expect.stringContaining(`A file was not scanned: ${name} (${why})`)]);
+      expect([missed.code, missed.stderr]).toEqual([1, expect.stringContaining(`1 file was not scanned: ${name} (${why})`)]);
     }
     expect(placesIn(await scan(['.']))).toEqual(['file:1:1']);
   });
@@ -177,7 +177,7 @@ describe('scan: what is staged equals what is scanned', () => {
     write('huge', Buffer.alloc(65 * 1024 * 1024));
     git('add', '.');
     const missed = await scan(['--staged']);
-    expect([missed.code, missed.stderr]).toEqual([1, expect.stringMatching(/A file was not scanned: huge \(over 64 MiB\)/)]);
+    expect([missed.code, missed.stderr]).toEqual([1, expect.stringMatching(/1 file was not scanned: huge \(over 64 MiB\)/)]);
     write('.svcscanignore', '/huge\n');
     git('add', '.');
     expect([(await scan(['--staged'])).code, (await scan([])).code]).toEqual([0, 0]);
@@ -234,6 +234,27 @@ describe('scan: what is accepted', () => {
     expect((await scan(['a'])).stdout).toContain('\tNAMED (production)\t');
     write('a', 'a value with a name # svc:allow\n');
     expect((await scan(['a'])).code).toBe(0);
+  });
+});
+
+describe('scan: nothing to scan', () => {
+  it('scan: where git tracks nothing, a scan does not pass', async () => {
+    const { dir, git, write, scan } = repository('untracked');
+    write('leaky.env', `${AWS}\n`);
+    const empty = await scan([]);
+    expect([empty.code, empty.stdout]).toEqual([2, '']);
+    expect(empty.stderr).toContain('git tracks no files in this directory');
+    expect((await scan(['--sarif'])).code).toBe(2);
+    expect((await scan(['leaky.env'])).code).toBe(9);
+    git('add', '.');
+    expect((await scan([])).code).toBe(9);
+    fs.mkdirSync(path.join(dir, 'below'));
+    expect((await scan([], path.join(dir, 'below'))).code).toBe(2);
+  });
+
+  it('scan: --staged without a staged file passes, as for a commit of nothing', async () => {
+    const { scan } = repository('unstaged');
+    expect((await scan(['--staged'])).code).toBe(0);
   });
 });
 

@@ -549,7 +549,7 @@ export interface paths {
         put?: never;
         /**
          * Add a member to a team
-         * @description The caller must hold everything that the team's grants give. Safe to repeat.
+         * @description The caller must hold everything that the team's grants give. Raises the team's revision, which If-Match names. Safe to repeat.
          *
          *     Needs the scope `teams:write`.
          */
@@ -572,7 +572,9 @@ export interface paths {
         post?: never;
         /**
          * Remove a member from a team
-         * @description Needs the scope `teams:write`.
+         * @description Raises the team's revision, which If-Match names.
+         *
+         *     Needs the scope `teams:write`.
          */
         delete: operations["team_member_remove"];
         options?: never;
@@ -9221,6 +9223,8 @@ export interface operations {
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The approval for this request, if a policy requires one. */
@@ -9261,6 +9265,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */

@@ -1,41 +1,22 @@
 // The root of the console: the sign-in page, then the shell around the current page.
 import { QueryClientProvider } from '@tanstack/preact-query';
-import { lazy, Suspense } from 'preact/compat';
+import { Suspense } from 'preact/compat';
 import { Link, Redirect, Route, Router, Switch } from 'wouter-preact';
 import { here, queries, useRead, vault } from './api';
 import { useLive } from './live';
+import { loadedOnce } from './loaded';
 import { isOpen, NotAllowed } from './not-allowed';
 import { pages } from './pages';
 import { BASE } from './router';
 import { isKept, me, state } from './session';
 import { Shell } from './shell';
 import { SignIn, SignInAgain } from './sign-in';
-import { Button } from './ui/button';
 import { Leaving } from './ui/leaving';
 import { LoadingPage } from './ui/page';
 import { Empty, PageHead } from './ui/parts';
 import { Toasts } from './ui/toast';
 
-/** Shown instead of a page whose code no longer exists: the service was deployed again since this tab was opened. */
-function Unloaded() {
-  return (
-    <>
-      <PageHead title="Page could not be loaded" />
-      <Empty
-        title="Reload to continue"
-        action={
-          <Button kind="primary" onPress={() => location.reload()}>
-            Reload
-          </Button>
-        }
-      >
-        A new version of the console may be available, or the network is down.
-      </Empty>
-    </>
-  );
-}
-
-const routes = pages.map((page) => ({ ...page, component: lazy(() => page.load().catch(() => ({ default: Unloaded }))) }));
+const routes = pages.map((page) => ({ ...page, component: loadedOnce(page.load) }));
 
 function NotFound() {
   return (

@@ -1,5 +1,6 @@
 // Error texts for people. Invariant: the service's own message comes first; a text never contains part of a request or a value.
 import { ConnectionError, VaultError } from '@secrets-vault/client';
+import { counted } from './counted';
 import { ChangedError } from './differences';
 import { RefusedError, UnreachableError } from './public-api';
 
@@ -39,7 +40,7 @@ export function explain(error: unknown): Explained {
     return {
       title: message,
       docs,
-      ...(retryAfter && { help: `Try again in ${retryAfter === 1 ? '1 second' : `${retryAfter} seconds`}.` }),
+      ...(retryAfter && { help: `Try again in ${counted(retryAfter, 'second')}.` }),
     };
   }
   const { name, cause } = error as { name?: string; cause?: { name?: string } };

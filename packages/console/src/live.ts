@@ -5,7 +5,7 @@ import { VaultError } from '@secrets-vault/client';
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
 import { forget, forgetBefore, here, streamed, vault } from './api';
-import { may } from './may';
+import { may, mayEverywhere } from './may';
 import { checkRole, state } from './session';
 
 /** The cache keys to invalidate, by the prefix of the event type: keys of `useRead`, from general to specific. */
@@ -96,7 +96,8 @@ interface Hearing {
 
 /** Reads the stream until it closes. */
 async function follow(after: number | undefined, leaving: AbortSignal, { opened, heard }: Hearing): Promise<void> {
-  const seesAll = may('events:read');
+  // A role that is limited to environments sees events of secrets alone.
+  const seesAll = mayEverywhere('events:read');
   const dead = new AbortController();
   const { data } = await vault().api.GET('/orgs/{org_id}/events/stream', {
     params: { path: here(), query: { after, ...(seesAll && { changes: 'true' as const }) } },

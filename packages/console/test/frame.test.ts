@@ -113,4 +113,31 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     await page.waitForSelector('h1:text-is("Leak scans")');
     ann.said.length = 0;
   });
+
+  it('a page whose code or styles could not be loaded is loaded by Retry, and once the network is back, without a reload', async () => {
+    const { page, go, context, navigate } = ann;
+    for (const [label, broken] of [
+      ['Devices', /assets\/list-.*\.js/],
+      ['Compliance', /assets\/report-.*\.css/],
+    ] as const) {
+      await go('/settings', 'Settings');
+      await page.evaluate(() => Object.assign(window, { isSame: true }));
+      await context.route(broken, (route) => route.abort());
+      await navigate(label);
+      await page.waitForSelector('h1:text-is("Page could not be loaded")');
+      await page.getByRole('button', { name: 'Retry' }).click();
+      await page.waitForSelector('h1:text-is("Page could not be loaded")');
+      await context.unroute(broken);
+      if (label === 'Devices') await page.getByRole('button', { name: 'Retry' }).click();
+      else await page.evaluate(() => dispatchEvent(new Event('online')));
+      await page.waitForSelector(`h1:text-is("${label}")`);
+      expect(
+        await page.evaluate(() =>
+          [...document.querySelectorAll('link[rel=stylesheet]')].every((link) => (link as HTMLLinkElement).sheet?.cssRules.length),
+        ),
+      ).toBe(true);
+      expect(await page.evaluate(() => 'isSame' in window)).toBe(true);
+    }
+    ann.said.length = 0;
+  });
 });

@@ -87,6 +87,20 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expectQuiet(ann);
   });
 
+  it('of a credential that is no longer valid, containing it does not promise to revoke it', async () => {
+    const { page, api, go } = ann;
+    const { id } = await api('POST', '/api-keys', { name: 'ended key', scopes: ['secrets:read'] });
+    await api('DELETE', `/api-keys/${id}`);
+    await go(`/incident/${id}`, 'Contain ended key');
+    await page.getByRole('button', { name: 'Contain this credential…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('is no longer valid, so nothing changes for it').waitFor();
+    await dialog.getByText('No credential that it created is still valid.').waitFor();
+    expect(await dialog.textContent()).not.toMatch(/revoked immediately|Programs that use it/);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    expectQuiet(ann);
+  });
+
   it('an environment is created, renamed and deleted, and the organisation is renamed', async () => {
     const { page, go, api } = ann;
     await go('/settings?tab=environments', 'Settings');

@@ -56,6 +56,28 @@ describe.skipIf(!executablePath)('console: live', () => {
     expectQuiet(ann);
   });
 
+  it('an admin of one environment, who sees no events of approvals, asks again how many wait', async () => {
+    const { api, org, key } = await newPerson();
+    const member = { email: 'one@example.com', name: 'One', role: 'admin', environments: ['staging'] };
+    const { enrolment_url } = await api('POST', '/members', member);
+    const one = await newPerson({ invited: { org, key, enrolmentUrl: enrolment_url } });
+    let asked = 0;
+    const waiting = /\/approvals\?waiting_for=me/;
+    one.page.on('request', (request) => {
+      if (waiting.test(request.url())) asked++;
+    });
+    await one.page.clock.install();
+    await one.go('/secrets', 'Secrets');
+    await one.page.waitForTimeout(1000);
+    const before = asked;
+    expect(before).toBeGreaterThan(0);
+    await one.page.route(waiting, (route) => route.fulfill({ json: { data: [{ id: 'apr_1' }], next_cursor: null, has_more: false } }));
+    await one.page.clock.fastForward(61_000);
+    await one.page.getByText('waiting for you').first().waitFor({ state: 'attached' });
+    expect(asked).toBe(before + 1);
+    expectQuiet(one);
+  });
+
   it('a burst of changes is read again once, and a page at rest asks for nothing', async () => {
     const { page, go, api } = ann;
     await go('/secrets?path=burst/', 'Secrets');

@@ -131,6 +131,23 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
       await refused(button, `https://hooks.example.com/${item}`);
     }
     expect(await api('GET', `/webhooks/${webhook.id}`)).toMatchObject({ enabled: true });
+    const [cat, dan] = await Promise.all(
+      ['Cat', 'Dan'].map((name) => api('POST', '/members', { name, email: `${name}@example.com`, role: 'viewer' })),
+    );
+    await api('POST', `/teams/${team.id}/members`, { member_id: cat.id });
+    await go(`/teams/${team.id}`, 'Core');
+    await page.getByRole('button', { name: 'Remove Cat from the team' }).click();
+    await api('POST', `/teams/${team.id}/members`, { member_id: dan.id });
+    await refused('Remove from team', 'Dan');
+    await page.getByRole('button', { name: 'Keep my change' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove from team' }).click();
+    await page.getByText('Cat removed from Core').waitFor();
+    await page.getByRole('button', { name: 'Add member' }).click();
+    await page.getByLabel('Member', { exact: true }).selectOption(cat.id);
+    await api('PATCH', `/teams/${team.id}`, { name: 'Heart' });
+    await refused('Add to team', 'Heart');
+    await page.keyboard.press('Escape');
+    await api('PATCH', `/teams/${team.id}`, { name: 'Core' });
     await go(`/teams/${team.id}`, 'Core');
     await more('Delete team');
     await api('PATCH', `/teams/${team.id}`, { name: 'Core and more' });

@@ -156,7 +156,8 @@ function ofChange(core: Core, change: Change): Fact[] {
     case 'member':
       return ofMember(core, change.before, change.after);
     case 'team':
-      return fact('Team', (change.before ?? change.after)?.name);
+      // Who joins or leaves also moves the team's revision, and has facts of their own.
+      return change.before?.name === change.after?.name ? [] : fact('Team', (change.before ?? change.after)?.name);
     case 'team_member':
       return ofTeamMember(core, after !== null, (change.after ?? change.before) as TeamMemberRow);
     case 'grant':

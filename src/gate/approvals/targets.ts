@@ -30,7 +30,7 @@ function namedBy(change: Change): string[] {
       return [team_id, member_id];
     }
     case 'team':
-      return withMembers(row.id);
+      return change.after ? [row.id] : withMembers(row.id);
     case 'share':
       return change.after ? [change.after.secret_id] : [];
     case 'sync':

@@ -175,6 +175,72 @@ describe('revision: every resource that PATCH can change', () => {
   });
 });
 
+describe('revision: who is in a team', () => {
+  const world = async () => {
+    const o = await newOrg();
+    const [ann, bob] = [await newMember(o), await newMember(o)];
+    const team = await newTeam(o);
+    const at = `/teams/${team}`;
+    const add = (member_id: string, header = {}) => o.post(`${at}/members`, { member_id }, header);
+    const remove = (member: string, header = {}) => o.del(`${at}/members/${member}`, undefined, header);
+    const revision = async () => (await o.get(at)).json.revision as number;
+    return { o, ann: ann.id, bob: bob.id, at, add, remove, revision };
+  };
+
+  it('moves the revision of the team by one', async () => {
+    const { ann, add, remove, revision } = await world();
+    expect((await add(ann, tag(1))).status).toBe(201);
+    expect(await revision()).toBe(2);
+    expect((await remove(ann, tag(2))).status).toBe(204);
+    expect(await revision()).toBe(3);
+  });
+
+  it('another revision is 412 and changes nothing', async () => {
+    const { o, ann, bob, at, add, remove, revision } = await world();
+    await add(ann);
+    for (const header of [tag(1), tag(3), tag(2, 'W/')]) {
+      expect(codeOf(await add(bob, header))).toEqual(CONFLICT);
+      expect(codeOf(await remove(ann, header))).toEqual(CONFLICT);
+    }
+    expect((await o.get(`${at}/members`)).json.data.map((row: { member_id: string }) => row.member_id)).toEqual([ann]);
+    expect(await revision()).toBe(2);
+    expect((await add(bob, { 'If-Match': '*' })).status).toBe(201);
+  });
+
+  it('a member who is there already moves nothing, and one who is not is 404', async () => {
+    const { ann, bob, add, remove, revision } = await world();
+    await add(ann);
+    expect((await add(ann, tag(2))).status).toBe(201);
+    expect(codeOf(await remove(bob, tag(1)))).toEqual([404, 'NOT_FOUND']);
+    expect(await revision()).toBe(2);
+  });
+
+  it('of changes at the same time, one has the revision', async () => {
+    const { o, ann, bob, at, add, revision } = await world();
+    const answers = await Promise.all([
+      add(ann, tag(1)),
+      add(bob, tag(1)),
+      o.patch(at, { name: 'x' }, tag(1)),
+      o.del(at, undefined, tag(1)),
+    ]);
+    expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
+    for (const { status } of answers.filter(({ status }) => status >= 300)) expect([404, 412]).toContain(status);
+    const free = await world();
+    await Promise.all([free.add(free.ann), free.add(free.bob), free.o.patch(free.at, { name: 'x' })]);
+    expect(await free.revision()).toBe(4);
+    if (answers[3]?.status !== 204) expect(await revision()).toBe(2);
+  });
+
+  it('idempotency: a repeat is the stored answer and moves nothing', async () => {
+    const { ann, add, revision } = await world();
+    const again = { ...tag(1), 'Idempotency-Key': 'k' };
+    expect((await add(ann, again)).status).toBe(201);
+    const repeat = await add(ann, again);
+    expect([repeat.status, repeat.headers.get('Idempotency-Replayed')]).toEqual([201, 'true']);
+    expect(await revision()).toBe(2);
+  });
+});
+
 describe('revision: a secret', () => {
   it('shows its ETag wherever it is shown, so that it can be named without reading the value', async () => {
     const o = await newOrg();

@@ -57,6 +57,42 @@ const examples: Record<string, Examples> = {
       { client_id: 'x' },
     ],
   },
+  'Google Cloud Attestation': {
+    issuers: ['https://confidentialcomputing.googleapis.com'],
+    accepted: [
+      ...[{ sub: 'https://www.googleapis.com/compute/v1/projects/acme/zones/*' }],
+      { google_service_accounts: 'ci@acme.iam.gserviceaccount.com', swname: 'CONFIDENTIAL_SPACE' },
+    ],
+    refused: [
+      ...[{ swname: 'CONFIDENTIAL_SPACE' }, { sub: 'https://www.googleapis.com/compute/v1/projects/*' }],
+      ...[
+        { sub: 'https://www.googleapis.com/compute/v1/projects/a*/zones/z' },
+        { google_service_accounts: '*@acme.iam.gserviceaccount.com' },
+      ],
+    ],
+  },
+  'Forgejo Actions': {
+    issuers: ['https://codeberg.org/api/actions', 'https://git.acme.example/forgejo/api/actions'],
+    accepted: [
+      ...[{ sub: 'repo:acme/app:*' }, { sub: 'repo:acme-65/app-74:ref:refs/heads/main' }, { repository: 'acme/*' }],
+      ...[{ repository_owner: 'acme' }, { repository_id: '74' }, { repository_owner_id: '65' }, { workflow_ref: 'acme/app/*' }],
+    ],
+    refused: [
+      ...[{ sub: 'repo:*' }, { sub: 'repo:*/app:ref:refs/heads/main' }, { repository: '*/app' }, { ref: 'refs/heads/main' }],
+      ...[{ actor: 'ann' }, { workflow: 'deploy.yml' }, { sub: 'repo:acme*/app:*' }],
+    ],
+  },
+  'Depot CI': {
+    issuers: ['https://identity.depot.dev'],
+    accepted: [
+      ...[{ sub: 'spiffe://identity.depot.dev/org/org_1/ci/github/acme/app/*' }, { org_id: 'org_1' }, { repository: 'acme/*' }],
+      ...[{ repository_owner_id: '65' }, { repository_id: '74' }],
+    ],
+    refused: [
+      ...[{ sub: 'spiffe://identity.depot.dev/org/*/ci/github/acme/app/*' }, { org_id: 'org_*' }, { repository: '*/app' }],
+      ...[{ ref: 'refs/heads/main' }, { workflow: '.depot/workflows/ci.yaml' }],
+    ],
+  },
   Buildkite: {
     issuers: ['https://agent.buildkite.com'],
     accepted: [
@@ -112,6 +148,55 @@ const examples: Record<string, Examples> = {
       { sub: 'pulumi:deploy:org:a*' },
     ],
   },
+  'Pulumi Cloud, version 2': {
+    issuers: ['https://api.pulumi.com/oidc/v2'],
+    accepted: [{ sub: 'anything whole' }, { 'https://pulumi.com/org': 'acme' }, { 'https://pulumi.com/org_id': 'o-1' }],
+    refused: [{ sub: 'pulumi:*' }, { 'https://pulumi.com/org': '*' }, { 'https://pulumi.com/current_env': 'app/production' }],
+  },
+  Modal: {
+    issuers: ['https://oidc.modal.com'],
+    accepted: [{ sub: 'modal:workspace_id:ac-1:environment_name:main:*' }, { workspace_id: 'ac-1' }, { app_id: 'ap-1' }],
+    refused: [{ sub: 'modal:workspace_id:*:app_name:app' }, { workspace_id: 'ac-*' }, { app_name: 'app' }, { environment_name: 'main' }],
+  },
+  'Gitpod, Ona': {
+    issuers: ['https://api.gitpod.io/idp', 'https://app.gitpod.io', 'https://app.ona.com'],
+    accepted: [{ sub: 'org:1/prj:2/*' }],
+    refused: [{ sub: 'org:*' }, { sub: 'org:*/prj:2' }, { email: 'ann@example.com' }],
+  },
+  Chainguard: {
+    issuers: ['https://issuer.enforce.dev'],
+    accepted: [{ sub: '1a2b/3c4d' }, { sub: '1a2b/*' }],
+    refused: [{ sub: '*/3c4d' }, { sub: '1a*' }, { email: 'ann@example.com' }],
+  },
+  'Amazon Cognito, Firebase': {
+    issuers: [
+      ...['https://cognito-identity.amazonaws.com', 'https://cognito-identity.cn-north-1.amazonaws.com.cn'],
+      ...['https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_1', 'https://issuer-cognito-idp.eu-west-1.amazonaws.com/eu-west-1_1'],
+      ...['https://securetoken.google.com/acme', 'https://session.firebase.google.com/acme'],
+    ],
+    accepted: [{ sub: `eu-west-1:${UUID}` }],
+    // Whoever signs up has an address and a client; the pool may give identities to guests.
+    refused: [
+      ...[{ sub: 'eu-west-1:*' }, { amr: 'authenticated' }, { email: 'ann@example.com' }, { client_id: 'x' }],
+      { 'https://cognito-identity.amazonaws.com/identity-pool-arn': 'arn:aws:cognito-identity:eu-west-1:1:identitypool/*' },
+    ],
+  },
+  'Auth0, Okta, env zero': {
+    issuers: [
+      ...['https://acme.auth0.com/', 'https://acme.eu.auth0.com/', 'https://acme.okta.com', 'https://acme.okta.com/oauth2/default'],
+      'https://login.app.env0.com/',
+    ],
+    accepted: [{ sub: 'x1@clients' }],
+    refused: [{ sub: '*@clients' }, { azp: 'x1' }, { client_id: 'x1' }, { email: '*@acme.com' }, { email: 'ann@acme.com' }],
+  },
+  'Sign-in of people: Apple, Facebook, GitHub, Hugging Face, LinkedIn, Salesforce, Sigstore, Slack': {
+    issuers: [
+      ...['https://appleid.apple.com', 'https://www.facebook.com', 'https://github.com/login/oauth', 'https://huggingface.co'],
+      ...['https://www.linkedin.com/oauth', 'https://login.salesforce.com', 'https://oauth2.sigstore.dev/auth', 'https://slack.com'],
+    ],
+    accepted: [{ sub: '1' }],
+    refused: [{ sub: '1*' }, { email: 'ann@acme.com' }, { hd: 'acme.com' }],
+  },
   'Vercel, issuer mode Global': {
     issuers: ['https://oidc.vercel.com'],
     accepted: [{ sub: 'owner:acme:project:*' }, { owner: 'acme' }, { owner_id: 'team_1' }, { project_id: 'prj_1' }],
@@ -133,7 +218,11 @@ const examples: Record<string, Examples> = {
     refused: [{ sub: '?*' }, { rpo_ref: 'refs/heads/main' }],
   },
   'Microsoft Entra': {
-    issuers: [`https://login.microsoftonline.com/${UUID}/v2.0`, `https://sts.windows.net/${UUID}/`],
+    issuers: [
+      `https://login.microsoftonline.com/${UUID}/v2.0`,
+      `https://sts.windows.net/${UUID}/`,
+      `https://acme.ciamlogin.com/${UUID}/v2.0`,
+    ],
     accepted: [{ sub: UUID }, { oid: UUID }, { oid: UUID, azp: UUID }],
     refused: [{ azp: UUID }, { appid: UUID }, { tid: UUID }, { oid: '1*' }],
   },

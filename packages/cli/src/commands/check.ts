@@ -3,6 +3,7 @@ import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { EXIT_CODES } from '../errors.ts';
 import { namesIn, notListed, steeringOf } from '../expected.ts';
+import { counted } from '../text.ts';
 
 interface Options extends CommonOptions {
   exact?: boolean;
@@ -41,7 +42,7 @@ export default command<Options>({
       return [{ name, finding: steering ? 'steering' : 'unlisted' }];
     });
     const findings = [...missing, ...others];
-    const matches = `${environment} has the ${secrets.length} secrets that .svc.json lists, and no others.`;
+    const matches = `${environment} has the ${counted(secrets.length, 'secret')} that .svc.json lists, and no others.`;
     context.out.list(findings, { name: (row) => row.name, finding: (row) => WORDS[row.finding] }, matches, { environment });
     const fails = findings.some(({ finding }) => options.exact || finding !== 'unlisted');
     return fails ? EXIT_CODES.findings[0] : 0;

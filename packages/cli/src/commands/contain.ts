@@ -7,7 +7,7 @@ import type { CommonOptions, Context } from '../context.ts';
 import { usage } from '../errors.ts';
 import { rowsOf, warn } from '../incidents.ts';
 import { askSecret, readStdin } from '../prompts.ts';
-import { clean } from '../text.ts';
+import { clean, counted } from '../text.ts';
 
 interface Options extends CommonOptions {
   since?: string;
@@ -76,7 +76,7 @@ export default command<Options>({
       const children = await childrenOf(context, data.credential.id);
       out.result({ ...data, ...(children && { children }) }, () => {
         out.table(COLUMNS, rowsOf(data, children));
-        out.note(`Nothing was changed. ${data.revoked.length} credentials would end.`);
+        out.note(`Nothing was changed. ${counted(data.revoked.length, 'credential')} would end.`);
         warn(context, data);
       });
       return 0;
@@ -86,9 +86,10 @@ export default command<Options>({
     const data = await contain(context, wanted, options);
     out.result(data, () => {
       out.table(COLUMNS, rowsOf(data, null));
-      out.success(`Revoked ${data.revoked.length} credentials.`);
+      out.success(`Revoked ${counted(data.revoked.length, 'credential')}.`);
       if (data.incident_id) out.note(`Follow it with svc incident show ${data.incident_id}`);
-      if (data.remaining) out.warn(`${data.remaining} credentials are not revoked yet. Run the command again.`);
+      if (data.remaining)
+        out.warn(`${counted(data.remaining, 'credential is', 'credentials are')} not revoked yet. Run the command again.`);
       warn(context, data);
     });
     return 0;

@@ -42,7 +42,7 @@ export default command<Options>({
       print(
         context,
         sources.map(({ name }) => ({ name, outcome: word(name) })),
-        'would be',
+        'would be ',
       );
       context.out.note('Dry run: nothing was written.');
       return 0;
@@ -62,16 +62,18 @@ export default command<Options>({
         throw error;
       }
     }
-    print(context, rows, 'outcome');
+    print(context, rows);
     return 0;
   },
 });
 
-const print = ({ out }: Context, rows: Row[], title: 'outcome' | 'would be') =>
+/** @param before what stands before each outcome */
+const print = ({ out }: Context, rows: Row[], before = '') =>
   out.list(
     rows,
-    { name: (row) => row.name, [title]: (row: Row) => (row.outcome === 'skipped' ? 'skipped: already exists' : row.outcome) },
+    { name: (row) => row.name, outcome: (row) => `${before}${row.outcome}${row.outcome === 'skipped' ? ': already exists' : ''}` },
     'There is nothing to copy.',
+    before ? { dry_run: true } : {},
   );
 
 interface Row {

@@ -1,4 +1,5 @@
 // svc doctor: checks the set-up, and says how to fix each problem. Invariant: it changes nothing, and shows no credential.
+import { jsonIn } from '../bounded.ts';
 import { command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { asCliError, EXIT_CODES } from '../errors.ts';
@@ -11,6 +12,8 @@ interface Check {
   ok: boolean;
   what: string;
   next?: string;
+  /** It fails, but callers are served: svc doctor does not fail for it. */
+  warning?: true;
 }
 
 /** The clock skew above which CI platform tokens and device proofs become invalid, in ms. */
@@ -19,6 +22,9 @@ const MOST_SKEW = 60_000;
 export default command({
   needs: 'environment',
   examples: { doctor: 'Check configuration, connection, clock and credential' },
+  notes: [
+    'The checks of the vault are those of its /healthz. One that fails while callers are served is a warning: the exit code stays 0.',
+  ],
   async run(context) {
     const checks: Check[] = [];
     for (const check of [program, configuration, project, keychain, connection, credential, environment]) {
@@ -29,11 +35,11 @@ export default command({
         checks.push({ name: check.name, ok: false, what: error.message, next: error.problem.next });
       }
     }
-    const ok = checks.every((check) => check.ok);
+    const ok = checks.every((check) => check.ok || check.warning);
     context.out.result({ ok, checks }, () => {
-      const { green, red } = context.out.colors;
-      for (const { name, ok, what, next } of checks) {
-        context.out.raw(`${ok ? green('ok  ') : red('FAIL')}  ${clean(name)}: ${clean(what)}\n`);
+      const { green, red, yellow } = context.out.colors;
+      for (const { name, ok, what, next, warning } of checks) {
+        context.out.raw(`${ok ? green('ok  ') : warning ? yellow('warn') : red('FAIL')}  ${clean(name)}: ${clean(what)}\n`);
         if (!ok && next) context.out.line(`      next: ${next}`);
       }
     });
@@ -80,9 +86,11 @@ async function connection(context: Context): Promise<Check[]> {
     return [
       { name: 'connection', ok: false, what: `${url} cannot be reached`, next: 'Check the address, network, proxies and certificates' },
     ];
+  const parts = partsOf(await jsonIn(response), response.ok);
   if (!response.ok)
     return [
       { name: 'connection', ok: false, what: `${url} responds with status ${response.status}`, next: 'Ask the operator of the vault' },
+      ...parts,
     ];
   const served = Date.parse(response.headers.get('Date') ?? '');
   const skew = Math.abs(served - (asked + took / 2));
@@ -94,7 +102,24 @@ async function connection(context: Context): Promise<Check[]> {
       what: `off by ${Math.round(skew / 1000)} s`,
       next: 'Correct the clock of this machine',
     });
-  return checks;
+  return [...checks, ...parts];
+}
+
+/** The most checks of a vault that are shown, and the most characters of one. */
+const MOST_PARTS = 50;
+const LONGEST = 500;
+
+/** What a vault says of its own parts. Another service at the address says nothing. */
+function partsOf(body: unknown, isServing: boolean): Check[] {
+  const { checks } = (body ?? {}) as { checks?: unknown };
+  if (!Array.isArray(checks)) return [];
+  return checks.slice(0, MOST_PARTS).flatMap((one: { name?: unknown; ok?: unknown; message?: unknown } | null): Check[] => {
+    if (typeof one?.name !== 'string' || typeof one.ok !== 'boolean') return [];
+    const name = `vault ${one.name.slice(0, LONGEST)}`;
+    if (one.ok) return [{ name, ok: true, what: 'works' }];
+    const what = typeof one.message === 'string' ? one.message.slice(0, LONGEST) : 'does not work';
+    return [{ name, ok: false, what, next: 'Ask the operator of the vault', ...(isServing && { warning: true as const }) }];
+  });
 }
 
 async function credential(context: Context): Promise<Check[]> {

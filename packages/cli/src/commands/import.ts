@@ -100,11 +100,14 @@ interface Imported {
 
 function report({ out }: Context, source: ImportSource, environment: string, dryRun: boolean, imported: Imported): void {
   out.result({ source, environment, dry_run: dryRun, ...imported }, () => {
-    const rows = (['created', 'updated', 'skipped'] as const).flatMap((outcome) => imported[outcome].map((name) => [name, outcome]));
+    const before = dryRun ? 'would be ' : '';
+    const rows = (['created', 'updated', 'skipped'] as const).flatMap((outcome) =>
+      imported[outcome].map((name) => [name, `${before}${outcome}`]),
+    );
     const why = (reason: string) =>
-      reason === 'VALUE_EMPTY' ? 'failed: the value is empty. To import it, pass --empty' : `failed: ${reason}`;
+      `${dryRun ? 'would fail' : 'failed'}: ${reason === 'VALUE_EMPTY' ? 'the value is empty. To import it, pass --empty' : reason}`;
     const failed = imported.failed.map(({ name, reason }) => [name, why(reason)]);
-    out.table(['name', dryRun ? 'would be' : 'outcome'], [...rows, ...failed]);
+    out.table(['name', 'outcome'], [...rows, ...failed]);
     const { created, updated, skipped } = imported;
     const counts = `${created.length} created, ${updated.length} updated, ${skipped.length} skipped, ${failed.length} failed`;
     const what = `(${source}) into ${environment}`;

@@ -10,6 +10,7 @@ import { PROJECT_FILE, type Project } from '../project.ts';
 import { canAsk, choose } from '../prompts.ts';
 import { leftOut } from '../run/variables.ts';
 import { everything } from '../secrets.ts';
+import { counted } from '../text.ts';
 
 interface Options extends CommonOptions {
   prefix?: string[];
@@ -64,7 +65,7 @@ export default command<Options>({
       throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? exists() : error;
     }
     context.out.result({ file, ...settings }, () => {
-      const listed = secrets ? `, which lists ${secrets.length} ${secrets.length === 1 ? 'secret' : 'secrets'}` : '';
+      const listed = secrets ? `, which lists ${counted(secrets.length, 'secret')}` : '';
       context.out.success(`Wrote ${PROJECT_FILE}${listed}: environment ${environment} of ${org_id}. You can commit it.`);
     });
     return 0;

@@ -4,7 +4,7 @@ import type { CommonOptions } from '../context.ts';
 import { time } from '../credentials.ts';
 import { usage } from '../errors.ts';
 import { pages } from '../secrets.ts';
-import { clean } from '../text.ts';
+import { clean, counted } from '../text.ts';
 
 const ROLES = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 type Role = (typeof ROLES)[number];
@@ -155,7 +155,8 @@ const group: Group = {
             ['kind', 'id', 'name'],
             data.credentials.map((row) => [row.kind, row.id, row.name]),
           );
-          if (data.remaining) context.out.warn(`${data.remaining} credentials are not revoked yet. Run the command again.`);
+          if (data.remaining)
+            context.out.warn(`${counted(data.remaining, 'credential is', 'credentials are')} not revoked yet. Run the command again.`);
         });
         return 0;
       },

@@ -6,7 +6,7 @@ import { type Group, member } from '../command.ts';
 import type { Context } from '../context.ts';
 import { readObject } from '../prompts.ts';
 import { everything } from '../secrets.ts';
-import { clean } from '../text.ts';
+import { clean, counted } from '../text.ts';
 
 type Policy = components['schemas']['Policy'];
 
@@ -45,7 +45,7 @@ async function warnOfDeadlock(context: Context, { kind, config }: Policy): Promi
   const [only = ''] = names;
   const why =
     names.length < required
-      ? `This policy needs ${required} approvers, and ${names.length} have set up their sign-in. Until then nobody can approve anything that it holds.`
+      ? `This policy needs ${counted(required, 'approver')}, and ${names.length} ${names.length === 1 ? 'has' : 'have'} set up their sign-in. Until then nobody can approve anything that it holds.`
       : names.length === 1
         ? `${clean(only)} is the only approver. Nobody can approve their requests, or a change of this policy by them.`
         : `There are only ${names.length} approvers. Nobody can approve the requests of one of them, or a change of this policy by them.`;

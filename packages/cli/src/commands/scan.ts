@@ -11,7 +11,7 @@ import { prefixOf } from '../scan/git.ts';
 import { isLog, merged, type SarifLog, type SarifResult } from '../scan/sarif.ts';
 import { filesAt, IGNORE_FILE, type Left, stagedFiles } from '../scan/sources.ts';
 import { batches, halves, inFile, type Part, type Source } from '../scan/text.ts';
-import { safeJson } from '../text.ts';
+import { counted, safeJson } from '../text.ts';
 
 interface Options extends CommonOptions {
   staged?: boolean;
@@ -71,8 +71,8 @@ export default command<Options>({
     else print(context, findings, scanned.files);
     const { ignored, missed } = left;
     const accepted = scanned.found.length - findings.length;
-    if (ignored > 0) context.out.note(`${ignored} ${ignored === 1 ? 'file is' : 'files are'} ignored by ${IGNORE_FILE}.`);
-    if (accepted > 0) context.out.note(`${accepted} ${accepted === 1 ? 'finding is' : 'findings are'} in the baseline.`);
+    if (ignored > 0) context.out.note(`${counted(ignored, 'file is', 'files are')} ignored by ${IGNORE_FILE}.`);
+    if (accepted > 0) context.out.note(`${counted(accepted, 'finding is', 'findings are')} in the baseline.`);
     const isClean = findings.length === 0 || options.writeBaseline !== undefined;
     // safety: cli-scan-complete
     if (missed.length > 0 && isClean) throw incomplete(missed);
@@ -156,7 +156,7 @@ function foundIn(log: SarifLog, batch: Part[]): Found[] {
 }
 
 const incomplete = (missed: string[]) =>
-  new CliError(`${missed.length === 1 ? 'A file was' : `${missed.length} files were`} not scanned: ${missed.slice(0, 10).join(', ')}.`, {
+  new CliError(`${counted(missed.length, 'file was', 'files were')} not scanned: ${missed.slice(0, 10).join(', ')}.`, {
     exit: 'failure',
     code: 'SCAN_INCOMPLETE',
     next: `Make each file smaller, or name it in ${IGNORE_FILE}`,
@@ -173,7 +173,7 @@ function print({ out }: Context, found: Found[], files: number): void {
       credential: (row) => row.credential_id,
       state: (row) => (row.revoked ? 'revoked' : row.live === undefined ? undefined : row.live ? 'live' : 'not live'),
     },
-    `No credentials found in ${files} files.`,
+    `No credentials found in ${counted(files, 'file')}.`,
     { files },
   );
   if (found.some(({ finding }) => finding.live && !finding.revoked && finding.credential_id))

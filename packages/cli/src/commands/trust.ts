@@ -6,7 +6,7 @@ import type { CommonOptions, Context } from '../context.ts';
 import { BOUNDS, type Bounds, scopesOf, time } from '../credentials.ts';
 import { usage } from '../errors.ts';
 import { pages } from '../secrets.ts';
-import { clean } from '../text.ts';
+import { clean, counted } from '../text.ts';
 
 /** Short names for common issuers. */
 const ISSUERS: Record<string, string> = {
@@ -120,7 +120,7 @@ const group: Group = {
             environments: data.environments?.join(', ') ?? 'all',
             secrets: data.secrets?.join(', ') ?? 'all',
             'token lifetime': `${data.ttlSeconds} s`,
-            used: `${data.use_count} times`,
+            used: counted(data.use_count, 'time'),
           }),
         );
         return 0;

@@ -1,6 +1,7 @@
 // What a call of a tool is, for those who approve it. Invariant: two calls that differ in anything but limits of time and size have different
 // digests, and an approval serves only the call whose digest its reason ends with. An agent never writes a reason that ends in a digest.
 import { createHash } from 'node:crypto';
+import { counted } from '../text.ts';
 
 export interface Call {
   tool: string;
@@ -11,7 +12,7 @@ export interface Call {
 }
 
 /** The most characters of a reason. */
-const MOST = 256;
+export const MOST_REASON = 256;
 /** The most of them that are the person's own. */
 const MOST_OWN = 80;
 
@@ -37,8 +38,8 @@ const ending = ({ digest }: Call): string => `; sha256 ${digest}`;
 export function reasonOfCall(call: Call, own: string | undefined, mask: (text: string) => string): string {
   const start = `${own ? `${own.slice(0, MOST_OWN)}; ` : ''}mcp ${call.tool}: `;
   const shown = mask(call.shown);
-  const room = MOST - start.length - ending(call).length;
-  const more = (cut: number) => ` ... and ${shown.length - cut} characters`;
+  const room = MOST_REASON - start.length - ending(call).length;
+  const more = (cut: number) => ` ... and ${counted(shown.length - cut, 'character')}`;
   const cut = room - more(0).length;
   return start + (shown.length <= room ? shown : shown.slice(0, cut) + more(cut)) + ending(call);
 }

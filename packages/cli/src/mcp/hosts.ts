@@ -72,12 +72,19 @@ export function binding(text: string, flag: string): { name: string; binding: Bi
   return { name, binding: { host: allowedHost(host, flag), path: prefix, header: header?.toLowerCase() } };
 }
 
+/**
+ * What servers read differently: control characters, and segments of dots. Some servers trim spaces and dots from segments before they
+ * resolve them.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: servers differ in what they do with them.
+const UNLIKE = /[\\\x00-\x1f\x7f]|^\/\/|(^|\/)[\s.]*\.[\s.]*([;/?#]|$)/;
+
 /** Whether all servers read a path alike: without segments that lead elsewhere, however often they are encoded. */
 function isPlain(path: string): boolean {
   let text = path;
   for (let round = 0; round < 4; round++) {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: servers differ in what they do with them.
-    if (/[\\\x00-\x1f\x7f]|^\/\/|(^|\/)\.\.?([;/?#]|$)/.test(text)) return false;
+    // Some map other forms of a dot or slash to the plain one.
+    if (UNLIKE.test(text) || UNLIKE.test(text.normalize('NFKC'))) return false;
     try {
       const once = decodeURIComponent(text);
       if (once === text) return true;

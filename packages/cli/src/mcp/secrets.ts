@@ -55,7 +55,8 @@ async function valueTime({ vault }: Session, { id, version }: SecretInfo, reason
 
 /** Rotates a secret to a value that the vault generates. */
 export async function rotateSecret(session: Session, { name, length, charset }: { name: string; length?: number; charset?: string }) {
-  const reason = session.reasonFor('rotate_secret', name);
+  // Deciders see what the new value would be.
+  const reason = session.reasonFor('rotate_secret', `length ${length ?? 'default'}, charset ${charset ?? 'default'}, ${name}`);
   const found = await session.find(name, reason);
   if (!found) throw new CliError('There is no secret of this name that this agent may use.', { exit: 'notFound', code: 'NOT_FOUND' });
   const rotate = async (approval?: string) => {

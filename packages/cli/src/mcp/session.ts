@@ -5,7 +5,7 @@ import type { Secret, Vault } from '@secrets-vault/client';
 import { asCliError, CliError, usage } from '../errors.ts';
 import { type SecretInfo, secretNamed } from '../secrets.ts';
 import { clean } from '../text.ts';
-import { type Call, isReasonOf, reasonOfCall } from './calls.ts';
+import { type Call, isReasonOf, MOST_REASON, reasonOfCall } from './calls.ts';
 import type { AllowedHost, Bindings } from './hosts.ts';
 import { Masker, SHORTEST } from './mask.ts';
 import type { Programs } from './programs.ts';
@@ -62,8 +62,10 @@ export class Session {
 
   /** The reason for a request that reads no value, as recorded in the audit log. */
   reasonFor(tool: string, what: string): string {
-    const text = [this.reason, `mcp ${tool}: ${what}`].filter(Boolean).join('; ');
-    return printable(text).slice(0, 256);
+    const call = printable(`mcp ${tool}: ${what}`).slice(0, MOST_REASON);
+    const own = this.reason && printable(`${this.reason}; `);
+    // The person's own words are cut first: they are the same in every reason.
+    return own && own.length + call.length > MOST_REASON ? own.slice(0, MOST_REASON - call.length) + call : `${own ?? ''}${call}`;
   }
 
   /** Reads the values of secrets for a call. They are masked from now on. */

@@ -1,7 +1,7 @@
 // The environment of a child: that of this process without svc's own credentials, plus the secrets. Invariant: a secret sets a variable that
 // steers programs only if `.svc.json` lists the secret, or the user names the variable on the command line.
 import { variableOf, withoutPrefix } from '../names.ts';
-import { clean } from '../text.ts';
+import { clean, counted } from '../text.ts';
 import { isReserved, isSteering } from './steering.ts';
 
 /** Credentials of svc and their sources, which are never passed to a child. */
@@ -125,7 +125,7 @@ const MOST_NAMED = 10;
 export function leftOut(names: string[], one: string, several: string): string {
   if (names.length === 1) return `${clean(names[0] ?? '')} is left out: ${one}.`;
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
-  return `${names.length} secrets are left out: ${names.slice(0, MOST_NAMED).map(clean).join(', ')}${more}: ${several}.`;
+  return `${counted(names.length, 'secret')} are left out: ${names.slice(0, MOST_NAMED).map(clean).join(', ')}${more}: ${several}.`;
 }
 
 /** Warnings about secrets that are not passed to the child: one for each reason. */

@@ -39,7 +39,7 @@ export function* filesAt(context: Context, paths: string[], left: Left): Generat
   const { cwd } = context.host;
   const isIgnored = ignoring(context);
   const prefix = prefixOf(context);
-  const listed = paths.length === 0 ? split(inGit(context, ['ls-files', '-z'])) : paths.flatMap((name) => below(cwd, name, paths));
+  const listed = paths.length === 0 ? tracked(context) : paths.flatMap((name) => below(cwd, name, paths));
   for (const name of listed) {
     const shown = name.toString();
     const fromRoot = path.posix.join(prefix, path.relative(cwd, path.resolve(cwd, shown)).split(path.sep).join('/'));
@@ -56,6 +56,14 @@ export function* filesAt(context: Context, paths: string[], left: Left): Generat
     );
     if (bytes) yield { path: shown, bytes };
   }
+}
+
+/** The files that git tracks in the current directory. None is an error: a scan that looked at nothing must not pass. */
+function tracked(context: Context): Buffer[] {
+  const listed = [...split(inGit(context, ['ls-files', '-z']))];
+  // safety: cli-scan-of-nothing
+  if (listed.length === 0) throw usage('git tracks no files in this directory, so there is nothing to scan.', 'Name files: svc scan PATH');
+  return listed;
 }
 
 /** The content of a regular file. A link is followed only if it is named itself: other targets are scanned where they are listed. */

@@ -1,5 +1,5 @@
 // Operations on teams in the gate. A team has grants, which apply to its members. Invariants: a caller cannot add a member to a team that
-// holds more than the caller; a team is deleted together with its memberships and grants.
+// holds more than the caller; a team is deleted together with its memberships and grants; who joins or leaves moves its revision.
 
 import { withinPermissions } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
@@ -115,6 +115,7 @@ const add: Operation<{ member_id: string }> = {
   reach: (call) => mayFill(call),
   change: {
     locks: (call) => [target(call), call.input.member_id, call.caller.credential, call.caller.id],
+    revises: find,
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const team = find(call);
@@ -137,7 +138,8 @@ const add: Operation<{ member_id: string }> = {
       };
       const put = insertion(call, 'team_member', fields);
       const describes = `add ${member.name} to the team ${team.name}`;
-      return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts: [put, ...tie(call, member, now)], describes };
+      const puts = [put, revision(call, 'team', team, {}), ...tie(call, member, now)];
+      return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts, describes };
     },
   },
 };
@@ -153,13 +155,16 @@ const removeMember: Operation<Record<string, never>> = {
   subject: (call) => ({ resource: membershipId(target(call), call.ask.named.member as string) }),
   change: {
     locks: (call) => [target(call), call.ask.named.member as string],
+    revises: find,
     plan(call) {
       const { core, ask } = call;
       const id = membershipId(target(call), ask.named.member as string);
-      if (!core.rows.get('team_member', id)) return refuse('NOT_FOUND');
-      const [team, member] = [find(call), core.rows.get('member', ask.named.member as string)];
-      const describes = `remove ${member?.name} from the team ${team?.name}`;
-      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'team_member', id }]), describes };
+      const team = find(call);
+      if (!team || !core.rows.get('team_member', id)) return refuse('NOT_FOUND');
+      const member = core.rows.get('member', ask.named.member as string);
+      const describes = `remove ${member?.name} from the team ${team.name}`;
+      const puts = [revision(call, 'team', team, {})];
+      return { status: 204, data: null, puts, ...removal(ask.org, [{ kind: 'team_member', id }]), describes };
     },
   },
 };

@@ -16,6 +16,7 @@ import { operationWords } from '../policies/words';
 import type { Approval } from './badge';
 import { ApprovalStatus } from './list';
 import '../../styles/access.css';
+import { counted } from '../../counted';
 
 /** Whether the signed-in member made the request, or is accountable for the credential that made it. */
 const isOwn = ({ requester }: Approval): boolean =>
@@ -55,7 +56,7 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
     <p class="note">
       {isDecided
         ? missing > 0
-          ? `You have approved this request. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} required.`
+          ? `You have approved this request. ${counted(missing, 'more approval is', 'more approvals are')} required.`
           : 'You have approved this request. It also needs approval by the approvers of another policy.'
         : isOwn(approval)
           ? 'You made this request, or are accountable for the credential that did, so someone else must decide it.'
@@ -127,8 +128,9 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     'Policy',
     policies.map((policy) => (
       <span key={policy.id} class="block">
-        <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
-        <span class="dim">needs {policy.required === 1 ? '1 approval' : `${policy.required} approvals`}</span>{' '}
+        <Link href={`/policies/${policy.id}`}>{policy.name}</Link> <span class="dim">
+          needs {counted(policy.required, 'approval')}
+        </span>{' '}
       </span>
     )),
   ],
@@ -182,7 +184,7 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
         title={approval.summary}
         lead={
           <>
-            <ApprovalStatus status={approval.status} /> {approval.approvals.length} of {approval.required} approvals
+            <ApprovalStatus status={approval.status} /> {approval.approvals.length} of {counted(approval.required, 'approval')}
           </>
         }
       >

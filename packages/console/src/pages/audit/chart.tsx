@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { counted } from '../../counted';
 import type { Stretches } from './timeline';
 
 interface ChartProps {
@@ -126,7 +127,7 @@ export default function Chart({ stretches, label, onRange }: ChartProps) {
       </div>
       <figcaption class="small dim" aria-hidden="true">
         {hovered !== null && times[hovered] !== undefined
-          ? `${at.format(new Date(times[hovered] * 1000))}: ${all[hovered]} entries, ${refused[hovered]} refused or failed`
+          ? `${at.format(new Date(times[hovered] * 1000))}: ${counted(all[hovered] ?? 0, 'entry', 'entries')}, ${refused[hovered]} refused or failed`
           : 'Drag over the chart to select a time range.'}
       </figcaption>
     </figure>

@@ -4,6 +4,7 @@ import type { components } from '@secrets-vault/client';
 import { ShieldAlert, ShieldCheck } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { here, useList, useRead, vault } from '../../api';
+import { counted } from '../../counted';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { CopyButton, Empty, ErrorNote, Time } from '../../ui/parts';
@@ -53,15 +54,13 @@ async function verify(onPart: (verdict: Verdict) => void): Promise<void> {
   } while (cursor);
 }
 
-const countOf = (count: number, one: string, many: string) => `${count.toLocaleString()} ${count === 1 ? one : many}`;
-
 function Result({ verdict }: { verdict: Verdict }) {
   const { to, head, checkpoints, missing, broken, done } = verdict;
   if (!done)
     return (
       <div class="stack">
         <p>
-          Checked {to.toLocaleString()} of {head.toLocaleString()} entries
+          Checked {to.toLocaleString()} of {counted(head, 'entry', 'entries')}
         </p>
         <progress max={head} value={to} aria-label="Verifying" />
       </div>
@@ -83,9 +82,9 @@ function Result({ verdict }: { verdict: Verdict }) {
       <div>
         <h3>The log is intact</h3>
         <p>
-          {countOf(to, 'entry', 'entries')} verified.{' '}
+          {counted(to, 'entry', 'entries')} verified.{' '}
           {checkpoints
-            ? `${countOf(checkpoints, 'signed checkpoint matches', 'signed checkpoints match')}.`
+            ? `${counted(checkpoints, 'signed checkpoint matches', 'signed checkpoints match')}.`
             : 'There are no signed checkpoints yet.'}
         </p>
         {missing.map(({ from, to: last, reason }) => (

@@ -2,6 +2,7 @@
 import { useInfiniteQuery } from '@tanstack/preact-query';
 import { lazy, Suspense } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
+import { counted } from '../../counted';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/parts';
 import type { Filters, Query } from './filters';
@@ -23,41 +24,41 @@ function useCounted(query: Query) {
     // Each count reads a large part of the log, and creates an entry.
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const counted = useMemo(
+  const marked = useMemo(
     () => data && { marks: data.pages.flatMap(({ marks }) => marks), before: data.pages.at(-1)?.before ?? null },
     [data],
   );
-  return { counted, error: counted ? null : error, refetch, further: fetchNextPage };
+  return { marked, error: marked ? null : error, refetch, further: fetchNextPage };
 }
 
 export function Overview({ query, change }: { query: Query; change: (part: Partial<Filters>) => void }) {
-  const { counted, error, refetch, further } = useCounted(query);
+  const { marked, error, refetch, further } = useCounted(query);
   const stretches = useMemo(() => {
-    if (!counted) return null;
+    if (!marked) return null;
     const now = Date.now();
-    const oldest = counted.marks.at(-1)?.time;
-    const from = query.from && !counted.before ? Date.parse(query.from) : oldest ? Date.parse(oldest) : now - 3_600_000;
-    return stretchesOf(counted.marks, from, query.to ? Date.parse(query.to) : now);
-  }, [counted, query]);
+    const oldest = marked.marks.at(-1)?.time;
+    const from = query.from && !marked.before ? Date.parse(query.from) : oldest ? Date.parse(oldest) : now - 3_600_000;
+    return stretchesOf(marked.marks, from, query.to ? Date.parse(query.to) : now);
+  }, [marked, query]);
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
-  if (!counted || !stretches) return <Waiting />;
+  if (!marked || !stretches) return <Waiting />;
   const all = stretches.all.reduce((sum, one) => sum + one, 0);
   const refused = stretches.refused.reduce((sum, one) => sum + one, 0);
-  const label = `${all.toLocaleString()} entries, of which ${refused.toLocaleString()} were refused or failed`;
+  const label = `${counted(all, 'entry', 'entries')}, of which ${refused.toLocaleString()} ${refused === 1 ? 'was' : 'were'} refused or failed`;
   const onRange = (from: number, to: number) =>
     change({ from: new Date(from).toISOString(), to: new Date(Math.max(to, from + 1000)).toISOString(), range: '' });
   return (
     <section aria-label="Entries over time">
       <p class="chart-head small">
         <span class="chart-key chart-all">
-          <span>{all.toLocaleString()} entries</span>
+          <span>{counted(all, 'entry', 'entries')}</span>
         </span>
         <span class="chart-key chart-refused">
           <span>{refused.toLocaleString()} refused or failed</span>
         </span>
-        {counted.before && (
+        {marked.before && (
           <>
-            <span class="dim">Counted back to {moment.format(new Date(counted.before))}; there are older entries.</span>
+            <span class="dim">Counted back to {moment.format(new Date(marked.before))}; there are older entries.</span>
             <Button small onPress={async () => void (await further())}>
               Count further back
             </Button>

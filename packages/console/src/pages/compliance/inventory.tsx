@@ -1,4 +1,6 @@
 // The inventory of the report: counts, and the age of values.
+
+import { counted } from '../../counted';
 import { Facts, Time } from '../../ui/parts';
 import { nameOfKind } from '../credentials/words';
 import type { Report } from './status';
@@ -75,7 +77,7 @@ export function Inventory({ inventory }: { inventory: Numbers }) {
             ],
             ['Devices', `${devices.total}, ${devices.assigned} assigned, ${devices.blocked} blocked`],
             ['Policies in force', `${policies.naming} naming, ${policies.rotation} rotation, ${policies.approval} approval`],
-            ['Audit log', `${log.head?.sequence.toLocaleString() ?? 0} entries, kept for ${log.retention_days} days`],
+            ['Audit log', `${counted(log.head?.sequence ?? 0, 'entry', 'entries')}, kept for ${counted(log.retention_days, 'day')}`],
             ['Last checkpoint', <Time at={log.last_checkpoint?.time} none="None yet" />],
           ]}
         />

@@ -6,6 +6,7 @@ import { Link } from 'wouter-preact';
 import { hrefOfId } from '../../people';
 import { nameOfKind } from './words';
 import '../../styles/access.css';
+import { counted } from '../../counted';
 
 export type Graph = components['schemas']['CredentialGraph'];
 type Linked = Pick<Graph['parent'], 'kind' | 'id' | 'name' | 'relation'>;
@@ -93,7 +94,7 @@ const Column = ({ label, nodes }: { label: string; nodes: Node[] }) => (
 const reachNode = ({ environment, secrets, incomplete }: Graph['reach']['environments'][number]): Node => ({
   key: `environment ${environment}`,
   head: environment,
-  name: `${incomplete ? 'at least ' : ''}${secrets.toLocaleString()} ${secrets === 1 ? 'secret' : 'secrets'}`,
+  name: `${incomplete ? 'at least ' : ''}${counted(secrets, 'secret')}`,
   href: `/secrets?${new URLSearchParams({ environment })}`,
   tone: 'reach',
 });

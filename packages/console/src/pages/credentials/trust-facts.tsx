@@ -1,5 +1,6 @@
 // The details of a trust: the identities it accepts, and the variables that a job needs.
 import type { ComponentChildren } from 'preact';
+import { counted } from '../../counted';
 import { org } from '../../session';
 import { CopyButton } from '../../ui/parts';
 import type { Trust } from './kinds';
@@ -12,7 +13,7 @@ export const trustFacts = (trust: Trust | undefined): [string, ComponentChildren
         ['Claims', <pre class="claims">{claimLines(trust.claims)}</pre>],
         ['Audiences', <code>{trust.audiences.join(', ')}</code>],
         ['Keys', trust.jwks ? `${trust.jwks.keys.length} entered here` : 'Fetched from the issuer'],
-        ['Session token lifetime', `${Math.round(trust.ttlSeconds / 60).toLocaleString()} minutes`],
+        ['Session token lifetime', counted(Math.round(trust.ttlSeconds / 60), 'minute')],
       ]
     : [];
 

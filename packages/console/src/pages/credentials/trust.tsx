@@ -13,6 +13,7 @@ import { kinds, type Trust } from './kinds';
 import { claimLines, claimsOf, type Platform, platforms } from './platforms';
 import { AddressField, isCustom, leastReach, PlaceFields, type Reach, ScopeFields } from './reach';
 import '../../styles/access.css';
+import { counted } from '../../counted';
 
 type TrustIn = components['schemas']['TrustIn'];
 
@@ -193,7 +194,7 @@ const Tokens = ({ draft, change, problems }: FieldsProps) => {
         value={draft.seconds}
         onValue={(seconds) => change({ seconds })}
         error={problems.of('ttlSeconds')}
-        choices={isUsual ? SECONDS : [...SECONDS, { value: draft.seconds, label: `${draft.seconds} seconds` }]}
+        choices={isUsual ? SECONDS : [...SECONDS, { value: draft.seconds, label: counted(Number(draft.seconds), 'second') }]}
       />
       <details>
         <summary>Restrict to IP addresses</summary>

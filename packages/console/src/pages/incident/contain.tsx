@@ -12,9 +12,10 @@ import { Checkbox, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
 import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
 import { KINDS } from './credentials';
-import { type Choice, type Contained, contain, type Graph, type Incident, many, named, useGraph, useIncidentOf, usePreview } from './data';
+import { type Choice, type Contained, contain, type Graph, type Incident, named, useGraph, useIncidentOf, usePreview } from './data';
 import { Deeds, Part, Planned, Report } from './report';
 import './incident.css';
+import { counted } from '../../counted';
 
 /** How many credentials a containment would end, the credential itself aside. */
 const endingIn = ({ children, omitted }: Graph): number =>
@@ -32,7 +33,7 @@ function About({ graph }: { graph: Graph }) {
         [
           'Access to',
           reach.environments.length ? (
-            `${many(secrets, 'secret')} in ${reach.environments.map(({ environment }) => environment).join(', ')}`
+            `${counted(secrets, 'secret')} in ${reach.environments.map(({ environment }) => environment).join(', ')}`
           ) : (
             <span class="dim">No secrets</span>
           ),
@@ -96,6 +97,7 @@ function Act({ graph, choice, onChoice, onDone }: ActProps) {
   const { rotate, since } = choice;
   const name = named(graph);
   const ending = endingIn(graph);
+  const isValid = graph.reach.alive;
   const act = async () => {
     const { data } = await contain(graph.id, choice);
     await forget('credentials', 'secrets', 'audit', 'incidents');
@@ -129,12 +131,17 @@ function Act({ graph, choice, onChoice, onDone }: ActProps) {
         <Confirm title={`Contain ${name}?`} action="Contain credential" onConfirm={act} onClose={() => setAsking(false)}>
           <ul class="bullets">
             <li>
-              {KINDS[graph.kind]} <strong>{name}</strong> is revoked immediately and cannot be restored. Programs that use it will fail.
+              {KINDS[graph.kind]} <strong>{name}</strong>{' '}
+              {isValid
+                ? 'is revoked immediately and cannot be restored. Programs that use it will fail.'
+                : 'is no longer valid, so nothing changes for it. The incident records what it did.'}
             </li>
             <li>
               {ending
-                ? `This also revokes ${many(ending, 'credential')} that it created, directly or indirectly.`
-                : 'This also revokes credentials that it creates before you confirm.'}
+                ? `This ${isValid ? 'also ' : ''}revokes ${counted(ending, 'credential')} that it created, directly or indirectly.`
+                : isValid
+                  ? 'This also revokes credentials that it creates before you confirm.'
+                  : 'No credential that it created is still valid.'}
             </li>
             <li>{rotate ? 'Generated secrets that it read or wrote get a new version.' : 'No secrets are changed.'}</li>
             <li>Share links that it created are revoked. Members that it invited and grants that it created are kept.</li>

@@ -16,7 +16,6 @@ export interface Choice {
   since: string;
 }
 
-export const many = (count: number, one: string): string => `${count.toLocaleString()} ${one}${count === 1 ? '' : 's'}`;
 export const named = ({ name, id }: { name: string | null; id: string }): string => name || id;
 
 export const useGraph = (id: string) =>

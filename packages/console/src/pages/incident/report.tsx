@@ -3,13 +3,14 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget } from '../../api';
+import { counted } from '../../counted';
 import { type Secret as Known, useSelected } from '../../inventory';
 import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Badge, Time } from '../../ui/parts';
 import { Rotate } from '../secrets/change';
 import { KINDS } from './credentials';
-import { type Contained, type IncidentReport, many, type Report as ReportOf } from './data';
+import type { Contained, IncidentReport, Report as ReportOf } from './data';
 
 interface Secret {
   secret_id: string;
@@ -165,7 +166,7 @@ export const Deeds = ({ report }: { report: ReportOf }) => (
         </>
       )}
     />
-    {report.omitted ? <p class="note warn">{many(report.omitted, 'more credential')} or more are not listed.</p> : null}
+    {report.omitted ? <p class="note warn">{counted(report.omitted, 'more credential')} or more are not listed.</p> : null}
     {report.gaps?.length ? (
       <p class="note warn">Parts of the audit log are missing or unreadable, so this report may be incomplete.</p>
     ) : null}
@@ -205,8 +206,8 @@ export function Rotation({ rotation: { total, rotated, secrets } }: { rotation: 
     <>
       {total > 0 && (
         <p>
-          <progress max={total} value={rotated} aria-label="Rotated secrets" /> {rotated.toLocaleString()} of {many(total, 'secret')} have a
-          new value.
+          <progress max={total} value={rotated} aria-label="Rotated secrets" /> {rotated.toLocaleString()} of {counted(total, 'secret')}{' '}
+          have a new value.
         </p>
       )}
       {due.length > 0 && (
@@ -241,7 +242,7 @@ export function Rotation({ rotation: { total, rotated, secrets } }: { rotation: 
 export function Report({ result, again }: { result: Contained; again: ComponentChildren }) {
   return (
     <div class="stack" role="status">
-      <p class="note good">{many(result.revoked.length, 'credential')} revoked.</p>
+      <p class="note good">{counted(result.revoked.length, 'credential')} revoked.</p>
       {result.remaining ? (
         <p class="note warn">{result.remaining.toLocaleString()} related credentials are not revoked yet. Contain it again to continue.</p>
       ) : null}

@@ -3,6 +3,7 @@ import { ApprovalRequiredError, type components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
+import { counted } from '../../counted';
 import { defaultEnvironment, environments } from '../../environments';
 import { Button } from '../../ui/button';
 import { Checkbox, SelectField, TextArea } from '../../ui/field';
@@ -100,7 +101,7 @@ export function RunPanel({ connection }: { connection: Integration }) {
           </Button>
           {plan && (
             <Button kind={asked.prune ? 'danger' : 'primary'} disabled={!count} onPress={run}>
-              {count ? `Sync ${count} ${count === 1 ? 'change' : 'changes'} to ${platformName(connection.platform)}` : 'Nothing to sync'}
+              {count ? `Sync ${counted(count, 'change')} to ${platformName(connection.platform)}` : 'Nothing to sync'}
             </Button>
           )}
         </div>

@@ -3,6 +3,7 @@ import { VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget, here, queries, useRead, vault } from '../../api';
+import { counted } from '../../counted';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
@@ -42,9 +43,9 @@ function standing(sync: Sync): string {
   const failed = sync.results.filter(({ action }) => action === 'failed').length;
   const words: Record<Sync['status'], string> = {
     queued: 'Waiting to start. Values are read when the sync starts.',
-    running: `Writing to ${where}: ${sync.results.length.toLocaleString()} secrets done so far.`,
+    running: `Writing to ${where}: ${counted(sync.results.length, 'secret')} done so far.`,
     completed: `All secrets are on ${where}.`,
-    partial: `${failed.toLocaleString()} of ${sync.results.length.toLocaleString()} secrets failed. The others are on ${where}.`,
+    partial: `${failed.toLocaleString()} of ${counted(sync.results.length, 'secret')} failed. The others are on ${where}.`,
     failed: `Nothing was written to ${where}.`,
   };
   return words[sync.status];
@@ -80,7 +81,7 @@ function Progress({ sync }: { sync: Sync }) {
       )}
       {sync.retryAfter !== null && (
         <p class="dim">
-          {platformName(sync.platform)} accepts requests again in {sync.retryAfter} seconds.
+          {platformName(sync.platform)} accepts requests again in {counted(sync.retryAfter, 'second')}.
         </p>
       )}
     </section>

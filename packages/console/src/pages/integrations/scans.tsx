@@ -6,6 +6,7 @@ import { Link } from 'wouter-preact';
 import { forget } from '../../api';
 import { useParameter } from '../../router';
 import '../../styles/integrations.css';
+import { counted } from '../../counted';
 import { useGuard } from '../../guard';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
@@ -63,11 +64,11 @@ function Findings({ result }: { result: Scanned }) {
   const stored = new Set(findings.flatMap(({ secret_id }) => secret_id ?? [])).size;
   return (
     <section class="stack" aria-live="polite">
-      <h2>{findings.length ? `${findings.length.toLocaleString()} ${findings.length === 1 ? 'finding' : 'findings'}` : 'No findings'}</h2>
+      <h2>{findings.length ? counted(findings.length, 'finding') : 'No findings'}</h2>
       {stored > 0 && (
         <p class="note bad">
-          {stored === 1 ? 'The value of one secret was found' : `Values of ${stored} secrets were found`}. Rotate leaked secrets: a value in
-          a repository stays in its history.
+          {stored === 1 ? 'The value of one secret was found' : `Values of ${counted(stored, 'secret')} were found`}. Rotate leaked secrets:
+          a value in a repository stays in its history.
         </p>
       )}
       {truncated && <p class="note warn">The scan is incomplete. Scan fewer files at a time.</p>}

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { type Team, useMembers, Who } from '../../people';
-import type { Changing } from '../../seen';
+import { type Changing, useChange } from '../../seen';
 import { Button, IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
@@ -26,9 +26,10 @@ function AddMember({ team, present, onClose }: { team: Team; present: TeamMember
   const { members } = useMembers();
   const [id, setId] = useState('');
   const problems = useProblems();
+  const changing = useChange(team);
   const absent = members.filter((member) => !present.some(({ member_id }) => member_id === member.id));
   const add = async () => {
-    await vault().api.POST('/orgs/{org_id}/teams/{id}/members', { ...at(team.id), body: { member_id: id } });
+    await changing((header) => vault().api.POST('/orgs/{org_id}/teams/{id}/members', { ...at(team.id, header), body: { member_id: id } }));
     await forget('teams', 'members');
     tell(`${members.find((member) => member.id === id)?.name} added to ${team.name}`);
     onClose();
@@ -60,10 +61,12 @@ function People({ team }: { team: Team }) {
       signal,
     }),
   );
-  const remove = async ({ member_id, name }: TeamMember) => {
-    await vault().api.DELETE('/orgs/{org_id}/teams/{id}/members/{member_id}', {
-      params: { path: { ...here(), id: team.id, member_id } },
-    });
+  const remove = async ({ member_id, name }: TeamMember, changing: Changing) => {
+    await changing((header) =>
+      vault().api.DELETE('/orgs/{org_id}/teams/{id}/members/{member_id}', {
+        params: { path: { ...here(), id: team.id, member_id }, header },
+      }),
+    );
     await forget('teams', 'members');
     tell(`${name} removed from ${team.name}`);
   };
@@ -98,7 +101,8 @@ function People({ team }: { team: Team }) {
         <Confirm
           title={`Remove ${removing.name} from ${team.name}?`}
           action="Remove from team"
-          onConfirm={() => remove(removing)}
+          resource={team}
+          onConfirm={(changing) => remove(removing, changing)}
           onClose={() => setRemoving(null)}
         >
           <p>They lose the access of the team's grants from their next request. Their role is unchanged.</p>

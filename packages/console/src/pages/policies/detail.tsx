@@ -19,6 +19,7 @@ import { KindBadge } from './list';
 import { Preview } from './preview';
 import { appliesWhere, isApproving, isNaming, kindLeads, operationWords, type Policy } from './words';
 import '../../styles/access.css';
+import { counted } from '../../counted';
 
 type Violation = components['schemas']['PolicyViolation'];
 
@@ -67,11 +68,17 @@ function rulesOf({ config, next_times = [] }: Policy): [string, preact.Component
           `Members with the role ${config.approvers.role}`
         ),
       ],
-      ['Approved reads', config.max_valid_seconds ? `Can be repeated for up to ${config.max_valid_seconds} seconds` : 'Can be made once'],
+      [
+        'Approved reads',
+        config.max_valid_seconds ? `Can be repeated for up to ${counted(config.max_valid_seconds, 'second')}` : 'Can be made once',
+      ],
       ['Break-glass tokens', config.allow_break_glass ? 'Exempt from approval' : 'Require approval too'],
     ];
   return [
-    ['Rotation due', config.cron ? <code>{config.cron} (UTC)</code> : `${config.max_age_days} days after a value was stored`],
+    [
+      'Rotation due',
+      config.cron ? <code>{config.cron} (UTC)</code> : `${counted(config.max_age_days ?? 0, 'day')} after a value was stored`,
+    ],
     ...(next_times.length ? [['Next', next_times.map((time) => new Date(time).toUTCString()).join('; ')] as [string, string]] : []),
     ['Automatic rotation', config.auto_rotate ? 'For secrets that allow it' : 'No, only reports due rotations'],
   ];

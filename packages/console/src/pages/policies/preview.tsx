@@ -1,6 +1,7 @@
 // The secrets that a policy would affect, before it is saved. Invariant: it is labelled as a preview of the names read so far; the service
 // decides.
 import { here, useRead, vault } from '../../api';
+import { counted } from '../../counted';
 import { type Secret, useSelected } from '../../inventory';
 import { useMembers } from '../../people';
 import { type Draft, selectionOf } from './draft';
@@ -19,8 +20,6 @@ const Names = ({ secrets }: { secrets: Secret[] }) =>
     </p>
   ) : null;
 
-const count = (number: number): string => `${number.toLocaleString()} ${number === 1 ? 'secret' : 'secrets'}`;
-
 /** The pattern as a regular expression of this browser; null if it is not valid here. */
 function compiled(pattern: string): RegExp | null {
   try {
@@ -37,8 +36,8 @@ function NamingPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) 
   return (
     <>
       <p>
-        <strong>{count(bad.length)}</strong> of {secrets.length.toLocaleString()} {bad.length === 1 ? 'does' : 'do'} not match. They are
-        kept, but new names and renames that do not match are refused.
+        <strong>{counted(bad.length, 'secret')}</strong> of {secrets.length.toLocaleString()} {bad.length === 1 ? 'does' : 'do'} not match.
+        They are kept, but new names and renames that do not match are refused.
       </p>
       <Names secrets={bad} />
     </>
@@ -51,7 +50,7 @@ function RotationPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }
   return (
     <>
       <p>
-        It applies to <strong>{count(secrets.length)}</strong>.{' '}
+        It applies to <strong>{counted(secrets.length, 'secret')}</strong>.{' '}
         {draft.when === 'age' && `At least ${due.length.toLocaleString()} of them would be due now.`}
       </p>
       <Names secrets={due.length ? due : secrets} />
@@ -98,7 +97,8 @@ function ApprovalPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }
 const AgentPreview = ({ secrets }: { secrets: Secret[] }) => (
   <>
     <p>
-      It holds requests of agents for <strong>{count(secrets.length)}</strong>. The member accountable for the agent approves each.
+      It holds requests of agents for <strong>{counted(secrets.length, 'secret')}</strong>. The member accountable for the agent approves
+      each.
     </p>
     <Names secrets={secrets} />
     <p>
@@ -115,7 +115,7 @@ function PeoplePreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) 
       {isOfSecrets && (
         <>
           <p>
-            It holds requests for <strong>{count(secrets.length)}</strong>. Programs that read them will need approval.
+            It holds requests for <strong>{counted(secrets.length, 'secret')}</strong>. Programs that read them will need approval.
           </p>
           <Names secrets={secrets} />
         </>

@@ -1,5 +1,6 @@
 // Texts for policies.
 import type { components } from '@secrets-vault/client';
+import { counted } from '../../counted';
 
 type Schemas = components['schemas'];
 export type Policy = Schemas['Policy'];
@@ -40,9 +41,9 @@ export function doesWhat({ config }: Policy): string {
   if (isApproving(config)) {
     const [first, ...rest] = config.operations;
     const held = `${first ? operationWords[first] : ''}${rest.length ? ` and ${rest.length} more` : ''}`;
-    return `${held}: ${config.required} ${config.required === 1 ? 'approval' : 'approvals'}`;
+    return `${held}: ${counted(config.required, 'approval')}`;
   }
-  return config.cron ? `At ${config.cron} (UTC)` : `Every ${config.max_age_days} days`;
+  return config.cron ? `At ${config.cron} (UTC)` : `Every ${counted(config.max_age_days ?? 0, 'day')}`;
 }
 
 /** The secrets that a policy applies to. */

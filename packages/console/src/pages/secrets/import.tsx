@@ -4,6 +4,7 @@ import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
+import { counted } from '../../counted';
 import { environments, useEnvironment } from '../../environments';
 import { useGuard } from '../../guard';
 import { Button } from '../../ui/button';
@@ -85,7 +86,6 @@ const Paste = ({ file, onText }: { file: Chosen | null; onText: (text: string) =
   </details>
 );
 
-const secrets = (count: number): string => `${count.toLocaleString()} ${count === 1 ? 'secret' : 'secrets'}`;
 const PASTED = 'Pasted text';
 
 interface Chosen {
@@ -185,7 +185,7 @@ export default function Import() {
       setPlan({ plan: data, done: !dryRun });
       if (dryRun) return;
       await forget('secrets');
-      tell(`${secrets(data.created.length + data.updated.length)} imported`);
+      tell(`${counted(data.created.length + data.updated.length, 'secret')} imported`);
     } catch (refused) {
       setError(refused);
     }
@@ -203,7 +203,7 @@ export default function Import() {
           {file && (
             <>
               <strong class="mono">{file.name}</strong>{' '}
-              <span class="dim">{file.text.length.toLocaleString()} characters. Drop another to replace it.</span>
+              <span class="dim">{counted(file.text.length, 'character')}. Drop another to replace it.</span>
             </>
           )}
         </DropFiles>
@@ -216,7 +216,7 @@ export default function Import() {
           </Button>
           {plan && !plan.done && (
             <Button kind="primary" disabled={!count} onPress={() => run(false)}>
-              Import {secrets(count)}
+              Import {counted(count, 'secret')}
             </Button>
           )}
           {plan?.done && <Link href={`/secrets?environment=${environment}`}>View secrets in {environment}</Link>}

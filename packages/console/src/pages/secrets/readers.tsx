@@ -1,6 +1,7 @@
 // The readers of a secret, from the audit log.
 import type { components } from '@secrets-vault/client';
 import { here, useList, vault } from '../../api';
+import { counted } from '../../counted';
 import { kindOfId } from '../../people';
 import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { Lines, Table } from '../../ui/table';
@@ -31,7 +32,7 @@ export function Readers({ id }: { id: string }) {
               <Lines
                 sub={
                   <>
-                    {actor.kind.replaceAll('_', ' ')}, {count === 1 ? 'read once' : `read ${count.toLocaleString()} times`},{' '}
+                    {actor.kind.replaceAll('_', ' ')}, {count === 1 ? 'read once' : `read ${counted(count, 'time')}`},{' '}
                     <Time at={last_read_at} />
                   </>
                 }

@@ -1,6 +1,7 @@
 // When a secret needs a new value, and what asks for it: a policy, or the secret's own period. Invariant: what is shown is what the service
 // counts by, so a secret that the report calls overdue is due here too.
 import { Link } from 'wouter-preact';
+import { counted } from '../../counted';
 import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Time } from '../../ui/parts';
@@ -19,7 +20,7 @@ function By({ secret: { rotation } }: { secret: Secret }) {
 
 const daysOf = (seconds: number): string => {
   const days = Math.max(1, Math.round(seconds / DAY));
-  return days === 1 ? 'Every day' : `Every ${days.toLocaleString()} days`;
+  return days === 1 ? 'Every day' : `Every ${counted(days, 'day')}`;
 };
 
 /** How often the value is to be replaced, and what says so. */

@@ -4,6 +4,7 @@ import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, forget, vault } from '../../api';
+import { counted } from '../../counted';
 import { may } from '../../may';
 import { change } from '../../seen';
 import { Button } from '../../ui/button';
@@ -38,7 +39,6 @@ export function useChosen(list: string) {
   };
 }
 
-const counted = (count: number): string => (count === 1 ? '1 secret' : `${count.toLocaleString()} secrets`);
 const remove = (secret: Secret) => change(secret, (header) => vault().api.DELETE('/orgs/{org_id}/secrets/{id}', at(secret.id, header)));
 const restore = (secret: Secret) => vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(secret.id));
 
@@ -55,8 +55,11 @@ async function each(secrets: Secret[], act: (secret: Secret) => Promise<unknown>
   const count = secrets.length - failed.length;
   const held = errors.filter((error) => error instanceof ApprovalRequiredError).length;
   if (count)
-    tell(`${counted(count)} ${done}`, failed.length ? `${counted(failed.length)} could not be. They are still selected.` : undefined);
-  if (held > 1) tell(`${counted(held)} wait for approval`, 'Repeat this once they are approved.');
+    tell(
+      `${counted(count, 'secret')} ${done}`,
+      failed.length ? `${counted(failed.length, 'secret')} could not be. They are still selected.` : undefined,
+    );
+  if (held > 1) tell(`${counted(held, 'secret')} wait for approval`, 'Repeat this once they are approved.');
   const first = errors.find((error) => held < 2 || !(error instanceof ApprovalRequiredError));
   if (first) report(first);
   return failed;
@@ -90,7 +93,7 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
   return (
     <section class="note plain row chosen-bar" aria-label="Selection">
       <p class="grow" role="status">
-        {counted(chosen.length)} selected
+        {counted(chosen.length, 'secret')} selected
         {tooMany && may('secrets:delete', environment) ? `. At most ${MOST} can be changed at a time.` : ''}
       </p>
       <div class="row">
@@ -115,8 +118,8 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
       </div>
       {asking && (
         <Confirm
-          title={`Delete ${counted(chosen.length)} in ${environment}?`}
-          action={`Delete ${counted(chosen.length)}`}
+          title={`Delete ${counted(chosen.length, 'secret')} in ${environment}?`}
+          action={`Delete ${counted(chosen.length, 'secret')}`}
           word={chosen.length > 1 ? environment : undefined}
           onConfirm={async () => keep(await each(chosen, remove, 'deleted'))}
           onClose={() => setAsking(false)}

@@ -2,6 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
+import { counted } from '../../counted';
 import { UnreachableError } from '../../public-api';
 import { useDraft } from '../../seen';
 import { me } from '../../session';
@@ -27,7 +28,7 @@ function Retention({ org }: { org: Org }) {
     changeOrg(
       seen,
       { audit_retention_days: days.trim() ? Number(days) : null },
-      days.trim() ? `Entries are kept for ${days} days` : 'Entries are kept forever',
+      days.trim() ? `Entries are kept for ${counted(Number(days), 'day')}` : 'Entries are kept forever',
     );
   return (
     <section class="card stack" aria-labelledby="retention">

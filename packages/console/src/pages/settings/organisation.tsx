@@ -2,6 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
+import { counted } from '../../counted';
 import { environments } from '../../environments';
 import { may } from '../../may';
 import { change, useChange, useDraft } from '../../seen';
@@ -154,10 +155,10 @@ function DeleteOrg({ org, onClose }: { org: Org; onClose: () => void }) {
           <p>When you confirm:</p>
           <ul class="bullets">
             <li>
-              The key of {org.name} is destroyed: all {org.usage.secrets.toLocaleString()} secrets can never be read again, not even from a
-              restored backup.
+              The key of {org.name} is destroyed: {counted(org.usage.secrets, 'secret')} can never be read again, not even from a restored
+              backup.
             </li>
-            <li>All {org.usage.members.toLocaleString()} members and all credentials lose access.</li>
+            <li>{counted(org.usage.members, 'member')} and all credentials lose access.</li>
             <li>No one can undo this, not even the operator of the deployment.</li>
           </ul>
         </div>
