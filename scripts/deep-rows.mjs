@@ -11,7 +11,7 @@ import { harmless } from './log.mjs';
  */
 export function checksOf(rows, vault, source) {
   const { keys, deployment } = vault;
-  const { decrypt, macOf, places, readable, rowKinds, tableName, fromD1, secretVersions, getTableColumns } = source;
+  const { decrypt, kindOf, macOf, readable, rowKinds, tableName, fromD1, secretVersions, getTableColumns } = source;
   /** A row of an earlier release lacks columns that were added later. */
   const whole = (/** @type {any} */ table, /** @type {any} */ raw) =>
     Object.fromEntries(Object.keys(getTableColumns(table)).map((column) => [column, raw[column] ?? null]));
@@ -46,9 +46,9 @@ export function checksOf(rows, vault, source) {
   };
   /** @type {Record<string, Check>} */
   const checks = {};
-  for (const kind of rowKinds)
+  for (const kind of rowKinds())
     checks[tableName(kind)] = each(tableName(kind), (mine, raw) => {
-      const row = readable(kind, whole(places[kind].table, raw));
+      const row = readable(kind, whole(kindOf(kind).table, raw));
       if (!row || row.mac !== macOf(mine.row, kind, row)) return 'it was altered: its MAC is wrong';
       return sealed[tableName(kind)]?.(mine, raw) ?? null;
     });

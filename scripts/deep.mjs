@@ -10,7 +10,7 @@ import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { varsFile } from './production.mjs';
-import { fromSource } from './source.mjs';
+import { fromSource, ROW_KINDS } from './source.mjs';
 import { devVarsFile, progress } from './vault.mjs';
 
 /** @typedef {{ org: string | null, table: string, id: string, name?: string, version?: number, what: string }} Unopened */
@@ -25,10 +25,10 @@ const MOST_FAULTS = 1000;
 const CONTINUED_FOR = 24 * 3_600_000;
 
 const SOURCE = `
-export { decrypt } from './src/crypto/envelope';
-export { deriveDeployment, deriveOrg } from './src/crypto/keyring';
+${ROW_KINDS}export { decrypt } from './src/crypto/envelope';
+export { deriveDeployment, deriveOrg } from './src/keys/keyring';
 export { getTableColumns } from 'drizzle-orm';
-export { fromD1, macOf, places, readable, RESTORABLE, rowKinds, tableName } from './src/db/rows';
+export { fromD1, kindOf, macOf, readable, RESTORABLE, rowKinds, tableName } from './src/db/rows';
 export { secretVersions } from './src/db/schema';
 export { hasVersion } from './src/domains/secrets/rules';
 `;

@@ -9,7 +9,7 @@ import { openEverything } from '../../scripts/deep.mjs';
 import { parseMasterKeys } from '../../scripts/master-keys.mjs';
 import { vaultFile } from '../../scripts/state.mjs';
 import { putState, releases } from './fixtures.mjs';
-import { copyOfProject, runScript } from './service.mjs';
+import { copyOfProject, project, runScript } from './service.mjs';
 
 /** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
 const run = (dir, script, args, variables = {}) => runScript(dir, [`scripts/${script}.mjs`, ...args], variables);
@@ -92,6 +92,31 @@ it('doctor: --deep continues where it was interrupted, and keeps what it found',
   assert.ok(!fs.existsSync(placeFile));
 });
 
+it('doctor: --deep looks at each table whose rows have a MAC or a ciphertext', async () => {
+  const db = new DatabaseSync(':memory:');
+  const migrations = path.join(project, 'migrations');
+  const names = fs.readdirSync(migrations).filter((name) => name.endsWith('.sql'));
+  for (const name of names.sort()) db.exec(fs.readFileSync(path.join(migrations, name), 'utf8'));
+  const protectedTables = db
+    .prepare(
+      `SELECT DISTINCT t.name FROM sqlite_master t JOIN pragma_table_info(t.name) c
+       WHERE t.type = 'table' AND (c.name = 'mac' OR c.name LIKE '%\\_sealed' ESCAPE '\\') ORDER BY 1`,
+    )
+    .all()
+    .map(({ name }) => String(name));
+  assert.ok(protectedTables.length > 10, protectedTables.join());
+  /** @type {Set<string>} */
+  const asked = new Set();
+  await openEverything((sql, params) => {
+    for (const [, table] of sql.matchAll(/FROM (\w+)/g)) asked.add(table);
+    return db.prepare(sql).all(...params);
+  }, []);
+  assert.deepEqual(
+    protectedTables.filter((table) => !asked.has(table)),
+    [],
+  );
+});
+
 it('backup: --verify makes the backup, names what does not open in it, and fails', { timeout: 120_000 }, async () => {
   const { dir, inDatabase } = vault();
   const good = await run(dir, 'backup', ['--verify', '--output', 'good.sql']);
@@ -113,7 +138,8 @@ it('backup: --verify makes the backup, names what does not open in it, and fails
   const other = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
   const closed = await run(dir, 'backup', ['--verify', '--output', 'closed.sql'], { MASTER_KEYS: other });
   assert.equal(closed.status, 1);
-  assert.match(closed.said, /deployment_keys deployment: its key does not open/);
+  assert.match(closed.said, /No backup was made, because it could not be decrypted: /);
+  assert.ok(!fs.existsSync(path.join(dir, 'closed.sql')));
 });
 
 it('restore: --replace restores in place of a database that cannot be read, and keeps its files', { timeout: 200_000 }, async () => {
