@@ -12,7 +12,6 @@ import { masterKeysFor, openEverything, summaryOf } from './deep.mjs';
 import { countsOf, dump, migrationsOf, statementsOf } from './dump.mjs';
 import { answers, BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
 import { Fault } from './fault.mjs';
-import { deployedBindings, reachDatabase } from './remote.mjs';
 import { isInUse, unreadableDatabases, vaultFile } from './state.mjs';
 import { deployedUrl, localUrl, progress, run, stateDir, variable, wrangler } from './vault.mjs';
 import { requireOpenKeys } from './vault-keys.mjs';
