@@ -1,5 +1,6 @@
 // Damaged rows are named: by doctor --deep, by backup --verify, and in a database that cannot be read.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -164,4 +165,29 @@ it('restore: --replace restores in place of a database that cannot be read, and 
     assert.match(restored.said, /rows of .* are restored/);
   }
   assert.equal(fs.readdirSync(path.join(state, 'set-aside')).length, 2);
+});
+
+it('keys: the commands of the page put back keys that are missing, and none of a deleted organisation', { timeout: 120_000 }, async () => {
+  const { dir, state, inDatabase } = vault();
+  const made = await run(dir, 'backup', ['--output', 'vault-2026-01-01T000000Z.sql']);
+  assert.equal(made.status, 0, made.said);
+  const keys = () =>
+    inDatabase((db) => db.prepare('SELECT * FROM deployment_keys').all().concat(db.prepare('SELECT * FROM org_keys ORDER BY 1').all()));
+  const before = keys();
+  assert.ok(before.length >= 3, 'more than one organisation');
+  const [missing, deleted] = inDatabase((db) => db.prepare('SELECT org_id FROM org_keys ORDER BY 1').all()).map(({ org_id }) => org_id);
+  inDatabase((db) => {
+    db.exec('DELETE FROM deployment_keys');
+    for (const org of [missing, deleted]) db.prepare('DELETE FROM org_keys WHERE org_id = ?').run(org);
+    db.prepare('UPDATE orgs SET deleted_at = 1 WHERE id = ?').run(deleted);
+  });
+  const page = fs.readFileSync(path.join(project, 'docs', 'operations', 'keys.md'), 'utf8');
+  const [, block = ''] = /runs it -->\n```sh\n(sed [^`]*)```/.exec(page) ?? [];
+  const commands = block.replace('.wrangler/state', state).replace(/^npm start$/m, '');
+  const { status, stderr } = spawnSync('sh', ['-ec', commands], { cwd: dir, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(
+    keys(),
+    before.filter(({ org_id }) => org_id !== deleted),
+  );
 });
