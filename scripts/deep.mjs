@@ -10,8 +10,7 @@ import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { varsFile } from './production.mjs';
-import { rowKindImports } from './row-kinds.mjs';
-import { fromSource } from './source.mjs';
+import { fromSource, ROW_KINDS } from './source.mjs';
 import { devVarsFile, progress } from './vault.mjs';
 
 /** @typedef {{ org: string | null, table: string, id: string, name?: string, version?: number, what: string }} Unopened */
@@ -25,8 +24,8 @@ const MOST_FAULTS = 1000;
 /** How long an interrupted check can be continued. */
 const CONTINUED_FOR = 24 * 3_600_000;
 
-const SOURCE = `${rowKindImports}
-export { decrypt } from './src/crypto/envelope';
+const SOURCE = `
+${ROW_KINDS}export { decrypt } from './src/crypto/envelope';
 export { deriveDeployment, deriveOrg } from './src/keys/keyring';
 export { getTableColumns } from 'drizzle-orm';
 export { fromD1, kindOf, macOf, readable, RESTORABLE, rowKinds, tableName } from './src/db/rows';

@@ -3,7 +3,7 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { lineOf, masterKeysFor, openEverything } from './deep.mjs';
-import { Fault } from './fault.mjs';
+import { reported } from './fault.mjs';
 import { vaultFile } from './state.mjs';
 import { remoteRows } from './vault.mjs';
 import { root } from './wrangler.mjs';
@@ -41,8 +41,9 @@ export async function deep({ remote = false, keys, restart }, stateDir, report) 
     if (faults.length) report('rows', 'fail', `${faults.length} faults in ${opened} rows: ${REMEDY}.`);
     else report('rows', 'ok', `all ${opened} open`);
   } catch (error) {
-    if (!(error instanceof Fault) && error.code !== 'ERR_SQLITE_ERROR') throw error;
-    report('rows', 'fail', `not all could be opened: ${error.message}`);
+    const why = reported(error);
+    if (!why) throw error;
+    report('rows', 'fail', `not all could be opened: ${why}`);
   } finally {
     db?.close();
   }

@@ -8,9 +8,9 @@ const CLOCK_WITHIN = 30;
 
 /** What to do about each check of /healthz, where its own message does not say. */
 const NEXT = {
-  database: 'check the log, and whether the migrations are applied',
-  gate: 'check the log of the Durable Object',
-  gates: 'look for gate_unreachable in the log, and see docs/operations/monitoring.md',
+  database: 'the lines of the runtime in the log say why: a full disk, a damaged file, or another process that has locked it',
+  gate: 'the lines of the runtime in the log say why, such as a full disk',
+  gates: 'if it stays with one, see docs/operations/gates.md',
   schedule: 'within a minute of a start this is normal; otherwise restart the service, or check triggers.crons of the Worker',
   queue: 'within a minute of a start this is normal; otherwise check whether the schedule and the queue consumer exist',
 };

@@ -6,9 +6,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { lackingBindings, neededBindings } from './bindings.mjs';
 import { freshSecrets, readDevVars } from './dev-vars.mjs';
+import { diskOf } from './disk.mjs';
 import { deep } from './doctor-deep.mjs';
 import { service } from './doctor-service.mjs';
-import { Fault, goOnWithoutReader } from './fault.mjs';
+import { Fault, goOnWithoutReader, refusalOf } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { parseMasterKeys } from './master-keys.mjs';
 import { partsOf, readToml, VARS, varsFile } from './production.mjs';
@@ -84,7 +85,7 @@ async function local() {
   // A first start creates the missing secrets: without a vault, missing secrets are not a problem.
   const before = readSettings(process.env, { ...freshSecrets(process.env), ...devVars?.vars }).settings;
   const dir = path.resolve(root, before?.stateDir ?? process.env.STATE_DIR ?? devVars?.vars.STATE_DIR ?? path.join('.wrangler', 'state'));
-  const state = stateOf(dir);
+  const { state, vault, why } = readVault(dir);
   const isNew = !devVars && !state?.hasVault;
   const { settings, problem } = readSettings(process.env, isNew ? freshSecrets(process.env) : (devVars?.vars ?? {}));
 
@@ -94,14 +95,16 @@ async function local() {
   else report('variables', 'ok', isNew ? 'usable; npm start creates the secrets' : 'usable');
 
   bindings();
-  if (!state) {
-    const remedy = 'STATE_DIR contains a database that cannot be read: restore it from a backup, or set STATE_DIR to another directory.';
+  const disk = diskOf(dir);
+  if (disk) report('disk', disk.verdict, disk.message);
+  if (!state || !vault) {
+    const remedy = `STATE_DIR contains a database that cannot be read: ${why}.`;
     report('keys', 'fail', remedy);
     report('migrations', 'fail', remedy);
   } else {
     const missing = noVault(state, devVars);
     if (missing) report('keys', 'fail', missing);
-    else await keys(settings?.worker.MASTER_KEYS, keysOf(dir), 'MASTER_KEYS');
+    else await keys(settings?.worker.MASTER_KEYS, vault, 'MASTER_KEYS');
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
   await service(localUrl(), 'run npm start; if it is already running, set PORT and HOST to its values', true, report);
@@ -130,12 +133,12 @@ function keysOf(dir) {
   }
 }
 
-/** @param {string} dir */
-function stateOf(dir) {
+/** What is in the local database, or why it cannot be read. @param {string} dir */
+function readVault(dir) {
   try {
-    return inspectState(dir);
-  } catch {
-    return undefined;
+    return { state: inspectState(dir), vault: keysOf(dir) };
+  } catch (error) {
+    return { why: refusalOf(error) ?? error.message };
   }
 }
 

@@ -5,8 +5,7 @@ import path from 'node:path';
 import readline from 'node:readline';
 import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
-import { rowKindImports } from './row-kinds.mjs';
-import { fromSource } from './source.mjs';
+import { fromSource, ROW_KINDS } from './source.mjs';
 
 /** @typedef {{ org: string, id: string, name: string | null, kind: string }} Ended */
 /** @typedef {{ time: string, action: string, resource: string | null }} Undone */
@@ -21,8 +20,8 @@ const REVOKES = new Set([
 const BY_HAND =
   /^(member|team|grant|device|passkey|policy|webhook|integration|environment|org)\.(delete|update|block)$|^team_member\.remove$|^secret\.(delete|share_revoke)$|^provider\.revoke$/;
 
-const SOURCE = `${rowKindImports}
-export { deriveOrg, unwrap } from './src/keys/keyring';
+const SOURCE = `
+${ROW_KINDS}export { deriveOrg, unwrap } from './src/keys/keyring';
 export { macOf, readable } from './src/db/rows';
 `;
 

@@ -19,18 +19,23 @@ const REFUSALS = {
 };
 /** SQLite's numbers for the same, by their lowest byte: https://www.sqlite.org/rescode.html */
 const SQLITE = {
+  5: 'another process has locked the database: wait, or stop that process',
+  6: 'another process has locked the database: wait, or stop that process',
   8: 'the database is read-only: change its permissions',
   10: 'the disk reports an error: check it, and whether it is full',
-  11: 'the database is damaged: restore it from a backup',
+  11: 'the database is damaged: restore a backup with npm run restore -- FILE --replace',
   13: 'the disk is full: free some space, or use another disk',
   14: 'the database cannot be opened: check its path and permissions',
-  26: 'the file is not a database: restore it from a backup',
+  26: 'the file is not a database: restore a backup with npm run restore -- FILE --replace',
 };
+
+/** Why the system or SQLite refuses, and what to do; undefined if it is another error. @param {any} error @returns {string | undefined} */
+export const refusalOf = (error) => (error?.errcode === undefined ? REFUSALS[error?.code] : SQLITE[error.errcode & 0xff]);
 
 /** The line for an error, if it is not a bug of the script. @param {any} error @returns {string | undefined} */
 export function reported(error) {
   if (error instanceof Fault) return error.message;
-  const refusal = error?.errcode === undefined ? REFUSALS[error?.code] : SQLITE[error.errcode & 0xff];
+  const refusal = refusalOf(error);
   return refusal && `${error.path ?? (error.errcode === undefined ? 'A file' : 'The database')} cannot be used, because ${refusal}.`;
 }
 

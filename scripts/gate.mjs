@@ -78,8 +78,9 @@ async function reset(org, { url, token, reason, isLocal, json: asJson }) {
   if (status !== 200)
     throw new Fault(`The gate of ${org} was not reset (${status} ${json?.error?.code ?? ''}): ${harmless(json?.error?.message ?? '')}`);
   const missing = json.missing.filter(({ reason: why }) => why === 'gate_lost').map(({ from, to }) => `${from} to ${to}`);
+  const before = missing.length > 1 ? ` Lost before that: the numbers ${missing.slice(0, -1).join(', ')}.` : '';
   const entries = json.audit_entries_archived
-    ? 'Its newest audit entries were moved to the database first.'
+    ? `The newest audit entries of the gate that ran until now were moved to the database first.${before}`
     : `Its newest audit entries are lost. The numbers ${missing.at(-1) ?? 'none'} are skipped: most of them were never used.`;
   process.stdout.write(asJson ? `${JSON.stringify(json)}\n` : `${org} has a new gate. ${entries} The reason is in its audit log.\n`);
 }

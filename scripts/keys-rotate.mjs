@@ -72,7 +72,8 @@ async function main() {
 async function counts({ remote }) {
   if (remote) return new Map((await remoteRows(COUNT)).map(({ id, n }) => [id, n]));
   const database = vaultFile(stateDir());
-  if (!database) return new Map();
+  // A vault that is not here may well need the keys that this one does not.
+  if (!database) throw new Fault(`There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start; nothing was changed`);
   const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 });
   try {
     return new Map(

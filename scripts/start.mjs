@@ -89,12 +89,16 @@ async function prepare() {
   if (unusable) fail(unusable);
   const state = orFail(
     () => inspectState(settings.stateDir),
-    'STATE_DIR contains a database that cannot be read: restore it from a backup, or set STATE_DIR to another directory',
+    'STATE_DIR contains a database that cannot be read: npm run doctor says why; a damaged one is replaced with npm run restore -- FILE --replace',
   );
   const known = knownMigrations(path.join(root, 'migrations'));
   const unknown = [...state.applied].find((name) => !known.includes(name));
   if (unknown)
     fail(`STATE_DIR was migrated by a newer checkout (${harmless(unknown)}): update this checkout, or set STATE_DIR to another directory`);
+  if (devVars && state.applied.size === 0)
+    process.stderr.write(
+      `There is no vault in ${settings.stateDir}: a new, empty one is created. If yours is elsewhere, end this and set STATE_DIR to its directory.\n`,
+    );
   if (fresh.MASTER_KEYS && state.hasVault) {
     fail(
       'MASTER_KEYS is missing, but STATE_DIR already contains a vault: set MASTER_KEYS, or restore .dev.vars, with the keys that it was created with; new keys could not decrypt it',

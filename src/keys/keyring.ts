@@ -261,6 +261,10 @@ export async function rewrap(db: D1Database, masters: MasterKey[], after: string
   return { ...counts, next: rows.length > here.length ? (here.at(-1)?.owner ?? null) : null, changed };
 }
 
-function unavailable(): never {
+function unavailable(error: unknown): never {
+  // Drizzle's own message is the query.
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  const why = cause instanceof Error ? cause.message.slice(0, 200) : 'unknown';
+  console.error(JSON.stringify({ level: 'error', event: 'd1_read_failed', why }));
   throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 }

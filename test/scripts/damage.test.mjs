@@ -1,5 +1,6 @@
 // Damaged rows are named: by doctor --deep, by backup --verify, and in a database that cannot be read.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -9,7 +10,7 @@ import { openEverything } from '../../scripts/deep.mjs';
 import { parseMasterKeys } from '../../scripts/master-keys.mjs';
 import { vaultFile } from '../../scripts/state.mjs';
 import { putState, releases } from './fixtures.mjs';
-import { copyOfProject, runScript } from './service.mjs';
+import { copyOfProject, project, runScript } from './service.mjs';
 
 /** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
 const run = (dir, script, args, variables = {}) => runScript(dir, [`scripts/${script}.mjs`, ...args], variables);
@@ -92,6 +93,31 @@ it('doctor: --deep continues where it was interrupted, and keeps what it found',
   assert.ok(!fs.existsSync(placeFile));
 });
 
+it('doctor: --deep looks at each table whose rows have a MAC or a ciphertext', async () => {
+  const db = new DatabaseSync(':memory:');
+  const migrations = path.join(project, 'migrations');
+  const names = fs.readdirSync(migrations).filter((name) => name.endsWith('.sql'));
+  for (const name of names.sort()) db.exec(fs.readFileSync(path.join(migrations, name), 'utf8'));
+  const protectedTables = db
+    .prepare(
+      `SELECT DISTINCT t.name FROM sqlite_master t JOIN pragma_table_info(t.name) c
+       WHERE t.type = 'table' AND (c.name = 'mac' OR c.name LIKE '%\\_sealed' ESCAPE '\\') ORDER BY 1`,
+    )
+    .all()
+    .map(({ name }) => String(name));
+  assert.ok(protectedTables.length > 10, protectedTables.join());
+  /** @type {Set<string>} */
+  const asked = new Set();
+  await openEverything((sql, params) => {
+    for (const [, table] of sql.matchAll(/FROM (\w+)/g)) asked.add(table);
+    return db.prepare(sql).all(...params);
+  }, []);
+  assert.deepEqual(
+    protectedTables.filter((table) => !asked.has(table)),
+    [],
+  );
+});
+
 it('backup: --verify makes the backup, names what does not open in it, and fails', { timeout: 120_000 }, async () => {
   const { dir, inDatabase } = vault();
   const good = await run(dir, 'backup', ['--verify', '--output', 'good.sql']);
@@ -113,7 +139,8 @@ it('backup: --verify makes the backup, names what does not open in it, and fails
   const other = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
   const closed = await run(dir, 'backup', ['--verify', '--output', 'closed.sql'], { MASTER_KEYS: other });
   assert.equal(closed.status, 1);
-  assert.match(closed.said, /No backup was made, .*MASTER_KEYS has another key with the id k1/);
+  assert.match(closed.said, /No backup was made, because it could not be decrypted: /);
+  assert.ok(!fs.existsSync(path.join(dir, 'closed.sql')));
 });
 
 it('restore: --replace restores in place of a database that cannot be read, and keeps its files', { timeout: 200_000 }, async () => {
@@ -138,4 +165,29 @@ it('restore: --replace restores in place of a database that cannot be read, and 
     assert.match(restored.said, /rows of .* are restored/);
   }
   assert.equal(fs.readdirSync(path.join(state, 'set-aside')).length, 2);
+});
+
+it('keys: the commands of the page put back keys that are missing, and none of a deleted organisation', { timeout: 120_000 }, async () => {
+  const { dir, state, inDatabase } = vault();
+  const made = await run(dir, 'backup', ['--output', 'vault-2026-01-01T000000Z.sql']);
+  assert.equal(made.status, 0, made.said);
+  const keys = () =>
+    inDatabase((db) => db.prepare('SELECT * FROM deployment_keys').all().concat(db.prepare('SELECT * FROM org_keys ORDER BY 1').all()));
+  const before = keys();
+  assert.ok(before.length >= 3, 'more than one organisation');
+  const [missing, deleted] = inDatabase((db) => db.prepare('SELECT org_id FROM org_keys ORDER BY 1').all()).map(({ org_id }) => org_id);
+  inDatabase((db) => {
+    db.exec('DELETE FROM deployment_keys');
+    for (const org of [missing, deleted]) db.prepare('DELETE FROM org_keys WHERE org_id = ?').run(org);
+    db.prepare('UPDATE orgs SET deleted_at = 1 WHERE id = ?').run(deleted);
+  });
+  const page = fs.readFileSync(path.join(project, 'docs', 'operations', 'keys.md'), 'utf8');
+  const [, block = ''] = /runs it -->\n```sh\n(sed [^`]*)```/.exec(page) ?? [];
+  const commands = block.replace('.wrangler/state', state).replace(/^npm start$/m, '');
+  const { status, stderr } = spawnSync('sh', ['-ec', commands], { cwd: dir, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(
+    keys(),
+    before.filter(({ org_id }) => org_id !== deleted),
+  );
 });

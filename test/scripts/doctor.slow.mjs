@@ -45,7 +45,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const well = doctor(dir, { PORT: String(port) });
     assert.equal(well.status, 0, well.stdout);
     const health = ['service', 'database', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'schedule', 'queue'];
-    const all = ['variables', 'bindings', 'keys', 'migrations', 'clock', ...health];
+    const all = ['variables', 'bindings', 'disk', 'keys', 'migrations', 'clock', ...health];
     assert.deepEqual(verdicts(well.stdout), Object.fromEntries(all.map((check) => [check, 'ok'])));
     assert.match(well.stdout, /^ok +keys +2 wrapped keys decrypt \(k1\)$/m);
     const json = JSON.parse(doctor(dir, { PORT: String(port) }, ['--json']).stdout);
@@ -132,6 +132,26 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       () => fs.writeFileSync(path.join(folder, 'torn.sqlite'), 'no database'.repeat(100)),
       /^fail +migrations +STATE_DIR contains a database that cannot be read: /m,
       () => fs.rmSync(path.join(folder, 'torn.sqlite')),
+    );
+    // A page in the middle, so that the first ones can still be read.
+    const intact = fs.readFileSync(path.join(folder, file));
+    const reader = new DatabaseSync(path.join(folder, file));
+    const page = Number(reader.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'org_keys'").get()?.rootpage);
+    reader.close();
+    broken(
+      () => {
+        const damaged = Buffer.from(intact);
+        damaged.fill(0x5a, (page - 1) * 4096, page * 4096);
+        fs.writeFileSync(path.join(folder, file), damaged);
+      },
+      /^fail +keys +STATE_DIR contains a database that cannot be read: the database is damaged: .*--replace\.$/m,
+      () => fs.writeFileSync(path.join(folder, file), intact),
+    );
+    const holder = new DatabaseSync(path.join(folder, file));
+    broken(
+      () => holder.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE'),
+      /^fail +keys +STATE_DIR contains a database that cannot be read: another process has locked the database: wait/m,
+      () => holder.close(),
     );
     broken(
       () => fs.renameSync(path.join(dir, '.wrangler'), path.join(dir, 'moved')),
@@ -259,7 +279,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       'BOOTSTRAP_TOKEN in vars, or secrets.required',
     ]);
     assert.deepEqual(lackingBindings({ ...toml, assets: undefined }, needed), ['ASSETS in assets']);
-    assert.deepEqual(lackingBindings({ ...toml, migrations: [] }, needed).length, 2);
+    assert.deepEqual(lackingBindings({ ...toml, migrations: [] }, needed).length, toml.durable_objects.bindings.length);
     assert.deepEqual(lackingBindings({ ...toml, triggers: {} }, needed), ['a schedule in triggers.crons']);
     assert.equal(lackingBindings(toml, [{ name: 'AI', type: 'Ai' }]).length, 1);
   });

@@ -7,9 +7,9 @@ import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { copyOfProject, env, runScript, startService } from './service.mjs';
 
-/** @param {string} dir @param {string[]} args */
-async function rotate(dir, args) {
-  const { status, stdout, said } = await runScript(dir, ['scripts/keys-rotate.mjs', ...args, '--json']);
+/** @param {string} dir @param {string[]} args @param {Record<string, string>} [variables] */
+async function rotate(dir, args, variables = {}) {
+  const { status, stdout, said } = await runScript(dir, ['scripts/keys-rotate.mjs', ...args, '--json'], variables);
   return { status, said, json: status === 0 ? JSON.parse(stdout) : null };
 }
 
@@ -53,6 +53,13 @@ it('key rotation: a master key is replaced, and removed once it wraps nothing', 
   assert.equal(early.status, 1);
   assert.match(early.said, /restart it/);
   assert.match((await rotate(dir, ['remove'])).said, /132 keys are still under another master key/);
+  // Where there is no vault, nothing is known of its keys.
+  for (const step of [[], ['add'], ['remove']]) {
+    const lost = await rotate(dir, step, { STATE_DIR: path.join(dir, 'elsewhere') });
+    assert.equal(lost.status, 1);
+    assert.match(lost.said, /There is no vault in .*elsewhere: set STATE_DIR/);
+  }
+  assert.equal(service.variable('MASTER_KEYS'), both);
   await service.stop();
 
   service = await startService(dir, { PORT: String(service.port) });

@@ -44,7 +44,7 @@ describe('operations: what the system refuses', () => {
     assert.match(of({ code: 'ENOSPC', path: '/b.sql' }) ?? '', /^\/b\.sql cannot be used, because the disk is full: free some space/);
     assert.match(of({ code: 'EISDIR' }) ?? '', /it is a directory: name a file/);
     assert.match(of({ code: 'ERR_SQLITE_ERROR', errcode: 13 }) ?? '', /the disk is full/);
-    assert.match(of({ code: 'ERR_SQLITE_ERROR', errcode: 779 }) ?? '', /the database is damaged: restore it from a backup/);
+    assert.match(of({ code: 'ERR_SQLITE_ERROR', errcode: 779 }) ?? '', /the database is damaged: restore a backup with npm run restore/);
     assert.equal(of({ code: 'ERR_ASSERTION' }), undefined);
     assert.equal(reported(new TypeError('x')), undefined);
     assert.equal(reported(null), undefined);

@@ -1,11 +1,11 @@
 // Keys: what wraps them, what opens them, and which keys come from them.
 // The vectors were computed apart from this code: HKDF from HMAC, written out in Python.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { randomBytes, toBase64 } from '../../../src/crypto/bytes';
 import type { Purpose } from '../../../src/crypto/envelope';
 import type { MasterKey } from '../../../src/env';
 import { ApiError, errorBody } from '../../../src/errors';
-import { deriveDeployment, deriveOrg, unwrap, type WrappedKey, wrap } from '../../../src/keys/keyring';
+import { deriveDeployment, deriveOrg, keyringOf, unwrap, type WrappedKey, wrap } from '../../../src/keys/keyring';
 import { toHex } from '../../support/hex';
 import vectors from '../../support/vectors/keyring.json';
 
@@ -92,6 +92,22 @@ describe('keyring: why a key does not unwrap', () => {
     const { message } = refusalOf(masters, 'org key', 'org_1', wrapped).refusal;
     expect(message).toContain(said);
     expect(message).not.toContain(unsaid);
+  });
+});
+
+describe('keyring: a database that does not answer', () => {
+  it('refuses, and the log has the reason', async () => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const query = { bind: () => query, all: fails, raw: fails, run: fails };
+    async function fails(): Promise<never> {
+      throw new Error('database or disk is full');
+    }
+    const keyring = keyringOf({ prepare: () => query } as unknown as D1Database, [k1]);
+    await expect(keyring.deployment()).rejects.toMatchObject({ refusal: { code: 'UNAVAILABLE' } });
+    const [line] = logged.mock.calls.map(([text]) => JSON.parse(text));
+    logged.mockRestore();
+    expect(line.event).toBe('d1_read_failed');
+    expect(line.why).toContain('database or disk is full');
   });
 });
 
