@@ -1,5 +1,6 @@
 // A backup of a vault whose keys do not open: refused, and nothing is written. With the right keys, it is made.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -61,12 +62,11 @@ it('backup: a vault is backed up only if its keys open', async () => {
 
   // The page on keys puts a missing key back from it.
   const page = fs.readFileSync(path.join(project, 'docs/operations/keys.md'), 'utf8');
-  const [, range] = /^sed -n '(.*)' \S+ > deployment-key\.sql$/m.exec(page) ?? [];
-  assert.equal(range, '/^INSERT INTO "deployment_keys"/,/;$/p');
-  const lines = fs.readFileSync(file, 'utf8').split('\n');
-  const from = lines.findIndex((line) => line.startsWith('INSERT INTO "deployment_keys"'));
+  const commands = page.match(/^(sed|echo) .* >>? keys\.sql$/gm) ?? [];
+  assert.equal(commands.length, 3);
+  for (const command of commands) execFileSync('sh', ['-c', command.replace(/\S+\.sql (>>?)/, `'${file}' $1`)], { cwd: dir });
   const row = db.prepare('SELECT * FROM deployment_keys').get();
   db.exec('DELETE FROM deployment_keys');
-  db.exec(lines.slice(from, lines.findIndex((line, at) => at >= from && line.endsWith(';')) + 1).join('\n'));
+  db.exec(fs.readFileSync(path.join(dir, 'keys.sql'), 'utf8'));
   assert.deepEqual(db.prepare('SELECT * FROM deployment_keys').get(), row);
 });
