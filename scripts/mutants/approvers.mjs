@@ -128,4 +128,16 @@ export const mutants = [
     change: { from: 'caller.isOwner && ', to: '' },
     notice: 'api/approvals/guards: fails closed with too few approvers, and says who can fix it',
   },
+  {
+    name: 'a decision outlives the passkey behind it',
+    tag: 'decision-ends-with-passkey-and-panic',
+    change: 'remove',
+    notice: 'api/approvals/ends: approval: a decision counts no more once the passkey behind it is removed',
+  },
+  {
+    name: 'a decider of one environment lifts a policy of the whole organisation',
+    tag: 'org-wide-policy-changed-by-all',
+    change: 'never',
+    notice: 'api/approvals/environments: a decider with environments lifts no policy that guards the whole organisation',
+  },
 ];

@@ -107,10 +107,18 @@ const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>
     ? [{ operations: ['secret.delete', 'policy.change'], reach: 'all', targets: [before], isGuarded: () => true }]
     : [];
 
+/** Whether an operation concerns the environments of secrets, and not the whole organisation. */
+export const isOfSecrets = (operation: HeldOperation): boolean => operation.startsWith('secret.') || operation === 'provider_token.create';
+
+/** Whether a policy holds what concerns the whole organisation, whatever it applies to. */
+const isOrgWide = (row: PolicyRow | null): boolean =>
+  row?.kind === 'approval' && !(row.config as ApprovalConfig).operations.every(isOfSecrets);
+
 const ofPolicy = (before: PolicyRow | null, after: PolicyRow | null): Effect => ({
   operations: ['policy.change'],
   reach: 'all',
-  environments: either(before, after),
+  // safety: org-wide-policy-changed-by-all
+  environments: isOrgWide(before) || isOrgWide(after) ? null : either(before, after),
   targets: before ? [before] : [],
   // safety: policy-guards-itself
   isGuarded: ({ row }) => before !== null && row.id === before.id && weakens(before, after),

@@ -456,6 +456,8 @@ export interface Decision {
   at: number;
   /** For how many seconds the call may be repeated; absent for once. */
   valid_for?: number;
+  /** The passkey of the session that decided. A decision counts only while it exists. */
+  passkey?: string;
 }
 
 /** Devices, their owners, and the public keys that sign requests. */

@@ -4,8 +4,8 @@
 // every time it matters.
 
 import { enters } from '../../auth/authorize';
-import { decides } from '../../auth/effects';
-import type { ApprovalConfig, ApprovalRow, HeldOperation, MemberRow, PolicyRow } from '../../db/schema';
+import { decides, isOfSecrets } from '../../auth/effects';
+import type { ApprovalConfig, ApprovalRow, MemberRow, PolicyRow } from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows, memberOf } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
@@ -39,11 +39,8 @@ export const countApprovers = (
   environments: readonly string[] | null,
 ): number => approversOf(core, policy).filter((member) => includes(member.environments, environments)).length;
 
-/** Whether an operation concerns the environments of secrets, and not the whole organisation. */
-const isOfSecrets = (operation: HeldOperation) => operation.startsWith('secret.') || operation === 'provider_token.create';
-
-/** The fewest approvers of any environment that a policy applies to, and, if it holds more than secrets, of the whole organisation. */
-export function fewestApprovers(core: Core, config: ApprovalConfig, environments: readonly string[] | null): number {
+/** How many approvers a policy has in each environment that it applies to; of the whole organisation, if it holds more than secrets. */
+function approverCounts(core: Core, config: ApprovalConfig, environments: readonly string[] | null): number[] {
   const counts = new Map<string, number>();
   let everywhere = 0;
   for (const { environments: held } of approversOf(core, { config })) {
@@ -51,9 +48,25 @@ export function fewestApprovers(core: Core, config: ApprovalConfig, environments
     for (const id of held ?? []) counts.set(id, (counts.get(id) ?? 0) + 1);
   }
   // safety: approvers-counted-by-environment
-  if (!config.operations.every(isOfSecrets)) return everywhere;
+  if (!config.operations.every(isOfSecrets)) return [everywhere];
   const ids = environments ?? core.rows.after('environment', '', MOST_ENVIRONMENTS).map(({ id }) => id);
-  return everywhere + Math.min(...ids.map((id) => counts.get(id) ?? 0));
+  return ids.map((id) => everywhere + (counts.get(id) ?? 0));
+}
+
+/** The fewest approvers of any environment that a policy applies to. */
+export const fewestApprovers = (core: Core, config: ApprovalConfig, environments: readonly string[] | null): number =>
+  Math.min(...approverCounts(core, config, environments));
+
+/**
+ * Whether a policy has too few approvers wherever a new one would decide. `reached`: the environments of the new one, null for all. One who would
+ * also decide where there are enough approvers is no remedy.
+ */
+export function lacksApprovers(core: Core, { config, environments }: PolicyRow, reached: readonly string[] | null): boolean {
+  const { required } = config as ApprovalConfig;
+  const both = environments && reached ? environments.filter((id) => reached.includes(id)) : (environments ?? reached);
+  const counts = approverCounts(core, config as ApprovalConfig, both);
+  // One who decides nothing for the policy changes nothing for it.
+  return counts.every((count) => count < required);
 }
 
 /**
@@ -115,7 +128,9 @@ function lineageIds(core: Core, { credential, id }: ApprovalRow['requester']): s
 /** The members whose approvals of a request currently count for a policy. */
 export const approvalsFor = (core: Core, approval: ApprovalRow, policy: PolicyRow, now: number): string[] => [
   ...new Set(
-    approval.decisions.flatMap(({ member: id, decision }) => {
+    approval.decisions.flatMap(({ member: id, decision, at, passkey }) => {
+      // safety: decision-ends-with-passkey-and-panic
+      if ((passkey && !core.rows.get('passkey', passkey)) || at <= (core.rows.get('org', approval.org_id)?.panicked_at ?? 0)) return [];
       const member = decision === 'approve' ? core.rows.get('member', id) : null;
       // safety: deciders-judged-again
       return member && ineligible(core, approval, policy, member, now) === null ? [id] : [];

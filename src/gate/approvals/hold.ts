@@ -12,7 +12,7 @@ import { answerKeyOf, insertion, revision } from '../journal/writes';
 import { quotaRootOf } from '../limits/quota-root';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
 import { wants } from '../request/outcome';
-import { approvalsFor, countApprovers } from './approvers';
+import { approvalsFor, countApprovers, lacksApprovers } from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './row';
@@ -137,10 +137,10 @@ function isBypassed(kind: string, { config }: Policy, effects: readonly Effect[]
   return kind === 'break_glass' && allow_break_glass === true && effects.every(({ operations }) => operations[0].startsWith('secret.'));
 }
 
-/** Whether an owner adds an approver to a policy that has too few. For seven days neither approves requests of the other: see auth/ties.ts. */
+/** Whether an owner adds an approver to a policy that has too few wherever that one would decide. For seven days neither approves requests of the other: see auth/ties.ts. */
 const mends = ({ core, caller }: Call<unknown>, policy: Policy, effect: Effect): boolean =>
   // safety: only-owners-mend
-  effect.adds === true && caller.isOwner && isStuck(core, policy, environmentsOf([effect]));
+  effect.adds === true && caller.isOwner && lacksApprovers(core, policy.row, environmentsOf([effect]));
 
 /** Whether a policy requires more approvals than it has approvers for what concerns these environments. */
 const isStuck = (core: Core, { row, config }: Policy, environments: readonly string[] | null): boolean =>

@@ -121,6 +121,33 @@ describe('approval: a requester who ends', () => {
   });
 });
 
+describe('approval: a decision that ends', () => {
+  /** An approver approves in a session of a second passkey. */
+  async function approvedByLost() {
+    const held = await newHeld();
+    const lost = newBrowser(await newPasskey(ORIGIN));
+    const { ann, asked } = held;
+    const { json: options } = await ann.o.post(`/members/${ann.member.id}/passkeys/options`);
+    const { json: added } = await ann.o.post(`/members/${ann.member.id}/passkeys`, { response: await lost.passkey.create(options) });
+    await lost.login();
+    const id = await held.held(asked);
+    expect((await approve(lost, id)).json.status).toBe('approved');
+    return { ...held, id, passkey: added.id as string };
+  }
+
+  it('approval: a decision counts no more once the passkey behind it is removed', async () => {
+    const { ann, asked, path, id, passkey } = await approvedByLost();
+    expect((await ann.o.del(`/members/${ann.member.id}/passkeys/${passkey}`)).status).toBe(204);
+    expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
+  });
+
+  it('approval: a decision counts no more after a panic', async () => {
+    const { o, asked, path, id } = await approvedByLost();
+    expect((await o.post('/panic', { reason: 'a laptop was stolen' })).status).toBe(200);
+    expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
+  });
+});
+
 it('approval: what deciders were shown is erased once it ends, becomes void or expires', async () => {
   const { o, ann, bob, asked, held } = await newHeld();
   const keys = await Promise.all([1, 2, 3, 4].map(() => newKey(bob.o)));

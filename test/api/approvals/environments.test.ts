@@ -150,17 +150,31 @@ describe('approvals: possible', () => {
     expect(codeOf(await create(['development', 'production'], { required: 2 }))).toEqual(IMPOSSIBLE);
   });
 
-  it('an owner adds an approver where those of other environments do not reach', async () => {
+  it('an owner adds an approver alone only where there are too few for everything that the new one would decide', async () => {
     const { o, ann } = await newOffice();
     const dev = await newMember(o, 'admin', { environments: ['development'] });
     const team = await newTeam(o, dev.id);
     const policy = { operations: ['secret.read'], required: 1, approvers: { team_id: team } };
+    const invite = (environments: string[] | undefined, n: number) =>
+      ann.o.post('/members', { email: `m${n}@example.com`, name: 'M', role: 'admin', ...(environments && { environments }) });
     await newApprovalPolicy(o, policy.operations, { config: policy, applies_to: { environments: ['development'] } });
+    const HELD = [403, 'APPROVAL_REQUIRED'];
+    expect((await invite(['staging'], 1)).status).toBe(201);
+    for (const [n, environments] of [['development'], ['development', 'staging'], undefined].entries())
+      expect(codeOf(await invite(environments, n + 2)), String(environments)).toEqual(HELD);
     const other = await newMember(o, 'viewer');
-    // The team's only approver does not decide for the whole organisation.
-    expect((await ann.o.post(`/teams/${team}/members`, { member_id: other.id })).status).toBe(201);
-    const unlimited = (await o.get('/members?limit=100')).json.data.find(({ role }: { role: string }) => role === 'owner').id;
-    await ann.o.post(`/teams/${team}/members`, { member_id: unlimited });
-    expect(codeOf(await ann.o.del(`/teams/${team}/members/${other.id}`))).toEqual([403, 'APPROVAL_REQUIRED']);
+    expect(codeOf(await ann.o.post(`/teams/${team}/members`, { member_id: other.id }))).toEqual(HELD);
+  });
+
+  it('a decider with environments lifts no policy that guards the whole organisation', async () => {
+    const { asked, dev, o, ann } = await newDesk();
+    const policy = await newApprovalPolicy(o, ['secret.read', 'break_glass.create'], {
+      config: BY_ADMINS,
+      applies_to: { environments: ['development'] },
+    });
+    await settle(o);
+    const { id } = approvalIn(await ann.o.del(`/policies/${policy}`));
+    expect(codeOf(await dev.o.post(`/approvals/${id}/approve`))).toEqual(LACKS);
+    expect(codeOf(await asked.get(`/policies/${policy}`))).not.toEqual([404, 'NOT_FOUND']);
   });
 });

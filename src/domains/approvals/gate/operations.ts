@@ -157,7 +157,14 @@ function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number 
         if (why !== null) return refuse('INSUFFICIENT_SCOPE', { message: why });
         // safety: repeats-within-policies
         if (valid_for !== undefined && valid_for > mostValid(row)) return tooLong(row);
-        const mineNow = { member: caller.id, decision, at: now, ...(valid_for !== undefined && { valid_for }) };
+        const passkey = core.rows.get('credential', caller.credential)?.passkey_id;
+        const mineNow = {
+          member: caller.id,
+          decision,
+          at: now,
+          ...(passkey && { passkey }),
+          ...(valid_for !== undefined && { valid_for }),
+        };
         return decided(call, { ...row, decisions: [...row.decisions.filter(({ member }) => member !== caller.id), mineNow] }, row, now);
       },
     },
