@@ -348,6 +348,8 @@ describe('prompt injection: hosts', () => {
     ['another method', { headers: { 'X-HTTP-Method-Override': 'DELETE' } }],
     ['another host', { headers: { 'X-Forwarded-Host': 'evil.example' } }],
     ['Content-Length', { headers: { 'Content-Length': '1' } }],
+    ['a part of the response', { headers: { Range: 'bytes=0-20' } }],
+    ['a compressed response', { headers: { 'Accept-Encoding': 'br' } }],
     ['a secret that is bound elsewhere', { headers: { A: '{{svc:API_BOUND}}' } }],
     ['a reference in url', { url: '/{{svc:API_KEY}}' }],
     ['an encoded reference in url', { url: '/%7B%7Bsvc:API_KEY%7D%7D' }],

@@ -27,9 +27,12 @@ export interface Answer {
   body: string;
 }
 
-/** Headers that the connection sets, and those by which some servers act on another path, method or host than that of the request. */
+/**
+ * Headers that the connection sets, those by which some servers act on another path, method or host than that of the request, and those by which a
+ * response comes in parts or compressed: a value in it could then not be masked.
+ */
 const NOT_SET =
-  /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|sec-.*|forwarded|x-forwarded-.*|x-original-(url|uri|host|method)|x-rewrite-url|x-(http-)?method(-override)?)$/i;
+  /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|sec-.*|forwarded|x-forwarded-.*|x-original-(url|uri|host|method)|x-rewrite-url|x-(http-)?method(-override)?|range|if-range|accept-encoding)$/i;
 /** Characters allowed in a header value: no line break, which would start another header. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 

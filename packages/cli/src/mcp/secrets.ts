@@ -75,7 +75,7 @@ export async function rotateSecret(session: Session, { name, length, charset }: 
   });
   if (value) session.masker.add(name, value);
   // safety: mcp-rotate-answer
-  return { rotated: true, ...shown(info) };
+  return masked(session, { rotated: true, ...shown(info) });
 }
 
 /** Masks a result: names and descriptions that other people wrote may contain a value too. */
