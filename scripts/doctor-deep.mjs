@@ -14,7 +14,7 @@ const REMEDY = 'restore it from a backup that has it, or delete what cannot be r
 const literal = (value) => (typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`);
 
 /** The rows of the deployment's database. @type {import('./deep.mjs').Rows} */
-function deployed(sql, params) {
+export function deployed(sql, params) {
   let at = 0;
   return remoteRows(sql.replaceAll('?', () => literal(params[at++] ?? 0)));
 }

@@ -129,6 +129,15 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
   assert.equal(restored.status, 0, restored.said);
   assert.deepEqual(['orgs', 'secrets', 'secret_versions', 'audit_segments'].map(rows), before);
 
+  change("UPDATE secret_versions SET value_sealed = 'AAAA'");
+  const mended = await run('restore', ['b.sql', '--rows', '--keys', '.dev.vars', '--json']);
+  assert.equal(mended.status, 0, mended.said);
+  assert.deepEqual(
+    JSON.parse(mended.stdout).restored.map(({ name, version }) => [name, version]),
+    [['LARGE', 1]],
+  );
+  assert.deepEqual(rows('secret_versions'), before[2]);
+
   const keys = path.join(dir, 'keys');
   const rotate = (step, more = {}) => run('keys-rotate', [step, '--keys', 'keys', '--settle', '0', '--json'], more);
   assert.match((await rotate('add')).said, /contains no valid MASTER_KEYS/);
