@@ -16,7 +16,7 @@ import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { applyMigrations } from './migrate.mjs';
 import { restoreVersions } from './restore-versions.mjs';
 import { claimState, gateFile, setAside, unreadableDatabases, vaultFile } from './state.mjs';
-import { devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
+import { deployedService, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 
 /** Further than any gate raises its epoch. */
 const APART = 1_000_000;
@@ -33,7 +33,7 @@ are missing or do not open, and changes nothing else; the service may run.
   --ended FILE    an export of an audit log, as NDJSON: what it says was revoked after the backup is revoked in what is restored
   --keys FILE     the file with the MASTER_KEYS that the backup needs; .dev.vars by default
   --yes           do not ask
-  --remote        restore into the deployment instead of the vault of npm start
+  --remote        the deployment instead of the vault of npm start; with --adopt, BOOTSTRAP_TOKEN must be in the environment
   --adopt         have each organisation accept the restored database; the service must run
   --reason TEXT   why, for the audit log of each organisation
   --except ORG    do not have this organisation accept the database; can be repeated
@@ -42,7 +42,7 @@ are missing or do not open, and changes nothing else; the service may run.
   --help          print this
 `;
 const USAGE =
-  'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE] [--ended FILE] [--yes], npm run restore -- FILE --rows [--remote] [--keys FILE], or npm run restore -- --adopt --reason TEXT [--url URL] [--except ORG]';
+  'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE] [--ended FILE] [--yes], npm run restore -- FILE --rows [--remote] [--keys FILE], or npm run restore -- --adopt --reason TEXT [--remote] [--url URL] [--except ORG]';
 
 await run(async () => {
   const { values, positionals } = parseArgs({
@@ -61,9 +61,13 @@ await run(async () => {
       json: { type: 'boolean', default: false },
     },
   });
-  if (values.adopt && values.rows) throw new Fault(USAGE);
+  if (values.adopt && (values.rows || positionals.length)) throw new Fault(USAGE);
   const result = values.adopt
-    ? await adoptAll(values.url ?? localUrl(), values.reason ?? '', values.except)
+    ? await adoptAll(
+        values.remote ? await deployedService(values.url) : { url: values.url ?? localUrl() },
+        values.reason ?? '',
+        values.except,
+      )
     : await (values.rows ? mend : restore)(positionals, values);
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${result.message}\n`);
 }, HELP);
