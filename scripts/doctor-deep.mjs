@@ -8,7 +8,7 @@ import { vaultFile } from './state.mjs';
 import { remoteRows } from './vault.mjs';
 import { root } from './wrangler.mjs';
 
-const REMEDY = 'restore it from a backup that has it, or delete what cannot be repaired; see docs/operations/backup-and-restore.md';
+const REMEDY = 'versions come back with npm run restore -- FILE --rows; docs/operations/backup-and-restore.md says what mends the others';
 
 /** A value in SQL; ids and numbers alone get here. @param {string | number} value */
 const literal = (value) => (typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`);
