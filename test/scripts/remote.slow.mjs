@@ -121,7 +121,10 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
   const before = ['orgs', 'secrets', 'secret_versions', 'audit_segments'].map(rows);
   const backedUp = await run('backup', ['--output', 'b.sql']);
   assert.equal(backedUp.status, 0, backedUp.said);
-  assert.match(backedUp.said, /of 1 of 1 organisations .*: BOOTSTRAP_TOKEN is not set\. To include them, set it in the environment/);
+  assert.match(
+    backedUp.said,
+    /of 1 of 1 organisations .*: BOOTSTRAP_TOKEN is not set\. To include them, set it to the deployment's in the environment/,
+  );
   change('DELETE FROM audit_segments');
   change("UPDATE orgs SET name = 'younger'");
   assert.match((await run('restore', ['b.sql'])).said, /not empty: pass --replace/);

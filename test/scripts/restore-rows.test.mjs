@@ -211,6 +211,7 @@ it('restore: --rows refuses a damaged backup, other keys and other options', { t
     [['--rows'], {}, /^Use: /],
     [['b.sql', '--rows', '--replace'], {}, /^Use: /],
     [['b.sql', '--rows', '--adopt'], {}, /^Use: /],
+    [['--adopt', '--remote', '--reason', 'a test'], {}, /^BOOTSTRAP_TOKEN is missing: set it to the deployment's/],
     [['b.sql', '--rows'], { STATE_DIR: 'nothing' }, /There is no vault in /],
   ])) {
     const { status, said } = await run('restore', [...args], variables);
