@@ -9,11 +9,11 @@ const WITHIN = 300_000;
 /** How many losses of an organisation are shown; the audit log has all that fit. */
 const MOST_SHOWN = 20;
 
-/** @param {string} url @param {string} reason @param {string[]} except */
-export async function adoptAll(url, reason, except) {
+/** @param {{ url: string, token?: string }} service @param {string} reason @param {string[]} except */
+export async function adoptAll(service, reason, except) {
   if (!reason.trim()) throw new Fault('--reason is missing: say why; it is stored in the audit log of each organisation');
   const what = 'organisations that accept the database:';
-  const { orgs, done, left } = await eachOrg({ url, path: '/adopt', body: { reason }, except, what, within: WITHIN });
+  const { orgs, done, left } = await eachOrg({ ...service, path: '/adopt', body: { reason }, except, what, within: WITHIN });
   if (left.length) {
     process.exitCode = 1;
     process.stderr.write(

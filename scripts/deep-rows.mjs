@@ -11,10 +11,7 @@ import { harmless } from './log.mjs';
  */
 export function checksOf(rows, vault, source) {
   const { keys, deployment } = vault;
-  const { decrypt, kindOf, macOf, readable, rowKinds, tableName, fromD1, secretVersions, getTableColumns } = source;
-  /** A row of an earlier release lacks columns that were added later. */
-  const whole = (/** @type {any} */ table, /** @type {any} */ raw) =>
-    Object.fromEntries(Object.keys(getTableColumns(table)).map((column) => [column, raw[column] ?? null]));
+  const { decrypt, kindOf, macOf, readable, rowKinds, tableName } = source;
   /** @param {string} table @param {(keys: any, raw: any) => string | null} faultOf */
   const each = (table, faultOf) => (/** @type {Record<string, any>[]} */ page) =>
     page.flatMap((raw) => {
@@ -48,16 +45,12 @@ export function checksOf(rows, vault, source) {
   const checks = {};
   for (const kind of rowKinds())
     checks[tableName(kind)] = each(tableName(kind), (mine, raw) => {
-      const row = readable(kind, whole(kindOf(kind).table, raw));
+      const row = readable(kind, whole(source, kindOf(kind).table, raw));
       if (!row || row.mac !== macOf(mine.row, kind, row)) return 'it was altered: its MAC is wrong';
       return sealed[tableName(kind)]?.(mine, raw) ?? null;
     });
   const named = withNames(rows);
-  const versions = each('secret_versions', (mine, raw) => {
-    const version = fromD1(secretVersions, whole(secretVersions, raw));
-    if (version.mac !== macOf(mine.row, 'version', version)) return 'it was altered: its MAC is wrong';
-    return opens(mine, 'secret value', [raw.org_id, raw.secret_id, raw.seal_id], raw.value_sealed) ? null : 'its value does not open';
-  });
+  const versions = each('secret_versions', (mine, raw) => versionFault(source, mine, raw));
   checks.secret_versions = async (page) => named(await versions(page));
   const secrets = checks.secrets;
   checks.secrets = async (page) => [...(await secrets(page)), ...(await lacking(page, rows, vault, source))];
@@ -72,8 +65,25 @@ export function checksOf(rows, vault, source) {
   return checks;
 }
 
+/** A row of an earlier release lacks columns that were added later. @param {any} source @param {any} table @param {Record<string, any>} raw */
+export const whole = ({ getTableColumns }, table, raw) =>
+  Object.fromEntries(Object.keys(getTableColumns(table)).map((column) => [column, raw[column] ?? null]));
+
+/** Whether the MAC of a version is right. @param {any} source @param {any} mine the organisation's keys @param {Record<string, any>} raw */
+export function hasRightMac(source, mine, raw) {
+  const version = source.fromD1(source.secretVersions, whole(source, source.secretVersions, raw));
+  return version.mac === source.macOf(mine.row, 'version', version);
+}
+
+/** What is wrong with a version. @param {any} source @param {any} mine the organisation's keys @param {Record<string, any>} raw */
+export function versionFault(source, mine, raw) {
+  if (!hasRightMac(source, mine, raw)) return 'it was altered: its MAC is wrong';
+  const context = [raw.org_id, raw.secret_id, raw.seal_id];
+  return source.decrypt(mine.value, 'secret value', context, String(raw.value_sealed)) === null ? 'its value does not open' : null;
+}
+
 /** What is wrong; a row that cannot even be looked at is. @param {() => string | null} look */
-function attempt(look) {
+export function attempt(look) {
   try {
     return look();
   } catch {

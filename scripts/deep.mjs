@@ -52,22 +52,23 @@ export function masterKeysFor({ keys: named, remote }) {
 }
 
 /** The rows of a database on this machine. @param {import('node:sqlite').DatabaseSync} db @returns {Rows} */
-const rowsOf = (db) => (sql, params) => db.prepare(sql).all(...params);
+export const rowsOf = (db) => (sql, params) => db.prepare(sql).all(...params);
 
 /**
  * Opens every row of a database.
  * @param {import('node:sqlite').DatabaseSync | Rows} from a function for a database that lives on while it is read
  * @param {MasterKey[]} masters
- * @param {{ throttled?: boolean, placeFile?: string, restart?: boolean }} [how] `throttled`: it rests as long as it works; `placeFile`: where
- * it keeps its place, to continue there; `restart`: from the beginning all the same
+ * @param {{ throttled?: boolean, placeFile?: string, restart?: boolean, tables?: string[] }} [how] `throttled`: it rests as long as it works;
+ * `placeFile`: where it keeps its place, to continue there; `restart`: from the beginning all the same; `tables`: only these, and all their
+ * faults as first seen, for a caller that looks again itself
  * @returns {Promise<Opened>}
  */
-export async function openEverything(from, masters, { throttled = false, placeFile, restart = false } = {}) {
+export async function openEverything(from, masters, { throttled = false, placeFile, restart = false, tables } = {}) {
   const isLive = typeof from === 'function';
   const rows = isLive ? from : rowsOf(from);
-  const source = await fromSource(SOURCE);
-  const vault = await unwrapped(rows, masters, source);
-  const checks = await presentIn(rows, checksOf(rows, vault, source));
+  const { source, ...vault } = await openKeys(rows, masters);
+  const checks = await presentIn(rows, checksOf(rows, vault, source), tables);
+  const most = tables ? Number.POSITIVE_INFINITY : MOST_FAULTS;
   const total = await countOf(rows, Object.keys(checks));
   const kept = placeFile && !restart ? keptPlace(placeFile) : undefined;
   const at = kept ?? { began: Date.now(), table: '', rowid: 0, opened: vault.opened, faults: vault.faults };
@@ -81,7 +82,7 @@ export async function openEverything(from, masters, { throttled = false, placeFi
       for (let more = true; more; ) {
         const began = Date.now();
         const page = await rows(`SELECT rowid AS "#", * FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE}`, [at.rowid]);
-        at.faults.push(...(await checks[table](page)).slice(0, MOST_FAULTS - at.faults.length));
+        at.faults.push(...(await checks[table](page)).slice(0, most - at.faults.length));
         at.rowid = page.at(-1)?.['#'] ?? at.rowid;
         at.opened += page.length;
         bar.at(at.opened, Math.max(total + vault.opened, at.opened));
@@ -95,7 +96,7 @@ export async function openEverything(from, masters, { throttled = false, placeFi
   }
   if (placeFile) fs.rmSync(placeFile, { force: true });
   // Rows that changed while they were read were right before and after.
-  const faults = isLive ? await still(at.faults, rows, checks) : at.faults;
+  const faults = isLive && !tables ? await still(at.faults, rows, checks) : at.faults;
   return { opened: at.opened, faults: faults.map(({ rowid: _, ...fault }) => fault) };
 }
 
@@ -111,6 +112,12 @@ async function still(faults, rows, checks) {
 }
 
 // ---------------------------------------------------------------- keys
+
+/** The keys of a vault, and the code that opens its rows with them. @param {Rows} rows @param {MasterKey[]} masters */
+export async function openKeys(rows, masters) {
+  const source = await fromSource(SOURCE);
+  return { source, ...(await unwrapped(rows, masters, source)) };
+}
 
 /**
  * The keys of the deployment and of each organisation.
@@ -153,10 +160,13 @@ async function unwrapped(rows, masters, { decrypt, deriveDeployment, deriveOrg }
 
 // ---------------------------------------------------------------- place
 
-/** Without tables that this database does not have yet. @param {Rows} rows @param {Record<string, import('./deep-rows.mjs').Check>} checks */
-async function presentIn(rows, checks) {
+/**
+ * Without tables that this database does not have yet. @param {Rows} rows @param {Record<string, import('./deep-rows.mjs').Check>} checks
+ * @param {string[]} [tables] only these
+ */
+async function presentIn(rows, checks, tables) {
   const there = new Set((await rows("SELECT name FROM sqlite_master WHERE type = 'table'", [])).map(({ name }) => name));
-  return Object.fromEntries(Object.entries(checks).filter(([table]) => there.has(table)));
+  return Object.fromEntries(Object.entries(checks).filter(([table]) => there.has(table) && (tables?.includes(table) ?? true)));
 }
 
 /** @param {Rows} rows @param {string[]} tables */

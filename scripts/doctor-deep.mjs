@@ -8,13 +8,13 @@ import { vaultFile } from './state.mjs';
 import { remoteRows } from './vault.mjs';
 import { root } from './wrangler.mjs';
 
-const REMEDY = 'restore it from a backup that has it, or delete what cannot be repaired; see docs/operations/backup-and-restore.md';
+const REMEDY = 'versions come back with npm run restore -- FILE --rows; docs/operations/backup-and-restore.md says what mends the others';
 
 /** A value in SQL; ids and numbers alone get here. @param {string | number} value */
 const literal = (value) => (typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`);
 
 /** The rows of the deployment's database. @type {import('./deep.mjs').Rows} */
-function deployed(sql, params) {
+export function deployed(sql, params) {
   let at = 0;
   return remoteRows(sql.replaceAll('?', () => literal(params[at++] ?? 0)));
 }

@@ -28,8 +28,8 @@ export const migrationsOf = (db) =>
     .all()
     .map((row) => String(row.name));
 
-/** @param {unknown} value */
-function literal(value) {
+/** A value in SQL. @param {unknown} value */
+export function literal(value) {
   if (value === null) return 'NULL';
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   if (value instanceof Uint8Array) return `X'${Buffer.from(value).toString('hex')}'`;
@@ -38,7 +38,7 @@ function literal(value) {
 }
 
 /** A text in pieces, each below LONGEST as a literal regardless of its contents; base64 in larger ones. @param {string} text */
-function* pieces(text) {
+export function* pieces(text) {
   const most = /^[\w+/=]*$/.test(text) ? PIECE : PIECE / 5;
   for (let at = 0; at < text.length; ) {
     let end = Math.min(at + most, text.length);

@@ -175,7 +175,9 @@ export function endedMessage({ credentials, undone }) {
   const hand = undone.slice(0, MOST_SHOWN).map(({ time, action, resource }) => `  ${time} ${harmless(action)} ${harmless(resource ?? '')}`);
   const more = (/** @type {unknown[]} */ list) => (list.length > MOST_SHOWN ? [`  and ${list.length - MOST_SHOWN} more`] : []);
   return [
-    `${credentials.length} credentials that were revoked after the backup are revoked in it.`,
+    credentials.length === 1
+      ? '1 credential that was revoked after the backup is revoked in it.'
+      : `${credentials.length} credentials that were revoked after the backup are revoked in it.`,
     ...[...shown, ...more(credentials)],
     ...(undone.length ? ['What else ended since is back, and has to be ended again by hand:', ...hand, ...more(undone)] : []),
   ].join('\n');

@@ -8,7 +8,7 @@ import { ask, isAsked } from './confirm.mjs';
 import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { claimState, gateFile, isInUse, setAside, vaultFile } from './state.mjs';
-import { bootstrapCaller, deployedUrl, localUrl, run, stateDir, variable } from './vault.mjs';
+import { bootstrapCaller, deployedService, localUrl, run, stateDir, variable } from './vault.mjs';
 
 const USAGE = `Use: npm run gate -- reset ORG --reason TEXT [--remote] [--url URL] [--yes] [--json]
   --remote   the deployment instead of the vault of npm start; needs BOOTSTRAP_TOKEN in the environment
@@ -52,18 +52,11 @@ await run(async () => {
     if ((await ask(`Type the id of the organisation to go on: `)) !== org) throw new Fault('Nothing was changed');
   }
   if (isStopped) return setGateAside(org);
-  const { url, token } = values.remote ? await deployed(values.url) : { url: values.url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
+  const { url, token } = values.remote
+    ? await deployedService(values.url)
+    : { url: values.url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
   await reset(org, { url, token, reason, isLocal, json: values.json });
 });
-
-/** @param {string | undefined} url */
-async function deployed(url) {
-  const token = process.env.BOOTSTRAP_TOKEN;
-  if (!token) throw new Fault("BOOTSTRAP_TOKEN is missing: set it to the deployment's in the environment");
-  const found = url ?? (await deployedUrl());
-  if (!found) throw new Fault('The address of the deployment is not known: give it with --url');
-  return { url: found, token };
-}
 
 /** @param {string} org @param {{ url: string, token: string | undefined, reason: string, isLocal: boolean, json: boolean }} how */
 async function reset(org, { url, token, reason, isLocal, json: asJson }) {

@@ -1,38 +1,39 @@
 // `npm run restore -- FILE`: restores a backup into an empty vault or, with --replace, in place of a vault's contents; `--adopt` then has
 // each organisation's gate accept it. Invariants: nothing is changed before the whole backup has been verified (its checksum, its rows, its
 // migrations, its keys); it is restored in one transaction; a database that cannot be read is set aside, never deleted.
-import { createHash } from 'node:crypto';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { adoptAll } from './adopt.mjs';
+import { withBackup } from './backup-file.mjs';
 import { agrees, isAsked } from './confirm.mjs';
 import { masterKeysFor } from './deep.mjs';
-import { clearing, countsOf, dump, isLegal, statementsOf } from './dump.mjs';
+import { clearing, countsOf, dump, isLegal } from './dump.mjs';
 import { endCredentials, endedMessage } from './ended.mjs';
 import { Fault } from './fault.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { applyMigrations } from './migrate.mjs';
-import { claimState, gateFile, knownMigrations, setAside, unreadableDatabases, vaultFile } from './state.mjs';
-import { devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
-import { root } from './wrangler.mjs';
+import { restoreVersions } from './restore-versions.mjs';
+import { claimState, gateFile, setAside, unreadableDatabases, vaultFile } from './state.mjs';
+import { deployedService, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 
-const folder = path.join(root, 'migrations');
 /** Further than any gate raises its epoch. */
 const APART = 1_000_000;
 const OCCUPIED = 'The vault is not empty: pass --replace to replace its contents with the backup; later changes are lost';
 const HELP = `npm run restore -- FILE [options]
+npm run restore -- FILE --rows [options]
 npm run restore -- --adopt --reason TEXT [options]
 
-Restores a backup; then --adopt has the gate of each organisation accept the database.
+Restores a backup; then --adopt has the gate of each organisation accept the database. With --rows it restores only versions of secrets that
+are missing or do not open, and changes nothing else; the service may run.
 
+  --rows          restore only the versions that the vault lacks or that do not open; exits with 1 if one remains
   --replace       replace all that the vault holds; later changes are lost, and a local database that cannot be read is set aside
   --ended FILE    an export of an audit log, as NDJSON: what it says was revoked after the backup is revoked in what is restored
   --keys FILE     the file with the MASTER_KEYS that the backup needs; .dev.vars by default
   --yes           do not ask
-  --remote        restore into the deployment instead of the vault of npm start
+  --remote        the deployment instead of the vault of npm start; with --adopt, BOOTSTRAP_TOKEN must be in the environment
   --adopt         have each organisation accept the restored database; the service must run
   --reason TEXT   why, for the audit log of each organisation
   --except ORG    do not have this organisation accept the database; can be repeated
@@ -41,7 +42,7 @@ Restores a backup; then --adopt has the gate of each organisation accept the dat
   --help          print this
 `;
 const USAGE =
-  'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE] [--ended FILE] [--yes], or npm run restore -- --adopt --reason TEXT [--url URL] [--except ORG]';
+  'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE] [--ended FILE] [--yes], npm run restore -- FILE --rows [--remote] [--keys FILE], or npm run restore -- --adopt --reason TEXT [--remote] [--url URL] [--except ORG]';
 
 await run(async () => {
   const { values, positionals } = parseArgs({
@@ -50,6 +51,7 @@ await run(async () => {
       remote: { type: 'boolean', default: false },
       replace: { type: 'boolean', default: false },
       adopt: { type: 'boolean', default: false },
+      rows: { type: 'boolean', default: false },
       keys: { type: 'string' },
       url: { type: 'string' },
       reason: { type: 'string' },
@@ -59,9 +61,14 @@ await run(async () => {
       json: { type: 'boolean', default: false },
     },
   });
+  if (values.adopt && (values.rows || positionals.length)) throw new Fault(USAGE);
   const result = values.adopt
-    ? await adoptAll(values.url ?? localUrl(), values.reason ?? '', values.except)
-    : await restore(positionals, values);
+    ? await adoptAll(
+        values.remote ? await deployedService(values.url) : { url: values.url ?? localUrl() },
+        values.reason ?? '',
+        values.except,
+      )
+    : await (values.rows ? mend : restore)(positionals, values);
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${result.message}\n`);
 }, HELP);
 
@@ -70,24 +77,15 @@ await run(async () => {
 /** @param {string[]} positionals @param {How} how */
 async function restore(positionals, how) {
   if (positionals.length !== 1) throw new Fault(USAGE);
-  const file = path.resolve(process.env.INIT_CWD ?? '', positionals[0]);
-  const header = await verifyBackup(file);
-  const known = knownMigrations(folder).sort();
-  if (header.migrations.some((name) => !known.includes(name)))
-    throw new Fault('The backup was created by a newer checkout, with migrations that this one does not know: update this checkout');
-  const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-restore-'));
-  try {
-    const db = await rebuild(file, header, known, path.join(scratch, 'vault.sqlite')).catch((error) => {
-      if (error instanceof Fault) throw error;
-      throw new Fault(`The backup could not be read into ${os.tmpdir()} (${error.message}): check its free space; nothing was changed`);
-    });
+  return withBackup(positionals[0], async (db, header, scratch) => {
+    // No gate that still exists has this epoch: it refuses changes until it adopts what is restored, however many rows happen to agree.
+    db.exec(`UPDATE fences SET epoch = epoch + ${APART}`);
     const rows = Object.values(countsOf(db)).reduce((sum, n) => sum + n, 0);
     const warning = await checkKeys(db, header, how);
     const ended = how.ended.length ? await endCredentials(db, how.ended, header.made_at, masterKeysFor(how)) : null;
     await confirmRevived(db, header.made_at, how);
     if (how.remote) await putRemote(db, path.join(scratch, 'restore.sql'), how.replace);
     else await putLocal(db, how.replace);
-    db.close();
     const then = how.remote
       ? 'Deploy again, so that no isolate holds keys from before. Then: npm run restore -- --adopt --reason TEXT --url URL'
       : 'Start the service. Then: npm run restore -- --adopt --reason TEXT';
@@ -98,70 +96,13 @@ async function restore(positionals, how) {
       ...(ended && { ended }),
       message: `${warning}${told}${rows} rows of ${header.made_at} are restored. ${then}`,
     };
-  } finally {
-    fs.rmSync(scratch, { recursive: true, force: true });
-  }
+  });
 }
 
-/**
- * Reads the whole file and compares its checksum.
- * @param {string} file
- * @returns {Promise<{ format: number, made_at: string, migrations: string[], rows: Record<string, number>, master_keys: string[] }>}
- */
-async function verifyBackup(file) {
-  const SUM = '-- sha256 '.length + 64 + 1;
-  let size = 0;
-  try {
-    const stat = fs.statSync(file);
-    if (!stat.isFile()) throw new Error();
-    fs.accessSync(file, fs.constants.R_OK);
-    size = stat.size;
-  } catch {
-    throw new Fault(`${file} cannot be read: name a backup file`);
-  }
-  const hash = createHash('sha256');
-  let head = '';
-  if (size > SUM) {
-    for await (const part of fs.createReadStream(file, { end: size - SUM - 1 })) {
-      if (head.length < 65_536) head += part.toString('utf8');
-      hash.update(part);
-    }
-  }
-  const fd = fs.openSync(file);
-  const last = Buffer.alloc(SUM);
-  fs.readSync(fd, last, 0, SUM, Math.max(0, size - SUM));
-  fs.closeSync(fd);
-  if (last.toString('latin1') !== `-- sha256 ${hash.digest('hex')}\n`)
-    throw new Fault('The backup is damaged or incomplete: its checksum does not match its content; nothing was changed');
-  const header = JSON.parse(head.split('\n')[1]?.slice(3) ?? 'null');
-  if (header?.format !== 1) throw new Fault('The backup has an unknown format: update this checkout');
-  return header;
-}
-
-/**
- * The backup as a separate database, migrated to this checkout's version. @param {string} file @param {Awaited<ReturnType<typeof
- * verifyBackup>>} header @param {string[]} known @param {string} at
- */
-async function rebuild(file, header, known, at) {
-  const db = new DatabaseSync(at);
-  db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF');
-  const migrate = (/** @type {string[]} */ names) => {
-    for (const name of names) db.exec(fs.readFileSync(path.join(folder, name), 'utf8'));
-  };
-  migrate(header.migrations);
-  db.exec('BEGIN');
-  for await (const statement of statementsOf(file)) {
-    if (!/^(INSERT INTO|UPDATE) "/.test(statement)) throw new Fault('The backup contains unexpected statements: nothing was changed');
-    db.prepare(statement).run();
-  }
-  db.exec('COMMIT');
-  const rows = countsOf(db);
-  if (Object.entries(header.rows).some(([table, n]) => rows[table] !== n))
-    throw new Fault('The backup does not contain the rows that it lists: nothing was changed');
-  migrate(known.filter((name) => !header.migrations.includes(name)));
-  // No gate that still exists has this epoch: it refuses changes until it adopts what is restored, however many rows happen to agree.
-  db.exec(`UPDATE fences SET epoch = epoch + ${APART}`);
-  return db;
+/** Mends single rows instead. @param {string[]} positionals @param {How} how */
+async function mend(positionals, how) {
+  if (positionals.length !== 1 || how.replace || how.ended.length) throw new Fault(USAGE);
+  return withBackup(positionals[0], (db, header, scratch) => restoreVersions(db, header.made_at, scratch, how));
 }
 
 /**

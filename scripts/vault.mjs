@@ -153,6 +153,15 @@ export async function deployedUrl() {
   }
 }
 
+/** The service of the deployment. The local vault's token is not sent to it. @param {string | undefined} url where it answers, if not at its PUBLIC_URL */
+export async function deployedService(url) {
+  const token = process.env.BOOTSTRAP_TOKEN;
+  if (!token) throw new Fault("BOOTSTRAP_TOKEN is missing: set it to the deployment's in the environment");
+  const found = url ?? (await deployedUrl());
+  if (!found) throw new Fault('The address of the deployment is not known: give it with --url');
+  return { url: found, token };
+}
+
 /** The organisations of a service. @param {ReturnType<typeof bootstrapCaller>} call @returns {Promise<string[]>} their ids */
 export async function orgsOf(call) {
   const orgs = [];

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
-import { gateFile } from '../../scripts/state.mjs';
+import { gateFile, vaultFile } from '../../scripts/state.mjs';
 import { copyOfProject, runScript, startService } from './service.mjs';
 
 /** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
@@ -147,4 +148,44 @@ it('restore: into an empty deployment, what was revoked after the backup works a
   assert.equal(old.status, 1);
   assert.match(old.said, /RPO: .*RTO: .*older than 0.0001 hours/s);
   assert.match((await run(dir, 'drill', ['elsewhere'])).said, /does not exist: name a backup/);
+});
+
+it('restore --rows: a running service reads what was restored at once', { timeout: 300_000 }, async () => {
+  const dir = copyOfProject();
+  const state = path.join(dir, '.wrangler', 'state');
+  let service = await startService(dir);
+  const org = await newOrg(service, 'Acme');
+  const second = await service.call('POST', `${org.at}/secrets`, org.key, { name: 'T', type: 'generic', value: 'the second' });
+  assert.equal(second.status, 201);
+  const destroyed = await service.call('POST', `${org.at}/secrets`, org.key, { name: 'U', type: 'generic', value: 'destroyed' });
+  assert.equal((await run(dir, 'backup', ['--output', 'b.sql', '--url', service.base])).status, 0);
+  assert.equal((await service.call('DELETE', `${org.at}/secrets/${destroyed.json.id}?permanent=true`, org.key)).status, 204);
+  await service.stop();
+  // A gate that remembers no values.
+  for (const end of ['', '-wal', '-shm']) fs.rmSync(gateFile(state, org.id) + end, { force: true });
+  const inDatabase = (/** @type {string} */ sql) => {
+    const db = new DatabaseSync(/** @type {string} */ (vaultFile(state)), { timeout: 5000 });
+    const { changes } = db.prepare(sql).run();
+    db.close();
+    return changes;
+  };
+  assert.equal(inDatabase("DELETE FROM secret_versions WHERE secret_id = (SELECT id FROM secrets WHERE name = 'S')"), 1);
+  assert.equal(
+    inDatabase("UPDATE secret_versions SET value_sealed = 'AAAA' WHERE secret_id = (SELECT id FROM secrets WHERE name = 'T')"),
+    1,
+  );
+  service = await startService(dir);
+  const read = async (/** @type {string} */ name) => {
+    const { status, json } = await service.call('GET', `${org.at}/secrets/by-name/${name}`, org.key);
+    return json.value ?? status;
+  };
+  const bulk = async () => (await service.call('GET', `${org.at}/environments/production/values`, org.key)).json;
+  assert.deepEqual([await read('S'), await read('T')], [500, 500]);
+  const { status, said } = await run(dir, 'restore', ['b.sql', '--rows']);
+  assert.equal(status, 0, said);
+  assert.match(said, /^2 versions restored from the backup of /);
+  assert.deepEqual([await read('S'), await read('T'), await read('U')], ['of Acme', 'the second', 404]);
+  assert.equal((await bulk()).unreadable, undefined);
+  const made = await service.call('POST', `${org.at}/secrets`, org.key, { name: 'V', type: 'generic', value: 'after' });
+  assert.equal(made.status, 201, 'the gate accepts changes');
 });

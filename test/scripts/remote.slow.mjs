@@ -121,13 +121,25 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
   const before = ['orgs', 'secrets', 'secret_versions', 'audit_segments'].map(rows);
   const backedUp = await run('backup', ['--output', 'b.sql']);
   assert.equal(backedUp.status, 0, backedUp.said);
-  assert.match(backedUp.said, /of 1 of 1 organisations .*: BOOTSTRAP_TOKEN is not set\. To include them, set it in the environment/);
+  assert.match(
+    backedUp.said,
+    /of 1 of 1 organisations .*: BOOTSTRAP_TOKEN is not set\. To include them, set it to the deployment's in the environment/,
+  );
   change('DELETE FROM audit_segments');
   change("UPDATE orgs SET name = 'younger'");
   assert.match((await run('restore', ['b.sql'])).said, /not empty: pass --replace/);
   const restored = await run('restore', ['b.sql', '--replace', '--keys', '.dev.vars']);
   assert.equal(restored.status, 0, restored.said);
   assert.deepEqual(['orgs', 'secrets', 'secret_versions', 'audit_segments'].map(rows), before);
+
+  change("UPDATE secret_versions SET value_sealed = 'AAAA'");
+  const mended = await run('restore', ['b.sql', '--rows', '--keys', '.dev.vars', '--json']);
+  assert.equal(mended.status, 0, mended.said);
+  assert.deepEqual(
+    JSON.parse(mended.stdout).restored.map(({ name, version }) => [name, version]),
+    [['LARGE', 1]],
+  );
+  assert.deepEqual(rows('secret_versions'), before[2]);
 
   const keys = path.join(dir, 'keys');
   const rotate = (step, more = {}) => run('keys-rotate', [step, '--keys', 'keys', '--settle', '0', '--json'], more);

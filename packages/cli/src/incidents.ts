@@ -1,6 +1,7 @@
 // What a leaked credential did, as tables: shown by svc contain, before and after, and by svc incident.
 import type { components } from '@secrets-vault/client';
 import type { Context } from './context.ts';
+import { counted } from './text.ts';
 
 type Contained = components['schemas']['Contained'];
 type Report = NonNullable<components['schemas']['IncidentReport']['report']>;
@@ -48,6 +49,6 @@ export function rowsOf(data: Contained, children: readonly Child[] | null): Row[
 
 /** What a report leaves out. */
 export function warn({ out }: Context, { omitted, gaps }: Pick<Report, 'omitted' | 'gaps'>): void {
-  if (omitted) out.warn(`At least ${omitted} more credentials are not listed.`);
+  if (omitted) out.warn(`At least ${counted(omitted, 'more credential is', 'more credentials are')} not listed.`);
   if (gaps?.length) out.warn('Parts of the audit log are missing, so this report is incomplete.');
 }
