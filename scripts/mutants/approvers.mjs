@@ -137,7 +137,7 @@ export const mutants = [
   {
     name: 'a decider of one environment lifts a policy of the whole organisation',
     tag: 'org-wide-policy-changed-by-all',
-    change: 'never',
+    change: { from: 'isOrgWide(before) || isOrgWide(after) ? null : ', to: '' },
     notice: 'api/approvals/environments: a decider with environments lifts no policy that guards the whole organisation',
   },
 ];
