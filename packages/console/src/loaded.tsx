@@ -1,5 +1,6 @@
 // The code of a page, loaded when the page is first opened. Invariant: code that could not be loaded can be tried again without a reload,
-// which would lose what other parts of the page hold.
+// which would lose what other parts of the page hold. It is tried again by itself once the network is back, also if that happens during a try
+// that then fails.
 import { computed, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { lazy } from 'preact/compat';
@@ -29,9 +30,14 @@ const restyled = (): Promise<unknown> =>
     }),
   );
 
-/** Shown instead of a page whose code could not be loaded. */
-function Unloaded({ onRetry }: { onRetry: () => void }) {
+/** How often the network has come back. */
+let returns = 0;
+addEventListener('online', () => void returns++);
+
+/** Shown instead of a page whose code could not be loaded. `since`: how often the network had come back when that try began. */
+function Unloaded({ since, onRetry }: { since: number; onRetry: () => void }) {
   useEffect(() => {
+    if (returns > since) return onRetry();
     addEventListener('online', onRetry);
     return () => removeEventListener('online', onRetry);
   }, [onRetry]);
@@ -61,12 +67,13 @@ export function loadedOnce<Props extends object>(load: () => Promise<{ default: 
   const retry = () => void attempt.value++;
   const page = computed(() => {
     const isRetry = attempt.value > 0;
-    return lazy<ComponentType<Props>>(() =>
-      Promise.all([load(), isRetry && restyled()]).then(
+    return lazy<ComponentType<Props>>(() => {
+      const since = returns;
+      return Promise.all([load(), isRetry && restyled()]).then(
         ([code]) => code,
-        () => ({ default: () => <Unloaded onRetry={retry} /> }),
-      ),
-    );
+        () => ({ default: () => <Unloaded since={since} onRetry={retry} /> }),
+      );
+    });
   });
   return function Loaded(props) {
     const Page = page.value as ComponentType<Props>;

@@ -114,6 +114,27 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     ann.said.length = 0;
   });
 
+  it('a page is loaded if the network comes back while a failing Retry is still under way', async () => {
+    const { page, go, context, navigate } = ann;
+    await go('/settings', 'Settings');
+    const broken = /assets\/list-.*\.js/;
+    await context.route(broken, (route) => route.abort());
+    await navigate('Devices');
+    await page.waitForSelector('h1:text-is("Page could not be loaded")');
+    await context.unroute(broken);
+    // The request of Retry fails only after the event.
+    let tries = 0;
+    await context.route(broken, async (route) => {
+      if (tries++ > 0) return route.continue();
+      await page.evaluate(() => dispatchEvent(new Event('online')));
+      return route.abort();
+    });
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.waitForSelector('h1:text-is("Devices")');
+    await context.unroute(broken);
+    ann.said.length = 0;
+  });
+
   it('a page whose code or styles could not be loaded is loaded by Retry, and once the network is back, without a reload', async () => {
     const { page, go, context, navigate } = ann;
     for (const [label, broken] of [
