@@ -66,8 +66,15 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
   it('a dialog asks before input is lost', async () => {
     const { page, go } = ann;
     await go('/teams', 'Teams');
-    await page.keyboard.press('n');
     const dialog = page.getByRole('dialog', { name: 'New team' });
+    // The page takes the key once it has been painted, which its heading does not tell.
+    const opened = () =>
+      dialog.waitFor({ timeout: 500 }).then(
+        () => true,
+        () => false,
+      );
+    do await page.keyboard.press('n');
+    while (!(await opened()));
     await dialog.getByLabel('Name').fill('Platform');
     await page.keyboard.press('Escape');
     await dialog.getByText('You have unsaved changes.').waitFor();
