@@ -29,6 +29,8 @@ export interface Faults {
   rows: { org: string; read: number; written: number } | null;
   /** How often gates set their alarm. */
   alarms: number;
+  /** Whether alarms do nothing, because the test runs the tasks itself. */
+  isAlarmHeld: boolean;
   /** Batches that land when they are run. */
   orphans: (() => Promise<unknown>)[];
   /** Everything that was put on the queue. */
@@ -61,6 +63,7 @@ const none = () => ({
   cursors: null,
   rows: null,
   alarms: 0,
+  isAlarmHeld: false,
   orphans: [],
   queued: [],
   asked: new Map<string, unknown[]>(),

@@ -24,6 +24,10 @@ export class Gate extends RealGate {
   protected override catalogue() {
     return faults.catalogue ?? super.catalogue();
   }
+
+  override async alarm() {
+    if (!faults.isAlarmHeld) await super.alarm();
+  }
 }
 
 export class DeviceLogin extends RealDeviceLogin {

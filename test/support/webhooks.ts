@@ -6,7 +6,7 @@ import { deliveries } from '../../src/delivery/gate/deliveries';
 import type { Env } from '../../src/env';
 import { runTasks } from '../../src/gate/tasks/run';
 import { runJob } from '../../src/queue';
-import { faulty } from './faults';
+import { faults, faulty } from './faults';
 import { inCore } from './gate';
 import { type Caller, db } from './world';
 
@@ -24,6 +24,7 @@ type Receiver = (received: Received, signal: AbortSignal) => Response | Promise<
 
 /** Answers every request but those to the resolver. What was received is in `received`; `receivers` answer by host, with 200 by default. */
 export function useReceivers() {
+  faults.isAlarmHeld = true;
   const received: Received[] = [];
   const receivers: Record<string, Receiver> = {};
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
