@@ -139,6 +139,20 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectQuiet(ann);
   });
 
+  it('a device form does not undo what a colleague changed', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const { id } = await api('POST', '/devices', { name: 'laptop', platform: 'linux', serial: 'A1' });
+    await go('/devices', 'Devices');
+    await page.getByRole('button', { name: 'Actions for laptop' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('mine');
+    await api('PATCH', `/devices/${id}`, { platform: 'macos', serial: null });
+    await keepAndSave(ann, 'Platform: linux → macos');
+    expect(await api('GET', `/devices/${id}`)).toMatchObject({ name: 'mine', platform: 'macos', serial: null });
+    expectRefusals(ann);
+  });
+
   it('a secret whose details a colleague changed, and one whose value', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
