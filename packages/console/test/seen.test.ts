@@ -37,11 +37,11 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
   });
 
   /** Saves against a colleague's change, then repeats the member's own change on the current state. */
-  const keepAndSave = async ({ page }: Person, difference: string) => {
-    await page.getByRole('button', { name: 'Save changes' }).click();
+  const keepAndSave = async ({ page }: Person, difference: string, action = 'Save changes') => {
+    await page.getByRole('button', { name: action }).click();
     await page.getByText(difference).waitFor();
     await page.getByRole('button', { name: 'Keep my change' }).click();
-    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByRole('button', { name: action }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   };
   const edit = async ({ page }: Person) => {
@@ -150,6 +150,21 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await api('PATCH', `/devices/${id}`, { platform: 'macos', serial: null });
     await keepAndSave(ann, 'Platform: linux → macos');
     expect(await api('GET', `/devices/${id}`)).toMatchObject({ name: 'mine', platform: 'macos', serial: null });
+    expectRefusals(ann);
+  });
+
+  it('the note of an incident does not open it again after a colleague closed it', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const key = await api('POST', '/api-keys', { name: 'leaked', scopes: ['secrets:read'] });
+    const { incident_id } = await api('POST', `/credentials/${key.id}/contain`, {});
+    await go(`/incident/report/${incident_id}`);
+    await page.getByRole('button', { name: 'Edit note' }).click();
+    expect(await page.getByRole('button', { name: 'Save note' }).isDisabled()).toBe(true);
+    await page.getByRole('textbox', { name: 'Note' }).fill('mine');
+    await api('PATCH', `/incidents/${incident_id}`, { status: 'closed' });
+    await keepAndSave(ann, 'Status: open → closed', 'Save note');
+    expect(await api('GET', `/incidents/${incident_id}`)).toMatchObject({ status: 'closed', note: 'mine' });
     expectRefusals(ann);
   });
 
