@@ -84,6 +84,15 @@ export function useChange(resource: Resource | undefined): Changing {
 }
 
 /**
+ * The fields of a change that differ from those for the state that the form opened with, each as a whole. Only they are sent, so that what a
+ * colleague changed elsewhere stays, also after the member repeats their change.
+ */
+export const changedOf = <Fields extends object>(first: Fields, now: Fields): Partial<Fields> =>
+  Object.fromEntries(
+    Object.entries(now).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(first[field as keyof Fields])),
+  ) as Partial<Fields>;
+
+/**
  * The input of a form that is always on its page. Until the member changes something, it follows the resource. From then on it keeps the
  * input and the state that they saw, whatever others change.
  * @param draftOf what the form shows of the resource

@@ -36,18 +36,135 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectRefusals(ann);
   });
 
-  it('a policy form, which sends every field, does not undo what a colleague changed', async () => {
+  /** Saves against a colleague's change, then repeats the member's own change on the current state. */
+  const keepAndSave = async ({ page }: Person, difference: string, action = 'Save changes') => {
+    await page.getByRole('button', { name: action }).click();
+    await page.getByText(difference).waitFor();
+    await page.getByRole('button', { name: 'Keep my change' }).click();
+    await page.getByRole('button', { name: action }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  };
+  const edit = async ({ page }: Person) => {
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByLabel('Name', { exact: true }).waitFor();
+  };
+
+  it('a policy form does not undo what a colleague changed', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const policy = await api('POST', '/policies', { name: 'Upper case', kind: 'naming', config: { pattern: '^[A-Z]' } });
     await go(`/policies/${policy.id}`, 'Upper case');
     await page.getByRole('button', { name: 'Edit' }).click();
+    expect(await page.getByRole('button', { name: 'Save changes' }).isDisabled()).toBe(true);
     await page.getByLabel('Name', { exact: true }).fill('Capitals');
-    await api('PATCH', `/policies/${policy.id}`, { config: { pattern: '^[A-Z][A-Z_]*$' }, enabled: false });
+    const theirs = { config: { pattern: '^[A-Z][A-Z_]*$' }, enabled: false, applies_to: { environments: ['staging'], names: ['app/*'] } };
+    const { applies_to } = await api('PATCH', `/policies/${policy.id}`, theirs);
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Enabled: yes → no').waitFor();
     await page.getByText('Config: {"pattern":"^[A-Z]"} → {"pattern":"^[A-Z][A-Z_]*$"}').waitFor();
     expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ name: 'Upper case', enabled: false, revision: 2 });
+    await keepAndSave(ann, 'Enabled: yes → no');
+    expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ ...theirs, name: 'Capitals', applies_to });
+    // What the member changes is sent as a whole, and nothing beside it.
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Pattern' }).fill('^[A-Z]+$');
+    await api('PATCH', `/policies/${policy.id}`, { applies_to: { types: ['generic'] } });
+    await keepAndSave(ann, 'Applies to:');
+    const stored = await api('GET', `/policies/${policy.id}`);
+    expect(stored).toMatchObject({ name: 'Capitals', enabled: false, config: { pattern: '^[A-Z]+$' }, applies_to: { types: ['generic'] } });
+    expectRefusals(ann);
+  });
+
+  it('a trust form does not undo what a colleague changed', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const claims = { repository: 'acme/app', repository_owner_id: '65' };
+    const trust = await api('POST', '/trusts', {
+      ...{ name: 'deploy', issuer: 'https://token.actions.githubusercontent.com', claims },
+      ...{ scopes: ['secrets:read'], environments: ['development', 'production'] },
+    });
+    await go(`/credentials/${trust.id}`, 'deploy');
+    await edit(ann);
+    expect(await page.getByRole('button', { name: 'Save changes' }).isDisabled()).toBe(true);
+    await page.getByLabel('Name', { exact: true }).fill('ship');
+    const theirs = {
+      ...{ claims: { ...claims, ref: 'refs/heads/main' }, environments: ['development'], secrets: ['app/*'] },
+      ...{ allowed_addresses: ['203.0.113.0/24'], ttlSeconds: 3600 },
+    };
+    await api('PATCH', `/trusts/${trust.id}`, theirs);
+    await keepAndSave(ann, 'Environments: development, production → development');
+    expect(await api('GET', `/trusts/${trust.id}`)).toMatchObject({ ...theirs, name: 'ship', scopes: ['secrets:read'] });
+    expectRefusals(ann);
+  });
+
+  const cluster = { apiServer: 'http://127.0.0.1:9998', token: 'kube-token', namespace: 'demo', secretName: 'app' };
+  const connect = ({ api }: Person) =>
+    api('POST', '/integrations', { kind: 'sync', platform: 'kubernetes', name: 'Cluster', config: cluster });
+
+  it('a connection form does not undo what a colleague changed', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const { id } = await connect(ann);
+    await go(`/syncs/connections/${id}`, 'Cluster');
+    await edit(ann);
+    await page.getByLabel('Name', { exact: true }).fill('Mine');
+    const theirs = { environments: ['staging'], auto: true, prune: true };
+    await api('PATCH', `/integrations/${id}`, theirs);
+    await keepAndSave(ann, 'Auto: no → yes');
+    expect(await api('GET', `/integrations/${id}`)).toMatchObject({ ...theirs, name: 'Mine' });
+    await edit(ann);
+    await page.getByLabel('Sync automatically').uncheck();
+    await api('PATCH', `/integrations/${id}`, { config: { ...cluster, namespace: 'theirs' }, environments: ['development'] });
+    await keepAndSave(ann, 'Config:');
+    const stored = await api('GET', `/integrations/${id}`);
+    expect(stored).toMatchObject({ name: 'Mine', environments: ['development'], auto: false, prune: true });
+    expect(stored.config).toMatchObject({ namespace: 'theirs', secretName: 'app' });
+    expectRefusals(ann);
+  });
+
+  it('a connection to all environments stays one while a colleague creates an environment', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const { id, environments } = await connect(ann);
+    await go(`/syncs/connections/${id}`, 'Cluster');
+    await edit(ann);
+    await page.getByLabel('Name', { exact: true }).fill('Mine');
+    await api('POST', '/environments', { slug: 'qa', name: 'Quality' });
+    await page.getByRole('dialog').getByLabel('Quality').waitFor();
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Mine saved').waitFor();
+    expect(environments).toBeNull();
+    expect(await api('GET', `/integrations/${id}`)).toMatchObject({ name: 'Mine', environments: null });
+    expectQuiet(ann);
+  });
+
+  it('a device form does not undo what a colleague changed', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const { id } = await api('POST', '/devices', { name: 'laptop', platform: 'linux', serial: 'A1' });
+    await go('/devices', 'Devices');
+    await page.getByRole('button', { name: 'Actions for laptop' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('mine');
+    await api('PATCH', `/devices/${id}`, { platform: 'macos', serial: null });
+    await keepAndSave(ann, 'Platform: linux → macos');
+    expect(await api('GET', `/devices/${id}`)).toMatchObject({ name: 'mine', platform: 'macos', serial: null });
+    expectRefusals(ann);
+  });
+
+  it('the note of an incident does not open it again after a colleague closed it', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const key = await api('POST', '/api-keys', { name: 'leaked', scopes: ['secrets:read'] });
+    const { incident_id } = await api('POST', `/credentials/${key.id}/contain`, {});
+    await go(`/incident/report/${incident_id}`);
+    await page.getByRole('button', { name: 'Edit note' }).click();
+    expect(await page.getByRole('button', { name: 'Save note' }).isDisabled()).toBe(true);
+    await page.getByRole('textbox', { name: 'Note' }).fill('mine');
+    await api('PATCH', `/incidents/${incident_id}`, { status: 'closed' });
+    await keepAndSave(ann, 'Status: open → closed', 'Save note');
+    expect(await api('GET', `/incidents/${incident_id}`)).toMatchObject({ status: 'closed', note: 'mine' });
     expectRefusals(ann);
   });
 

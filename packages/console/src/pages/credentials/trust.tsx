@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, forget, here, vault } from '../../api';
 import { linesOf } from '../../globs';
-import { useChange } from '../../seen';
+import { changedOf, useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
@@ -213,11 +213,12 @@ export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => vo
   const problems = useProblems();
   const [, go] = useLocation();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const patch = changedOf(bodyOf(first, true), bodyOf(draft, true));
   const changing = useChange(trust);
   const save = async () => {
     const { api } = vault();
     const { id } = trust
-      ? (await changing((header) => api.PATCH('/orgs/{org_id}/trusts/{id}', { ...at(trust.id, header), body: bodyOf(draft, true) }))).data
+      ? (await changing((header) => api.PATCH('/orgs/{org_id}/trusts/{id}', { ...at(trust.id, header), body: patch }))).data
       : (await api.POST('/orgs/{org_id}/trusts', { params: { path: here() }, body: bodyOf(draft, false) as TrustIn })).data;
     await forget('credentials');
     tell(trust ? `${draft.name} saved` : `${draft.name} created`);
@@ -233,7 +234,13 @@ export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => vo
       onClose={onClose}
       dirty={JSON.stringify(draft) !== JSON.stringify(first)}
     >
-      <Form action={trust ? 'Save changes' : 'Create trust'} onSubmit={save} onCancel={onClose} problems={problems}>
+      <Form
+        action={trust ? 'Save changes' : 'Create trust'}
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={trust && !Object.keys(patch).length}
+      >
         <TextField
           label="Name"
           value={draft.name}

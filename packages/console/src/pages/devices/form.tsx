@@ -2,7 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, here, vault } from '../../api';
-import { useChange } from '../../seen';
+import { changedOf, useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -22,18 +22,17 @@ function keyOf(text: string): Key | undefined {
 }
 
 export function DeviceForm({ device, onClose }: { device?: Device; onClose: () => void }) {
-  const [name, setName] = useState(device?.name ?? '');
-  const [platform, setPlatform] = useState(device?.platform ?? '');
-  const [serial, setSerial] = useState(device?.serial ?? '');
+  const [first] = useState({ name: device?.name ?? '', platform: device?.platform ?? '', serial: device?.serial || null });
+  const [name, setName] = useState(first.name);
+  const [platform, setPlatform] = useState(first.platform);
+  const [serial, setSerial] = useState(first.serial ?? '');
   const [key, setKey] = useState('');
   const problems = useProblems();
   const changing = useChange(device);
+  const patch = changedOf(first, { name, platform, serial: serial || null });
   const save = async () => {
     const { api } = vault();
-    if (device)
-      await changing((header) =>
-        api.PATCH('/orgs/{org_id}/devices/{id}', { ...at(device.id, header), body: { name, platform, serial: serial || null } }),
-      );
+    if (device) await changing((header) => api.PATCH('/orgs/{org_id}/devices/{id}', { ...at(device.id, header), body: patch }));
     else {
       const public_key = keyOf(key);
       await api.POST('/orgs/{org_id}/devices', {
@@ -45,7 +44,7 @@ export function DeviceForm({ device, onClose }: { device?: Device; onClose: () =
     tell(device ? `${name} saved` : `${name} registered`);
     onClose();
   };
-  const isSame = name === (device?.name ?? '') && platform === (device?.platform ?? '') && serial === (device?.serial ?? '') && !key;
+  const isSame = !Object.keys(patch).length && !key;
   return (
     <Dialog side title={device ? `Edit ${device.name}` : 'Register device'} onClose={onClose} dirty={!isSame}>
       <Form

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
 import { may } from '../../may';
 import { Who } from '../../people';
-import { change, summaryOf, useChange } from '../../seen';
+import { change, changedOf, summaryOf, useChange } from '../../seen';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
@@ -28,21 +28,27 @@ const openAgain = async (incident: IncidentReport): Promise<void> => {
 };
 
 function NoteDialog({ incident, status, onClose }: { incident: IncidentReport; status: Status; onClose: () => void }) {
-  const [note, setNote] = useState(incident.note ?? '');
+  const [first] = useState({ status: incident.status, note: incident.note || null });
+  const [note, setNote] = useState(first.note ?? '');
   const problems = useProblems();
-  const closes = status !== incident.status;
+  const closes = status !== first.status;
+  const patch = changedOf(first, { status, note: note || null });
   const changing = useChange(summaryOf(incident));
   const save = async () => {
-    await changing((header) =>
-      vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: { status, note: note || null } }),
-    );
+    await changing((header) => vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: patch }));
     await forget('incidents');
     tell(closes ? 'Incident closed' : 'Note saved');
     onClose();
   };
   return (
-    <Dialog title={closes ? 'Close the incident' : 'Note'} onClose={onClose} dirty={note !== (incident.note ?? '')}>
-      <Form action={closes ? 'Close incident' : 'Save note'} onSubmit={save} onCancel={onClose} problems={problems}>
+    <Dialog title={closes ? 'Close the incident' : 'Note'} onClose={onClose} dirty={note !== (first.note ?? '')}>
+      <Form
+        action={closes ? 'Close incident' : 'Save note'}
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={!Object.keys(patch).length}
+      >
         <TextField
           label="Note"
           optional

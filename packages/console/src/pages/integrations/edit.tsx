@@ -1,9 +1,10 @@
-// Changes a stored connection. Invariant: only changed fields are sent, so that credentials that were not typed are kept.
+// Changes a stored connection. Invariant: only fields that differ from the connection as the dialog opened are sent, so that credentials
+// that were not typed are kept, and what a colleague changes meanwhile.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
 import { environments } from '../../environments';
-import { type Changing, useChange } from '../../seen';
+import { type Changing, changedOf, useChange } from '../../seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
@@ -28,30 +29,25 @@ const optionsOf = ({ environments: named, auto = false, prune = false }: Integra
   prune,
 });
 
-const differs = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
+/** The name, the options of a sync and the events of a notification: everything but the config. */
+const fieldsOf = (stored: Integration) => ({
+  name: stored.name,
+  options: optionsOf(stored),
+  events: (stored.events ?? '*') as ChosenEvents,
+});
 
-/** The changed options of a sync, or the changed events of a notification. */
-function changeOf(stored: Integration, options: SyncOptions, events: ChosenEvents): Patch {
-  if (stored.kind === 'notify') return differs(events, stored.events) ? { events } : {};
-  const first = optionsOf(stored);
-  return {
-    ...(differs(options.environments, first.environments) && { environments: options.environments }),
-    ...(options.auto !== first.auto && { auto: options.auto }),
-    ...(options.prune !== first.prune && { prune: options.prune }),
-  };
-}
-
-function EditForm({ stored, platform, onClose }: { stored: Integration; platform: Platform; onClose: () => void }) {
-  const [name, setName] = useState(stored.name);
-  const [options, setOptions] = useState(() => optionsOf(stored));
-  const [events, setEvents] = useState((stored.events ?? '*') as ChosenEvents);
+function EditForm({ stored: current, platform, onClose }: { stored: Integration; platform: Platform; onClose: () => void }) {
+  const [stored] = useState(current);
+  const [first] = useState(() => fieldsOf(stored));
+  const [name, setName] = useState(first.name);
+  const [options, setOptions] = useState(first.options);
+  const [events, setEvents] = useState(first.events);
   const config = useConfig(platform, stored);
   const problems = useProblems();
   const changing = useChange(stored);
   const patch: Patch = {
-    ...(name !== stored.name && { name }),
+    ...changedOf({ name: first.name, events: first.events, ...first.options }, { name, events, ...options }),
     ...(config.dirty && { config: config.patch }),
-    ...changeOf(stored, options, events),
   };
   const isSame = !Object.keys(patch).length;
   const save = async () => {

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, forget, here, vault } from '../../api';
 import { environments } from '../../environments';
-import { useChange } from '../../seen';
+import { changedOf, useChange } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -56,6 +56,9 @@ const Where = ({ draft, change, problems }: FieldsProps) => (
 
 const kinds: Kind[] = ['approval', 'rotation', 'naming'];
 
+/** All fields that a change may send. */
+const fieldsOf = (draft: Draft) => ({ ...commonOf(draft), config: configOf(draft).config });
+
 /** @param policy the policy to change; omitted to create one */
 export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () => void }) {
   const [first] = useState(() => (policy ? draftOf(policy) : emptyDraft()));
@@ -64,12 +67,12 @@ export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () =
   const [, go] = useLocation();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
   const changing = useChange(policy);
+  const patch = changedOf(fieldsOf(first), fieldsOf(draft));
   const isSame = JSON.stringify(draft) === JSON.stringify(first);
   const save = async () => {
     const { api } = vault();
     if (policy) {
-      const body = { ...commonOf(draft), config: configOf(draft).config };
-      await changing((header) => api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body }));
+      await changing((header) => api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body: patch }));
       await forget('policies');
       tell(`${draft.name} saved`);
       return onClose();
@@ -89,7 +92,13 @@ export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () =
       onClose={onClose}
       dirty={!isSame}
     >
-      <Form action={policy ? 'Save changes' : 'Create policy'} onSubmit={save} onCancel={onClose} problems={problems}>
+      <Form
+        action={policy ? 'Save changes' : 'Create policy'}
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={policy && !Object.keys(patch).length}
+      >
         {!policy && (
           <RadioField
             label="Kind"
