@@ -97,3 +97,8 @@ export type DeclaredRoute = Omit<Route, 'need'>;
 /** Declares a route; its types follow from its schemas. */
 export const route = <Q extends z.ZodType, B extends z.ZodType>(declaration: Omit<Route<Q, B>, 'need'>): DeclaredRoute =>
   declaration as unknown as DeclaredRoute;
+
+/** What a path names by its `id`. */
+export const by =
+  (kind: keyof Named) =>
+  ({ params }: { params: Record<string, string> }): Named => ({ [kind]: params.id as string });

@@ -1,11 +1,10 @@
 import { listRoute } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import * as wire from './wire';
 
 const path = '/orgs/{org_id}/approvals';
 const one = `${path}/{id}`;
 const tag = 'Approvals';
-const byId = ({ params }: { params: Record<string, string> }) => ({ approval: params.id as string });
 
 const decision = (verb: 'approve' | 'reject' | 'cancel', summary: string, description: string) =>
   route({
@@ -21,7 +20,7 @@ const decision = (verb: 'approve' | 'reject' | 'cancel', summary: string, descri
     }),
     answers: { 200: wire.Approval },
     refusals: ['NOT_FOUND', 'CONFLICT', ...(verb === 'approve' ? (['REAUTHENTICATION_REQUIRED'] as const) : [])],
-    named: byId,
+    named: by('approval'),
   });
 
 export const approvalRoutes = [
@@ -47,7 +46,7 @@ export const approvalRoutes = [
     query: wire.ReadQuery,
     answers: { 200: wire.Approval },
     refusals: ['NOT_FOUND'],
-    named: byId,
+    named: by('approval'),
     prepare: ({ query }) => ({ input: { wait: Number(query.wait ?? 0) } }),
   }),
   decision(

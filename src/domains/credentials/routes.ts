@@ -4,7 +4,7 @@ import { type Kind, newToken } from '../../auth/token';
 import { credentialPrefixes, newId } from '../../db/ids';
 import type { Context } from '../../http/context';
 import { listRoute } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import * as wire from './wire';
 
 /** A new token: its hash for the gate, and the one-time value for the response. */
@@ -12,8 +12,6 @@ export function issue(kind: Kind, context: Context, place = 'token') {
   const { token, hash, hint } = newToken(kind, context.org, context.deployment.tokenTag);
   return { token: { id: newId(credentialPrefixes[kind]), hash, hint }, once: { [place]: token } };
 }
-
-const byCredential = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
 
 const keys = '/orgs/{org_id}/api-keys';
 const tokens = '/orgs/{org_id}/access-tokens';
@@ -65,7 +63,7 @@ export const credentialRoutes = [
     summary: 'Show an API key',
     answers: { 200: wire.ApiKey },
     refusals: ['NOT_FOUND'],
-    named: byCredential,
+    named: by('credential'),
   }),
   route({
     method: 'patch',
@@ -77,7 +75,7 @@ export const credentialRoutes = [
     body: { schema: wire.ApiKeyPatch },
     answers: { 200: wire.ApiKey },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
-    named: byCredential,
+    named: by('credential'),
     prepare: ({ body }) => ({
       input: { name: body.name ?? null, ...(body.allowed_addresses !== undefined && { allowed_addresses: body.allowed_addresses }) },
     }),
@@ -94,7 +92,7 @@ export const credentialRoutes = [
     body: { schema: wire.ApiKeyRotate, optional: true },
     answers: { 201: wire.NewApiKey },
     refusals: ['REAUTHENTICATION_REQUIRED', 'NOT_FOUND', 'CONFLICT', 'SCOPE_EXCEEDS_PARENT', 'CREDENTIAL_KIND_NOT_ALLOWED'],
-    named: byCredential,
+    named: by('credential'),
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context);
       return { input: { token, overlap_seconds: body.overlap_seconds ?? 0 }, once };
@@ -110,7 +108,7 @@ export const credentialRoutes = [
     description: 'The key and its session tokens are refused as soon as this request returns. A key can revoke itself without a scope.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byCredential,
+    named: by('credential'),
   }),
   route({
     method: 'post',
@@ -156,7 +154,7 @@ export const credentialRoutes = [
       'The token is refused as soon as this request returns. A token can revoke itself, and a key can revoke its own tokens, without a scope.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byCredential,
+    named: by('credential'),
   }),
   route({
     method: 'post',
@@ -189,7 +187,7 @@ export const credentialRoutes = [
     summary: 'Show an agent credential',
     answers: { 200: wire.Agent },
     refusals: ['NOT_FOUND'],
-    named: byCredential,
+    named: by('credential'),
   }),
   route({
     method: 'patch',
@@ -203,7 +201,7 @@ export const credentialRoutes = [
     body: { schema: wire.AgentPatch },
     answers: { 200: wire.Agent },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
-    named: byCredential,
+    named: by('credential'),
     prepare: ({ body }) => ({ input: { ...body, name: body.name ?? null } }),
   }),
   route({
@@ -217,7 +215,7 @@ export const credentialRoutes = [
       'The agent and all credentials it created are refused as soon as this request returns. An agent can revoke itself without a scope.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byCredential,
+    named: by('credential'),
   }),
   route({
     method: 'post',
@@ -252,7 +250,7 @@ export const credentialRoutes = [
     description: 'The token is refused as soon as this request returns. Secrets that it issued are kept.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byCredential,
+    named: by('credential'),
   }),
   route({
     method: 'post',
@@ -287,6 +285,6 @@ export const credentialRoutes = [
     description: 'The token is refused as soon as this request returns.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byCredential,
+    named: by('credential'),
   }),
 ];

@@ -3,11 +3,10 @@ import { readPublicKey } from '../../auth/jwk';
 import { newId } from '../../db/ids';
 import { ApiError, invalid } from '../../errors';
 import { listRoute } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import * as wire from './wire';
 
 const devices = '/orgs/{org_id}/devices';
-const byDevice = ({ params }: { params: Record<string, string> }) => ({ device: params.id as string });
 
 export const deviceRoutes = [
   route({
@@ -45,7 +44,7 @@ export const deviceRoutes = [
     summary: 'Show a device',
     answers: { 200: wire.Device },
     refusals: ['NOT_FOUND'],
-    named: byDevice,
+    named: by('device'),
   }),
   route({
     method: 'patch',
@@ -58,7 +57,7 @@ export const deviceRoutes = [
     body: { schema: wire.DevicePatch },
     answers: { 200: wire.Device },
     refusals: ['NOT_FOUND'],
-    named: byDevice,
+    named: by('device'),
     prepare: ({ body }) => ({ input: body }),
   }),
   route({
@@ -71,7 +70,7 @@ export const deviceRoutes = [
     description: 'Credentials bound to the device are refused as soon as this request returns.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byDevice,
+    named: by('device'),
   }),
   route({
     method: 'post',
@@ -85,7 +84,7 @@ export const deviceRoutes = [
     body: { schema: wire.DeviceAssign },
     answers: { 200: wire.Device },
     refusals: ['NOT_FOUND', 'CONFLICT'],
-    named: byDevice,
+    named: by('device'),
     prepare: ({ body }) => ({ input: body }),
   }),
   route({
@@ -99,6 +98,6 @@ export const deviceRoutes = [
       'For a device that is lost or no longer trusted. Credentials bound to it are refused as soon as this request returns. A blocked device stays blocked. Safe to repeat.',
     answers: { 200: wire.Device },
     refusals: ['NOT_FOUND'],
-    named: byDevice,
+    named: by('device'),
   }),
 ];

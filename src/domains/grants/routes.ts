@@ -1,11 +1,10 @@
 // HTTP routes of grants.
 import { newId } from '../../db/ids';
 import { listRoute } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import * as wire from './wire';
 
 const grants = '/orgs/{org_id}/grants';
-const byGrant = ({ params }: { params: Record<string, string> }) => ({ grant: params.id as string });
 
 export const grantRoutes = [
   route({
@@ -48,7 +47,7 @@ export const grantRoutes = [
     summary: 'Show a grant',
     answers: { 200: wire.Grant },
     refusals: ['NOT_FOUND'],
-    named: byGrant,
+    named: by('grant'),
   }),
   route({
     method: 'delete',
@@ -59,6 +58,6 @@ export const grantRoutes = [
     description: 'The access ends as soon as this request returns.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byGrant,
+    named: by('grant'),
   }),
 ];

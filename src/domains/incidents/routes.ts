@@ -6,7 +6,7 @@ import { readToken, type TokenRef } from '../../auth/token';
 import { unwrap } from '../../gate/request/outcome';
 import type { Context, RenderContext } from '../../http/context';
 import { listRoute } from '../../http/list';
-import { type Input, route } from '../../http/route';
+import { by, type Input, route } from '../../http/route';
 import { isJwt, readSession } from '../../keys/jwt';
 import { signingKeysOf } from '../../keys/signing';
 import { issue } from '../credentials/routes';
@@ -20,8 +20,6 @@ import * as wire from './wire';
 
 const tag = 'Incident response';
 const incidents = '/orgs/{org_id}/incidents';
-const byCredential = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
-const byIncident = ({ params }: { params: Record<string, string> }) => ({ incident: params.id as string });
 
 /** How often one request asks the gate to continue revoking. */
 const MOST_ROUNDS = 40;
@@ -105,7 +103,7 @@ export const incidentRoutes = [
     body: { schema: wire.ContainIn, optional: true },
     answers: { 200: wire.Contained },
     refusals: ['NOT_FOUND', 'CONFLICT'],
-    named: byCredential,
+    named: by('credential'),
     prepare: ({ body }) => ({ input: inputOf(body, null) }),
     resumes: true,
     unkept: ({ dry_run }) => dry_run === true,
@@ -147,7 +145,7 @@ export const incidentRoutes = [
       'Of a containment: its report, written anew from the audit log, and which of the secrets have a new value. Of a panic: what is left to look through. Secrets that the caller may not list have no name.',
     answers: { 200: wire.IncidentReport },
     refusals: ['NOT_FOUND'],
-    named: byIncident,
+    named: by('incident'),
     render: async (incident: ShownIncident, _input, context) => ({ json: await incidentReport(incident, context) }),
   }),
   route({
@@ -161,7 +159,7 @@ export const incidentRoutes = [
     body: { schema: wire.IncidentPatch },
     answers: { 200: wire.Incident },
     refusals: ['NOT_FOUND'],
-    named: byIncident,
+    named: by('incident'),
     prepare: ({ body }) => ({ input: body }),
   }),
   route({
@@ -174,6 +172,6 @@ export const incidentRoutes = [
       'Returns its parent, all live credentials below it, which of them a containment by this caller would end, and the environments and secrets it can reach.',
     answers: { 200: Graph },
     refusals: ['NOT_FOUND'],
-    named: byCredential,
+    named: by('credential'),
   }),
 ];

@@ -9,7 +9,7 @@ import type { IntegrationRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import { type Context, keysOf } from '../../http/context';
 import { listRoute } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import { type Config, checked, merged, partsOf } from './config';
 import { decryptConfig, encryptCredentials } from './encryption';
 import type { Made } from './gate/operations';
@@ -18,7 +18,6 @@ import { send } from './send';
 import * as wire from './wire';
 
 const integrations = '/orgs/{org_id}/integrations';
-const byIntegration = ({ params }: { params: Record<string, string> }) => ({ integration: params.id as string });
 
 /** A valid config, with its credentials encrypted for a row; or the problems. */
 function stored(context: Context, id: string, platform: string, given: Config) {
@@ -143,7 +142,7 @@ export const integrationRoutes = [
     summary: 'Show a connection',
     answers: { 200: wire.Integration },
     refusals: ['NOT_FOUND'],
-    named: byIntegration,
+    named: by('integration'),
   }),
   route({
     method: 'patch',
@@ -157,7 +156,7 @@ export const integrationRoutes = [
     body: { schema: wire.IntegrationPatch },
     answers: { 200: wire.Integration },
     refusals: ['NOT_FOUND', 'CONFLICT'],
-    named: byIntegration,
+    named: by('integration'),
     prepare: ({ body }) => ({ input: patchInput(body) }),
     more: async (row: IntegrationRow, { body }, context) => ({
       input: { ...patchInput(body), made: changed(context, row, body.config ?? {}) },
@@ -173,7 +172,7 @@ export const integrationRoutes = [
     description: 'Nothing is sent to it any more. The caller must reach everything that it can send.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byIntegration,
+    named: by('integration'),
   }),
 ];
 

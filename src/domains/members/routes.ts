@@ -3,12 +3,11 @@ import { newToken } from '../../auth/token';
 import { newId } from '../../db/ids';
 import type { Context } from '../../http/context';
 import { listRoute } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import * as wire from './wire';
 
 const roles = '/orgs/{org_id}/roles';
 const members = '/orgs/{org_id}/members';
-const byMember = ({ params }: { params: Record<string, string> }) => ({ member: params.id as string });
 
 /** The hash of a new enrolment token, and the URL for the response. */
 export function enrolment(context: Context, place = 'enrolment_url') {
@@ -58,7 +57,7 @@ export const memberRoutes = [
     summary: 'Show a member',
     answers: { 200: wire.Member },
     refusals: ['NOT_FOUND'],
-    named: byMember,
+    named: by('member'),
   }),
   route({
     method: 'patch',
@@ -72,7 +71,7 @@ export const memberRoutes = [
     body: { schema: wire.MemberPatch },
     answers: { 200: wire.Member },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'EMAIL_TAKEN', 'LAST_OWNER'],
-    named: byMember,
+    named: by('member'),
     prepare: ({ body: { email = null, name = null, role = null, environments } }) => ({
       input: { email, name, role, ...(environments !== undefined && { environments }) },
     }),
@@ -89,7 +88,7 @@ export const memberRoutes = [
     query: wire.RemovalQuery,
     answers: { 200: wire.Removed },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'LAST_OWNER'],
-    named: byMember,
+    named: by('member'),
     prepare: ({ query }) => ({ input: { revoke: query.revoke_credentials === 'true' } }),
   }),
   route({
@@ -102,7 +101,7 @@ export const memberRoutes = [
     description: "The new link replaces an unused one. The member's passkeys are kept.",
     answers: { 201: wire.NewMember },
     refusals: ['NOT_FOUND'],
-    named: byMember,
+    named: by('member'),
     prepare(_, context) {
       const { hash, once } = enrolment(context);
       return { input: { enrolment: hash }, once };
@@ -119,7 +118,7 @@ export const memberRoutes = [
     query: wire.AccessQuery,
     answers: { 200: wire.Access },
     refusals: ['NOT_FOUND'],
-    named: byMember,
+    named: by('member'),
     prepare: ({ query }) => ({
       input: { scope: query.action, environment: query.environment ?? null, secret: query.secret ?? null },
     }),

@@ -6,7 +6,7 @@ import { orgs } from '../../db/schema';
 import { ApiError, invalid, refuse } from '../../errors';
 import { pageOf } from '../../http/context';
 import { listRoute, PageQuery } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
 import { enrolment } from '../members/routes';
@@ -17,7 +17,6 @@ const FIRST_ENVIRONMENTS = ['development', 'staging', 'production'];
 
 const org = '/orgs/{org_id}';
 const environments = `${org}/environments`;
-const byEnvironment = ({ params }: { params: Record<string, string> }) => ({ environment: params.id as string });
 
 export const orgRoutes = [
   route({
@@ -183,7 +182,7 @@ export const orgRoutes = [
     summary: 'Show an environment',
     answers: { 200: wire.Environment },
     refusals: ['NOT_FOUND'],
-    named: byEnvironment,
+    named: by('environment'),
   }),
   route({
     method: 'patch',
@@ -196,7 +195,7 @@ export const orgRoutes = [
     body: { schema: wire.EnvironmentPatch },
     answers: { 200: wire.Environment },
     refusals: ['NOT_FOUND'],
-    named: byEnvironment,
+    named: by('environment'),
     prepare: ({ body }) => ({ input: body }),
   }),
   route({
@@ -209,6 +208,6 @@ export const orgRoutes = [
     description: 'The environment must not contain secrets or be the default environment.',
     answers: { 204: null },
     refusals: ['NOT_FOUND', 'ENVIRONMENT_NOT_EMPTY', 'ENVIRONMENT_IS_DEFAULT'],
-    named: byEnvironment,
+    named: by('environment'),
   }),
 ];

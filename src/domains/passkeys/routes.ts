@@ -2,16 +2,15 @@ import { newChallenge, readChallenge, userHandle } from '../../auth/proofs';
 import { ApiError, invalid } from '../../errors';
 import type { Context } from '../../http/context';
 import { listRoute } from '../../http/list';
-import { type Input, route } from '../../http/route';
+import { by, type Input, route } from '../../http/route';
 import { challengeOf, creationOptions, verifyCreation } from './webauthn';
 import * as wire from './wire';
 
 const passkeys = '/orgs/{org_id}/members/{id}/passkeys';
 
-const byMember = ({ params }: { params: Record<string, string> }) => ({ member: params.id as string });
 const byPasskey = ({ params }: { params: Record<string, string> }) => ({
-  member: params.id as string,
   passkey: params.passkey_id as string,
+  member: params.id as string,
 });
 
 /** The purpose that a challenge for adding a passkey is bound to. */
@@ -32,7 +31,7 @@ export const passkeyRoutes = [
     summary: 'List the passkeys of a member',
     description: 'Members need no scope for their own passkeys.',
     answers: { 200: wire.PasskeyPage },
-    named: byMember,
+    named: by('member'),
   }),
   route({
     method: 'post',
@@ -45,7 +44,7 @@ export const passkeyRoutes = [
       'Pass them to navigator.credentials.create(). Only for the member, in a browser session. The options work once, within five minutes.',
     answers: { 200: wire.CreationOptions },
     unkept: true,
-    named: byMember,
+    named: by('member'),
     render: async ({ id, ...owner }: Owner, _: Input, { base, deployment, org }: Context) => ({
       json: await creationOptions(base, newChallenge(deployment.proof, adding(org, id)), {
         handle: userHandle(deployment.proof, org, id),
@@ -63,7 +62,7 @@ export const passkeyRoutes = [
     body: { schema: wire.PasskeyIn },
     answers: { 201: wire.Passkey },
     refusals: ['CONFLICT', 'LIMIT_REACHED'],
-    named: byMember,
+    named: by('member'),
     async prepare({ params, body }, { base, deployment, org }) {
       const challenge = challengeOf(body.response.response.clientDataJSON);
       const id = readChallenge(deployment.proof, adding(org, params.id as string), challenge, 'psk');

@@ -1,13 +1,12 @@
 // HTTP routes of policies.
 import { newId } from '../../db/ids';
 import { listRoute } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import * as wire from './wire';
 
 const tag = 'Policies';
 const policies = '/orgs/{org_id}/policies';
 const one = `${policies}/{id}`;
-const byPolicy = ({ params }: { params: Record<string, string> }) => ({ policy: params.id as string });
 
 export const policyRoutes = [
   route({
@@ -41,7 +40,7 @@ export const policyRoutes = [
     summary: 'Show a policy',
     answers: { 200: wire.Policy },
     refusals: ['NOT_FOUND'],
-    named: byPolicy,
+    named: by('policy'),
   }),
   route({
     method: 'patch',
@@ -54,7 +53,7 @@ export const policyRoutes = [
     body: { schema: wire.PolicyPatch },
     answers: { 200: wire.Policy },
     refusals: ['NOT_FOUND', 'LIMIT_REACHED', 'APPROVAL_IMPOSSIBLE'],
-    named: byPolicy,
+    named: by('policy'),
     prepare: ({ body: { name = null, enabled = null, applies_to = null, config = null } }) => ({
       input: { name, enabled, applies_to, config },
     }),
@@ -68,7 +67,7 @@ export const policyRoutes = [
     summary: 'Delete a policy',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byPolicy,
+    named: by('policy'),
   }),
   listRoute({
     path: `${one}/violations`,
@@ -79,6 +78,6 @@ export const policyRoutes = [
       'Returns secrets named before the policy existed that the caller can list. Also works for a policy that is not enabled. A page can have fewer items than limit. Continue until next_cursor is null.',
     answers: { 200: wire.ViolationPage },
     refusals: ['NOT_FOUND', 'CONFLICT'],
-    named: byPolicy,
+    named: by('policy'),
   }),
 ];

@@ -4,14 +4,13 @@ import { type GenerateOptions, generate } from '../../crypto/generate';
 import { newId } from '../../db/ids';
 import { type Context, keysOf } from '../../http/context';
 import { listRoute, type Slice } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import { byNameRoutes } from './by-name';
 import { encryptValue } from './encryption';
 import { allValues, VALUES, valuesInput, withValue } from './values';
 import * as wire from './wire';
 
 const tag = 'Secrets';
-const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: params.id as string });
 const encrypted = (context: Context, secret: string, value: string, generated?: 1) =>
   encryptValue(keysOf(context), context.org, secret, value, generated);
 
@@ -96,7 +95,7 @@ export const secretRoutes = [
     conditional: ['if-none-match'],
     answers: { 200: wire.SecretWithValue, 304: null },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
-    named: bySecret,
+    named: by('secret'),
     prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match, as_text: true } }),
     render: withValue,
   }),
@@ -120,7 +119,7 @@ export const secretRoutes = [
       'LIMIT_REACHED',
       'POLICY_VIOLATED',
     ],
-    named: bySecret,
+    named: by('secret'),
     prepare({ params, body, if_match }, context) {
       const { name, value, ttlSeconds, auto_rotate, ...fields } = body;
       return {
@@ -147,7 +146,7 @@ export const secretRoutes = [
     conditional: ['if-match'],
     answers: { 204: null },
     refusals: ['NOT_FOUND', 'VERSION_CONFLICT'],
-    named: bySecret,
+    named: by('secret'),
     prepare: ({ query, if_match }) => ({ input: { if_match, permanent: query.permanent === 'true' } }),
   }),
   route({
@@ -162,7 +161,7 @@ export const secretRoutes = [
     conditional: ['if-match'],
     answers: { 200: wire.RotatedSecret },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
-    named: bySecret,
+    named: by('secret'),
     prepare: ({ params, body, if_match }, context) => ({
       input: {
         if_match,
@@ -183,7 +182,7 @@ export const secretRoutes = [
     description: 'Returns versions without values, newest first. A secret keeps its newest 1,000 versions.',
     answers: { 200: wire.VersionPage },
     refusals: ['NOT_FOUND'],
-    named: bySecret,
+    named: by('secret'),
   }),
   route({
     method: 'post',
@@ -196,7 +195,7 @@ export const secretRoutes = [
     conditional: ['if-match'],
     answers: { 200: wire.Secret },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
-    named: bySecret,
+    named: by('secret'),
     prepare: ({ body, if_match }) => ({ input: { if_match, version: body.version } }),
   }),
   route({
@@ -208,7 +207,7 @@ export const secretRoutes = [
     description: 'Possible for seven days after the deletion, unless the secret was deleted with permanent=true.',
     answers: { 200: wire.Secret },
     refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'CONFLICT', 'POLICY_VIOLATED'],
-    named: bySecret,
+    named: by('secret'),
   }),
   listRoute({
     path: '/orgs/{org_id}/environments/compare',

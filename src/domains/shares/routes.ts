@@ -10,7 +10,7 @@ import { refusalOf } from '../../gate/request/outcome';
 import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { waitOf } from '../../http/refused-attempts';
-import { type Input, route } from '../../http/route';
+import { by, type Input, route } from '../../http/route';
 import { decryptValue } from '../secrets/encryption';
 import type { Delivered } from '../secrets/rules';
 import { openValue, type Stretched, sealValue, stretch, verifierOf } from './encryption';
@@ -19,7 +19,6 @@ import * as wire from './wire';
 
 const tag = 'Shares';
 const one = '/orgs/{org_id}/secrets/{id}';
-const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: params.id as string });
 
 type ShareRequest = Input<unknown, z.output<typeof wire.ShareIn>>;
 
@@ -95,7 +94,7 @@ export const shareRoutes = [
     body: { schema: wire.ShareIn },
     answers: { 201: wire.NewShare },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'SCOPE_EXCEEDS_PARENT', 'LIMIT_REACHED'],
-    named: bySecret,
+    named: by('secret'),
     prepare: (input) => ({ input: shareInput(input) }),
     more: newLink,
   }),
@@ -107,7 +106,7 @@ export const shareRoutes = [
     description: 'Returns live links, and live grants that name only this secret. The URL of a link is never returned.',
     answers: { 200: wire.SharePage },
     refusals: ['NOT_FOUND'],
-    named: bySecret,
+    named: by('secret'),
   }),
   route({
     method: 'delete',
@@ -120,7 +119,7 @@ export const shareRoutes = [
     refusals: ['NOT_FOUND'],
     named({ params }) {
       const id = params.share_id as string;
-      return { ...bySecret({ params }), ...(id.startsWith('grt_') ? { grant: id } : { share: id }) };
+      return { ...by('secret')({ params }), ...(id.startsWith('grt_') ? { grant: id } : { share: id }) };
     },
   }),
   route({

@@ -3,7 +3,7 @@ import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { type Context, keysOf } from '../../http/context';
 import { listRoute } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import { checked, partsOf } from '../integrations/config';
 import { encryptCredentials } from '../integrations/encryption';
 import { foresee } from './dry-run';
@@ -12,7 +12,6 @@ import { openTarget, storedConfig } from './target';
 import * as wire from './wire';
 
 const syncs = '/orgs/{org_id}/integrations/syncs';
-const bySync = ({ params }: { params: Record<string, string> }) => ({ sync: params.id as string });
 
 type Body = (typeof wire.SyncIn)['_output'];
 
@@ -80,7 +79,7 @@ export const syncRoutes = [
     summary: 'Show a sync',
     answers: { 200: wire.Sync },
     refusals: ['NOT_FOUND'],
-    named: bySync,
+    named: by('sync'),
   }),
   route({
     method: 'post',
@@ -92,6 +91,6 @@ export const syncRoutes = [
       'Names that are not written yet are not attempted. Calls to the target that are under way are finished; none begins after the response.',
     answers: { 200: wire.Sync },
     refusals: ['NOT_FOUND', 'SYNC_ENDED'],
-    named: bySync,
+    named: by('sync'),
   }),
 ];

@@ -1,11 +1,10 @@
 import { newId } from '../../db/ids';
 import { listRoute } from '../../http/list';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import * as wire from './wire';
 
 const teams = '/orgs/{org_id}/teams';
 const inTeam = `${teams}/{id}/members`;
-const byTeam = ({ params }: { params: Record<string, string> }) => ({ team: params.id as string });
 
 export const teamRoutes = [
   route({
@@ -34,7 +33,7 @@ export const teamRoutes = [
     summary: 'Show a team',
     answers: { 200: wire.Team },
     refusals: ['NOT_FOUND'],
-    named: byTeam,
+    named: by('team'),
   }),
   route({
     method: 'patch',
@@ -46,7 +45,7 @@ export const teamRoutes = [
     body: { schema: wire.TeamIn },
     answers: { 200: wire.Team },
     refusals: ['NOT_FOUND'],
-    named: byTeam,
+    named: by('team'),
     prepare: ({ body }) => ({ input: body }),
   }),
   route({
@@ -59,7 +58,7 @@ export const teamRoutes = [
     description: 'Also deletes the memberships and grants of the team.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byTeam,
+    named: by('team'),
   }),
   route({
     method: 'post',
@@ -73,7 +72,7 @@ export const teamRoutes = [
     body: { schema: wire.TeamMemberIn },
     answers: { 201: wire.TeamMember },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'LIMIT_REACHED'],
-    named: byTeam,
+    named: by('team'),
     prepare: ({ body }) => ({ input: body }),
   }),
   listRoute({
@@ -83,7 +82,7 @@ export const teamRoutes = [
     summary: 'List the members of a team',
     answers: { 200: wire.TeamMemberPage },
     refusals: ['NOT_FOUND'],
-    named: byTeam,
+    named: by('team'),
   }),
   route({
     method: 'delete',

@@ -15,7 +15,7 @@ import { refusalOf } from '../../gate/request/outcome';
 import type { BaseContext, PublicAnswer, PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { waitOf } from '../../http/refused-attempts';
-import { route } from '../../http/route';
+import { by, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import type { OrgKeys } from '../../keys/keyring';
 import type { ExchangeInput, Given } from './gate/exchange';
@@ -26,7 +26,6 @@ import * as wire from './wire';
 
 const tag = 'Workload identity';
 const trusts = '/orgs/{org_id}/trusts';
-const byTrust = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
 
 /** Fields in which null counts as omitted on creation. */
 const OMITTABLE = ['audiences', 'environments', 'secrets', 'allowed_addresses', 'ttlSeconds', 'jwks'];
@@ -163,7 +162,7 @@ export const trustRoutes = [
     summary: 'Show a trust',
     answers: { 200: wire.Trust },
     refusals: ['NOT_FOUND'],
-    named: byTrust,
+    named: by('credential'),
   }),
   route({
     method: 'patch',
@@ -177,7 +176,7 @@ export const trustRoutes = [
     body: { schema: wire.TrustPatch },
     answers: { 200: wire.Trust },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
-    named: byTrust,
+    named: by('credential'),
     async prepare({ body }, context) {
       const { name = null, issuer, audiences, claims, ttlSeconds, jwks, ...rest } = body;
       if (issuer !== undefined) mustBeHttps(issuer, context);
@@ -201,7 +200,7 @@ export const trustRoutes = [
     description: 'Its session tokens are refused as soon as this request returns.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byTrust,
+    named: by('credential'),
   }),
   route({
     method: 'post',

@@ -5,7 +5,7 @@ import { ApiError, invalid } from '../../errors';
 import { unwrap } from '../../gate/request/outcome';
 import { type Context, keysOf, pageOf, type RenderContext } from '../../http/context';
 import { listName, listRoute, PageQuery, type Slice } from '../../http/list';
-import { type DeclaredRoute, type Input, route } from '../../http/route';
+import { by, type DeclaredRoute, type Input, route } from '../../http/route';
 import { attempt } from './deliver';
 import { decryptSecret, decryptUrl, encryptOldSecret, encryptSecret, encryptUrl, newSigningSecret, shownUrl } from './encryption';
 import type { Testing } from './gate/deliveries';
@@ -16,7 +16,6 @@ const tag = 'Webhooks';
 const webhooks = '/orgs/{org_id}/webhooks';
 const one = `${webhooks}/{id}`;
 const deliveries = `${one}/deliveries`;
-const byWebhook = ({ params }: { params: Record<string, string> }) => ({ webhook: params.id as string });
 
 const ownerIn = (context: Context, id: string) => ({ keys: keysOf(context), org: context.org, id });
 
@@ -102,7 +101,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     summary: 'Show a webhook',
     answers: { 200: wire.Webhook },
     refusals: ['NOT_FOUND'],
-    named: byWebhook,
+    named: by('webhook'),
     render: renderOne,
   }),
   route({
@@ -117,7 +116,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     body: { schema: wire.WebhookPatch },
     answers: { 200: wire.Webhook },
     refusals: ['NOT_FOUND'],
-    named: byWebhook,
+    named: by('webhook'),
     resumes: true,
     prepare({ body, params }, context) {
       const { url, ...rest } = body;
@@ -135,7 +134,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     description: 'Also deletes its deliveries.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
-    named: byWebhook,
+    named: by('webhook'),
   }),
   route({
     method: 'post',
@@ -149,7 +148,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     body: { schema: wire.RotateSecretIn, optional: true },
     answers: { 200: wire.WebhookCreated },
     refusals: ['NOT_FOUND'],
-    named: byWebhook,
+    named: by('webhook'),
     prepare: ({ body }) => ({ input: { overlap: body.overlap_seconds ?? OVERLAP } satisfies RotateInput }),
     more: (asked: Rotating, { params, body }, context) => rotated(asked, params.id as string, body.overlap_seconds ?? OVERLAP, context),
   }),
@@ -163,7 +162,7 @@ export const webhookRoutes: DeclaredRoute[] = [
       'Sends an event of type `WEBHOOK_TEST` immediately, in one attempt, even to a disabled webhook. The response is always 200: `status` is `delivered` or `failed`.',
     answers: { 200: wire.Delivery },
     refusals: ['NOT_FOUND'],
-    named: byWebhook,
+    named: by('webhook'),
     unkept: true,
     render: (testing: Testing, _input: Input, context: RenderContext) => tested(testing, context),
   }),
@@ -176,7 +175,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     query: wire.DeliveryQuery,
     answers: { 200: wire.DeliveryPage },
     refusals: ['NOT_FOUND'],
-    named: byWebhook,
+    named: by('webhook'),
     filters: ({ status }) => ({ status: status ?? null }),
   }),
   route({
@@ -201,7 +200,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     body: { schema: wire.RedeliverIn },
     answers: { 202: wire.Redelivered },
     refusals: ['NOT_FOUND', 'CONFLICT'],
-    named: byWebhook,
+    named: by('webhook'),
     prepare: ({ body }) => ({ input: body }),
   }),
 ];

@@ -4,6 +4,7 @@ import type { Action, FullNeed } from '../../auth/actions';
 import type { Caller } from '../../auth/authorize';
 import type { Proof } from '../../auth/dpop';
 import type { TokenRef } from '../../auth/token';
+import type { forms } from '../../db/names';
 import type { SecretRow } from '../../db/schema';
 import type { IntegrityViolation, Refusal } from '../../errors';
 import type { Subject } from '../audit/entry';
@@ -21,31 +22,12 @@ export interface LentKeys {
   answer: Uint8Array;
 }
 
-/** What the path itself names, checked before anything in the body. A malformed name becomes an empty text, which names nothing. */
-export interface Named {
-  /** An environment, by id or slug; null for the default one. */
-  environment?: string | null;
-  /** A secret's name in that environment. */
-  name?: string;
-  /** A secret, by id. */
-  secret?: string;
-  /** A credential, by id. */
-  credential?: string;
-  /** A member, team, grant or passkey, by id. */
-  member?: string;
-  team?: string;
-  grant?: string;
-  passkey?: string;
-  policy?: string;
-  approval?: string;
-  device?: string;
-  webhook?: string;
-  delivery?: string;
-  integration?: string;
-  share?: string;
-  sync?: string;
-  incident?: string;
-}
+/**
+ * What the path itself names, by kind: the target first, then what it belongs to. An environment is an id or a slug, or null for the default
+ * one; a secret is named by its name there or by its id. Checked before anything in the body. A malformed name becomes an empty text, which
+ * names nothing.
+ */
+export type Named = { [Kind in Exclude<keyof typeof forms, 'environment'>]?: string } & { environment?: string | null };
 
 export interface RequestFacts {
   id: string;

@@ -32,24 +32,7 @@ export function mayReachNamed({ core, ask, need, caller }: Call<unknown>): Refus
 
 /** The subject of the audit entry, from the path. */
 export function namedSubject({ core, ask }: Call<unknown>): Subject {
-  const {
-    environment,
-    name,
-    secret,
-    passkey,
-    grant,
-    team,
-    member,
-    credential,
-    policy,
-    approval,
-    device,
-    webhook,
-    integration,
-    share,
-    sync,
-    incident,
-  } = ask.named;
+  const { environment, name, secret, ...others } = ask.named;
   const subject: Subject = { ...noSubject };
   if (secret !== undefined) {
     const row = core.rows.get('secret', secret);
@@ -59,21 +42,7 @@ export function namedSubject({ core, ask }: Call<unknown>): Subject {
     subject.resource_name = row.name;
     return subject;
   }
-  subject.resource =
-    passkey ??
-    grant ??
-    team ??
-    member ??
-    credential ??
-    policy ??
-    approval ??
-    device ??
-    share ??
-    webhook ??
-    sync ??
-    integration ??
-    incident ??
-    null;
+  [subject.resource = null] = Object.values(others);
   if (name) subject.resource_name = name;
   if (environment !== undefined && environment !== '' && name !== '') subject.environment = environmentOf(core, environment)?.slug ?? null;
   return subject;
