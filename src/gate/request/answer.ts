@@ -21,10 +21,10 @@ import { lastUsed } from '../limits/last-used';
 import { quotaRootOf } from '../limits/quota-root';
 import { type RateLimitState, rateLimit, SLACK, WINDOW } from '../limits/rate-limit';
 import { ciphertexts } from '../rows/ciphertexts';
-import type { Ask, Call, Operation, Reply } from './call';
+import type { Arrived, Ask, Call, Operation, OperationOutcome, Reply } from './call';
 import { findStored, responseToStore, storedFor } from './idempotency';
 import { fail, type Outcome, ok } from './outcome';
-import { callOf, type Performed, perform, type Request, refusalOfError } from './perform';
+import { callOf, perform, refusalOfError } from './perform';
 import { permits } from './permits';
 import { storedResponses } from './stored-responses';
 
@@ -44,29 +44,29 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
   const operation = operations[ask.operation];
   const need = actions[ask.action];
   if (!operation || !need) throw new Error(`no operation ${ask.operation} of ${ask.action}`);
-  const request: Request = { core, ask, operation, need, ...roomOf(core) };
+  const arrived: Arrived = { core, ask, operation, need, ...roomOf(core) };
   underWay.set(core.rows, (underWay.get(core.rows) ?? 0) + 1);
-  const answered = await answerOf(request).finally(() => underWay.set(core.rows, (underWay.get(core.rows) ?? 1) - 1));
+  const answered = await answerOf(arrived).finally(() => underWay.set(core.rows, (underWay.get(core.rows) ?? 1) - 1));
   // A job must not wait for itself.
   // safety: no-reply-before-permits-end
   if (operation.change && ask.bearer !== 'system') await permits(core).settled();
   return { rate_limit: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
 }
 
-const answerOf = async (request: Request): Promise<Answer> => (await unable(request)) ?? (await identified(request));
+const answerOf = async (arrived: Arrived): Promise<Answer> => (await unable(arrived)) ?? (await identified(arrived));
 
 /** How many requests are under way, by the rows of a gate: each writes an entry in the end. */
 const underWay = new WeakMap<Core['rows'], number>();
 
 /** Whether the audit log can take one more entry, of an urgent action too. */
-function roomOf({ auditLog, rows }: Core): Pick<Request, 'isFull' | 'isReserveFull'> {
+function roomOf({ auditLog, rows }: Core): Pick<Arrived, 'isFull' | 'isReserveFull'> {
   // safety: entries-under-way-count
   const entries = auditLog.size() + (underWay.get(rows) ?? 0);
   return { isFull: entries >= MOST_ENTRIES, isReserveFull: entries >= MOST_ENTRIES + RESERVE };
 }
 
 /** Answers that do not depend on the caller: while a change is in doubt, for a report of an integrity violation, or when no audit entry can be written. */
-async function unable({ core, ask, operation, need, isFull, isReserveFull }: Request): Promise<Answer | null> {
+async function unable({ core, ask, operation, need, isFull, isReserveFull }: Arrived): Promise<Answer | null> {
   if (intents(core).unsettled().length) {
     const settling = settle(core);
     if (!isApart(core, ask, operation)) await settling;
@@ -92,8 +92,8 @@ const full = fail(
 );
 
 /** Identifies the caller, applies the rate limit, and continues with the admitted request. */
-async function identified(request: Request): Promise<Answer> {
-  const { core, ask } = request;
+async function identified(arrived: Arrived): Promise<Answer> {
+  const { core, ask } = arrived;
   const known = identify(core, ask);
   const done = alreadyDone(core, ask, known);
   if (done) return done;
@@ -101,7 +101,7 @@ async function identified(request: Request): Promise<Answer> {
   if (refusal) return { outcome: fail(refusal), rate_limit, credential: known.caller.id || null };
   const who = known.lookUp ? await known.lookUp().catch((error: unknown) => refusalOfError(error, ask)) : known;
   if ('code' in who) return { outcome: fail(who), rate_limit };
-  return { ...(await admitted(request, who)), rate_limit };
+  return { ...(await admitted(arrived, who)), rate_limit };
 }
 
 /** The result of this same request if it was already performed, whatever has ended since then. It is counted only once. */
@@ -139,26 +139,26 @@ function notAdmitted(core: Core, ask: Ask, who: Identity): Refusal | null {
 }
 
 /** Performs a request that is within the rate limit, and records it. */
-async function admitted(request: Request, who: Identity): Promise<Answer> {
-  const { core, ask } = request;
-  const call = callOf(request, who.caller);
+async function admitted(arrived: Arrived, who: Identity): Promise<Answer> {
+  const { core, ask } = arrived;
+  const call = callOf(arrived, who.caller);
   const draft: DraftOf = (about) => draftOf(ask, who.caller, { ...call.subject, ...about });
   // safety: no-admission-during-panic
   const inDoubt = who.links.some((id) => intents(core).isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
   // safety: no-admission-in-doubt
   const refusal = notAdmitted(core, ask, who) ?? inDoubt;
   if (!refusal) spend(core, ask, who.caller.device);
-  const performed = refusal ? { outcome: fail(refusal) } : await perform(call, request.operation, draft);
-  return record(request, who.caller, draft, performed);
+  const outcome: OperationOutcome = refusal ? fail(refusal) : await perform(call, draft);
+  return record(arrived, who.caller, draft, outcome);
 }
 
 /** Statuses of refusals that are stored under an Idempotency-Key. */
 const STORED = new Set([400, 404, 409, 410, 422]);
 
 /** Writes the audit entry, and stores the response if it has a key: in one turn, so that both become durable together or not at all. */
-function record({ core, ask, operation, isFull }: Request, caller: Caller, draft: DraftOf, { outcome, replay }: Performed): Answer {
+function record({ core, ask, operation, isFull }: Arrived, caller: Caller, draft: DraftOf, outcome: OperationOutcome): Answer {
   const credential = caller.id || null;
-  const { audited, about, reveals: _, events = [], ...bare } = outcome;
+  const { audited, about, reveals: _, replay, events = [], ...bare } = outcome;
   if (isFull && bare.kind === 'refused') return { outcome: full, credential };
   const status = bare.kind === 'ok' ? bare.status : bare.kind === 'refused' ? statusOf(bare.refusal) : 0;
   if (!audited && status) {

@@ -98,6 +98,8 @@ export type OperationOutcome = Outcome & {
   reveals?: SecretRow | Together | 'unheld';
   /** Events of a refusal or a read, raised in the turn of its audit entry. */
   events?: Raised[];
+  /** It is the stored response of an earlier request, with its encrypted one-time values. */
+  replay?: NonNullable<Reply['replay']>;
 };
 
 export interface Reply<T = unknown> {
@@ -109,12 +111,20 @@ export interface Reply<T = unknown> {
   d1_calls: number;
 }
 
-/** A request in progress in the gate. */
-export interface Call<I = unknown> {
+/** A request that has reached the gate and whose caller is not identified yet. */
+export interface Arrived {
   core: Core;
   ask: Ask;
+  operation: Operation;
   /** The permissions that its action needs. */
   need: FullNeed;
+  /** Whether the audit log accepts only entries of urgent actions, or not even those. */
+  isFull: boolean;
+  isReserveFull: boolean;
+}
+
+/** A request in progress in the gate. */
+export interface Call<I = unknown> extends Arrived {
   input: I;
   caller: Caller;
   /** The target in the audit entry: see `Operation.subject`. Set only by the gate's request handling. */

@@ -2,42 +2,26 @@
 // and every change pass through `commit`. Invariants: refusals follow the order of the API contract; whatever is revealed or changed was
 // checked against the approval policies first.
 
-import type { FullNeed } from '../../auth/actions';
 import { type Caller, mayAct } from '../../auth/authorize';
 import { ApiError, type Refusal, refuse, statusOf } from '../../errors';
 import { governed, governedRead, mayRevealAll, unidentified } from '../approvals/hold';
 import { type DraftOf, noSubject, type Subject } from '../audit/entry';
-import type { Core } from '../core';
 import { identifyAgain } from '../identity/identify';
 import { commit } from '../journal/commit';
 import type { Plan } from '../journal/plan';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
-import { type Ask, type Call, isRefusal, type Operation, type OperationOutcome, type Reply, refusalIn } from './call';
+import { type Arrived, type Ask, type Call, isRefusal, type Operation, type OperationOutcome, refusalIn } from './call';
 import { findStored, noRoom, storedUnder } from './idempotency';
 import { fail, wants } from './outcome';
 import { storedResponses } from './stored-responses';
 import { mayReachNamed, namedSubject } from './target';
 import { inTurns } from './turns';
 
-/** A request while the gate handles it. `isFull`: the audit log accepts only entries of urgent actions; `isReserveFull`: not even those. */
-export interface Request {
-  core: Core;
-  ask: Ask;
-  operation: Operation;
-  need: FullNeed;
-  isFull: boolean;
-  isReserveFull: boolean;
-}
-
-/** The result of an operation, or the stored response with its encrypted one-time values. */
-export type Performed = { outcome: OperationOutcome; replay?: NonNullable<Reply['replay']> };
-
 /** The request in progress of an admitted caller. */
-export function callOf({ core, ask, operation, need, isFull }: Request, caller: Caller): Call<unknown> {
+export function callOf(arrived: Arrived, caller: Caller): Call<unknown> {
+  const { core, ask, operation, isFull } = arrived;
   const call: Call<unknown> = {
-    core,
-    ask,
-    need,
+    ...arrived,
     input: ask.input,
     caller,
     subject: noSubject,
@@ -45,79 +29,76 @@ export function callOf({ core, ask, operation, need, isFull }: Request, caller: 
     recheck() {
       const now = identifyAgain(core, ask, call.caller);
       call.caller = now.caller;
-      call.subject = subjectOf(call, operation);
-      return now.refusal ?? authorise(call, operation);
+      call.subject = subjectOf(call);
+      return now.refusal ?? authorise(call);
     },
   };
   return call;
 }
 
 /** 403 if the caller may not do this, or not with the resource in the path. */
-const authorise = (call: Call<unknown>, operation: Operation): Refusal | null =>
-  mayAct(call.caller, call.need, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
+const authorise = (call: Call<unknown>): Refusal | null =>
+  mayAct(call.caller, call.need, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? call.operation.reach?.(call) ?? null;
 
 /** The target for the audit entry, as far as it is known before the operation runs. */
-const subjectOf = (call: Call<unknown>, operation: Operation): Subject =>
-  call.ask.input === null ? namedSubject(call) : { ...namedSubject(call), ...operation.subject?.(call) };
+const subjectOf = (call: Call<unknown>): Subject =>
+  call.ask.input === null ? namedSubject(call) : { ...namedSubject(call), ...call.operation.subject?.(call) };
 
 /** Performs the operation, or replays a stored response. A request with an Idempotency-Key is marked as running in the meantime. */
-export async function perform(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<Performed> {
-  const { core, ask } = call;
+export async function perform(call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome> {
+  const { core, ask, operation } = call;
   const key = storedUnder(ask, call.caller.root);
   let isAwaited = false;
   try {
     const { finding } = ask;
     call.subject = namedSubject(call);
-    const barred = authorise(call, operation);
-    if (barred) return { outcome: fail(barred) };
+    const barred = authorise(call);
+    if (barred) return fail(barred);
     // A malformed name in the path is 404 only after a stored response and after errors in the body.
-    if (finding && ![400, 404].includes(statusOf(finding))) return { outcome: fail(finding) };
-    const subject = subjectOf(call, operation);
+    if (finding && ![400, 404].includes(statusOf(finding))) return fail(finding);
+    const subject = subjectOf(call);
     // A replay changes nothing: its entry names no version.
     call.subject = { ...subject, version: null };
-    const stored = replay(call, operation);
+    const stored = replay(call);
     if (stored) return stored;
     call.subject = subject;
     // safety: idempotency-in-progress
     if (ask.idempotency) storedResponses(core).running.set(key, { request: ask.request.id, since: core.now() });
     const exceeds = finding ?? refusalIn(operation.authorize?.(call, core.now()));
-    if (exceeds) return { outcome: fail(exceeds) };
+    if (exceeds) return fail(exceeds);
     const outcome = await (operation.change
-      ? change(call, operation, draft)
-      : inTurns(core, payerOf(call), () => read(call, operation, draft)));
+      ? change(call, operation.change, draft)
+      : inTurns(core, payerOf(call), () => read(call, draft)));
     isAwaited = outcome?.kind === 'more';
-    return { outcome: outcome ?? fail(refuse('INTERNAL')) };
+    return outcome ?? fail(refuse('INTERNAL'));
   } catch (error) {
-    return { outcome: fail(refusalOfError(error, ask)) };
+    return fail(refusalOfError(error, ask));
   } finally {
     if (!isAwaited && storedResponses(core).running.get(key)?.request === ask.request.id) storedResponses(core).running.delete(key);
   }
 }
 
 /** The stored response of the same request, or a refusal; null if there is none. A request without a key can have only its own. */
-function replay(call: Call<unknown>, operation: Operation): Performed | null {
-  const { core, ask, caller } = call;
+function replay(call: Call<unknown>): OperationOutcome | null {
+  const { core, ask, caller, operation } = call;
   if (!ask.idempotency && !(operation.change && ask.repeated)) return null;
   const kept = findStored(storedResponses(core), ask, caller.root, core.now());
-  if (kept && 'code' in kept) return { outcome: fail(kept) };
+  if (kept && 'code' in kept) return fail(kept);
   if (kept) {
     // safety: replay-authorized
     const exceeds = ask.input === null ? null : refusalIn(operation.authorize?.(call, core.now()));
-    return exceeds ? { outcome: fail(exceeds) } : { outcome: kept.outcome, replay: { one_time: kept.one_time } };
+    return exceeds ? fail(exceeds) : { ...kept.outcome, replay: { one_time: kept.one_time } };
   }
-  return ask.idempotency && operation.change && !storedResponses(core).hasRoom(quotaRootOf(core, caller))
-    ? { outcome: fail(noRoom) }
-    : null;
+  return ask.idempotency && operation.change && !storedResponses(core).hasRoom(quotaRootOf(core, caller)) ? fail(noRoom) : null;
 }
 
-async function change(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> {
-  const change = operation.change as NonNullable<Operation['change']>;
+async function change(call: Call<unknown>, change: NonNullable<Operation['change']>, draft: DraftOf): Promise<OperationOutcome> {
   const fetched = await inTurns(call.core, payerOf(call), () => change.before?.(call));
   return commit(call, draft, {
     locks: () => [...change.locks(call), ...approvalLocks(call)],
     fetch: () => change.locked?.(call),
     plan(now, locked) {
-      const judged = operation.authorize?.(call, now) ?? null;
+      const judged = call.operation.authorize?.(call, now) ?? null;
       return refusalIn(judged) ?? change.plan(call, now, { fetched, locked, judged });
     },
     revises: () => change.revises?.(call) ?? null,
@@ -126,9 +107,9 @@ async function change(call: Call<unknown>, operation: Operation, draft: DraftOf)
 }
 
 /** Reads. A read that an approval policy holds needs an approval, which is then used up. */
-async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome | undefined> {
-  const { ask, need } = call;
-  if (ask.approval && need.reveals) return readHeld(call, operation, draft);
+async function read(call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome | undefined> {
+  const { ask, need, operation } = call;
+  if (ask.approval && need.reveals) return readHeld(call, draft);
   const outcome = await operation.read?.(call);
   if (!need.reveals || !outcome || outcome.kind === 'refused' || outcome.data === null || outcome.reveals === 'unheld') return outcome;
   if (!outcome.reveals) throw new Error(`${ask.action} does not say what it reveals`);
@@ -139,10 +120,10 @@ async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): 
 }
 
 /** Reads with an approval, or records that the read waits for one. This changes only the approval. */
-const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> =>
+const readHeld = (call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome> =>
   commit(call, draft, {
     locks: () => approvalLocks(call),
-    fetch: async () => operation.read?.(call),
+    fetch: async () => call.operation.read?.(call),
     plan(now, found) {
       const outcome = found as OperationOutcome;
       if (outcome.kind === 'refused') return outcome.refusal;
