@@ -14,8 +14,8 @@ export const mutants = [
     name: 'an answer leaves before its audit entry is written',
     tag: 'audit-before-response',
     change: {
-      from: 'core.auditLog.append(draft(about), status, core.now())',
-      to: 'void scheduler.wait(1000).then(() => core.auditLog.append(draft(about), status, core.now()))',
+      from: 'core.auditLog.append(draft(audit), status, core.now())',
+      to: 'void scheduler.wait(1000).then(() => core.auditLog.append(draft(audit), status, core.now()))',
     },
     notice: 'faults/changes: audit log: its entry is stored before the response leaves',
   },

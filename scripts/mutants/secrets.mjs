@@ -159,7 +159,7 @@ export const mutants = [
   {
     name: 'changes are accepted while a backup is adopted',
     tag: 'no-change-during-adoption',
-    change: { from: 'open.held || ', to: '' },
+    change: { from: 'open.isPaused || ', to: '' },
     notice: 'faults/restore: concurrency: no change happens during the adoption',
   },
 

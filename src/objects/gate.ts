@@ -113,7 +113,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
 
   /** A gate without state is new or has lost it; in the latter case D1 has the organisation. */
   private async begin(ask: Ask): Promise<void> {
-    await locks(this.core).hold(['begin'], async () => {
+    await locks(this.core).run(['begin'], async () => {
       if (this.org !== null) return;
       this.core.org = ask.org;
       const isThere = ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.keys.row, ask.request)));

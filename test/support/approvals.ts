@@ -25,7 +25,7 @@ export const settle = (o: Caller): Promise<void> =>
     return {
       status: 200,
       data: null,
-      puts: [
+      writes: [
         ...members.map((row) => revision(call, 'member', row, { connections: [] })),
         ...added.map((row) => revision(call, 'team_member', row, { created_at: 0 })),
       ],
@@ -67,7 +67,7 @@ export async function plantApproval(o: Caller, id: string): Promise<void> {
     return {
       status: 200,
       data: null,
-      puts: [
+      writes: [
         insertion(call, 'member', owner),
         revision(call, 'approval', row, { status: 'approved', decisions, expires_at: now + 86_400_000 }),
       ],

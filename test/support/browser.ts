@@ -126,7 +126,7 @@ export async function newEnrolment(org: string, member: string, ends = Date.now(
   await change(org, (call, now) => ({
     status: 200,
     data: null,
-    puts: [
+    writes: [
       revision(call, 'member', call.core.rows.get('member', member) as MemberRow, {
         ...{ enrolment_hash: hash, enrolment_made_at: now, enrolment_ends_at: ends },
       }),

@@ -24,7 +24,7 @@ export async function newSignedInMember(o: Caller, role: 'owner' | 'developer' =
       plan: (call) => ({
         status: 204,
         data: null,
-        puts: [
+        writes: [
           insertion(call, 'member', { org_id: o.id, id: member, email: `${member}@example.com`, name: 'Bea', role, created_at: now }),
           ...browserOf(call, o, member, session, now),
         ],
@@ -64,7 +64,7 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
           ...{ oldest_version: 1, lost_versions: [[2, 999]] as [number, number][], created_at: now, updated_at: now },
           sealed_size: counted ?? first.value_sealed.length + value_sealed.length,
         } as const;
-        return { status: 204, data: null, puts: [insertion(call, 'secret', secret)], versions, environments: [environment_id] };
+        return { status: 204, data: null, writes: [insertion(call, 'secret', secret)], versions, environments: [environment_id] };
       },
     },
   };

@@ -128,9 +128,9 @@ export function fieldsOf(text: string): Record<string, unknown> {
 /** The verdict on a response: any 2xx is a success unless the adapter finds a refusal in it. */
 export function outcome({ refusal }: Adapter, received: Received, now: number): Verdict {
   const { status, headers, text } = received;
-  const told = refusal?.(received) ?? null;
-  const wait = told?.retry_after ?? retryAfter(headers, now);
-  if (status >= 200 && status <= 299 && !told) return { delivered: true, status, retry_after: null };
+  const refused = refusal?.(received) ?? null;
+  const wait = refused?.retry_after ?? retryAfter(headers, now);
+  if (status >= 200 && status <= 299 && !refused) return { delivered: true, status, retry_after: null };
   // Discord sends the time in the body too.
-  return { delivered: false, status: told?.status ?? status, retry_after: wait ?? seconds(fieldsOf(text).retry_after) };
+  return { delivered: false, status: refused?.status ?? status, retry_after: wait ?? seconds(fieldsOf(text).retry_after) };
 }

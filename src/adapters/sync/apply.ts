@@ -36,8 +36,8 @@ export async function foreseen(target: Target, steps: Work[]): Promise<Result[]>
     return { action: isSame ? 'unchanged' : 'updated' };
   });
   if (!end) return results;
-  const told = new Set([...results.map((result) => result.targetName), ...foreign]);
-  return [...results, ...steps.filter((step) => !told.has(step.target)).map((step) => failed(step.name, step.target, end.problem))];
+  const known = new Set([...results.map((result) => result.targetName), ...foreign]);
+  return [...results, ...steps.filter((step) => !known.has(step.target)).map((step) => failed(step.name, step.target, end.problem))];
 }
 
 /** In place of a result: the name is not deleted. */
@@ -95,9 +95,9 @@ async function applyBatch(target: BatchTarget, chunk: Work[]): Promise<Applied> 
     const end = error.ends === 'name' ? null : error;
     // Results of earlier calls are kept; names of calls that were not made stay open.
     // safety: sync-parts-stand
-    const told = end && noted.size ? chunk.filter((work) => noted.has(work.target)) : chunk;
+    const reported = end && noted.size ? chunk.filter((work) => noted.has(work.target)) : chunk;
     return {
-      results: told.map((work) => resultOf(work, noted.get(work.target) ?? { action: 'failed', ...error.problem })),
+      results: reported.map((work) => resultOf(work, noted.get(work.target) ?? { action: 'failed', ...error.problem })),
       foreign: [],
       end,
     };

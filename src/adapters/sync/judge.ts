@@ -46,7 +46,7 @@ export function judge(
   const meaning = vendor.meaning?.(reply) ?? meaningOf(reply);
   if (meaning === 'ok' || (is(call.expects) && meaning !== 'rate_limit')) return { kind: 'ok', reply };
   const advice = vendor.advice?.(reply) ?? null;
-  const message = told(reply, isSent) + (advice === null ? '' : ` ${advice}`);
+  const message = messageOf(reply, isSent) + (advice === null ? '' : ` ${advice}`);
   if (meaning === 'rate_limit' || (status >= 500 && wait !== null)) {
     const seconds = wait === null ? null : Math.ceil(wait / 1000);
     return { kind: 'rate_limit', after: wait, error: new TargetError({ code: 'TARGET_RATE_LIMITED', message }, stops(purpose), seconds) };
@@ -83,7 +83,7 @@ function codeFor(meaning: Meaning, purpose: Purpose, status: number): SyncCode {
 const CODE = /^([A-Za-z][A-Za-z_.-]{0,63}|[0-9]{1,6})$/;
 
 /** An error in our words: the status, and the vendor's code if it cannot be anything else. */
-function told({ status, code }: Reply, isSent: (text: string) => boolean): string {
+function messageOf({ status, code }: Reply, isSent: (text: string) => boolean): string {
   // A malicious target may return what it was sent, now or earlier.
   // safety: sync-errors-hold-no-values
   const isCode = code !== null && CODE.test(code) && !isSent(code);

@@ -90,14 +90,14 @@ function overview({ findings }: Report): Markup {
 }
 
 function evidenceRow({ id, name, environment, time, detail, facts, people = [] }: Evidence): Markup {
-  const told = Object.entries(facts).filter(([, value]) => value !== null && value !== '');
+  const shown = Object.entries(facts).filter(([, value]) => value !== null && value !== '');
   return html`<tr>
 <td class="wrap">${name === null ? null : html`<strong>${name}</strong><br>`}<span class="id">${id}</span>${environment === null ? null : html`<br><span class="dim">${environment}</span>`}</td>
 <td class="at">${time === null ? '' : shortTime(time)}</td>
 <td class="wrap">${detail}${people.map(
     (one) =>
       html`<span class="facts">${one.decision === 'approve' ? 'Approved' : 'Rejected'} by ${one.name ?? one.id} (${one.id}) at ${shortTime(one.time)}</span>`,
-  )}<span class="facts">${told.map(([fact, value]) => html`<i>${named(fact)}: ${isTime(value) ? shortTime(value) : String(value)}</i> `)}</span></td>
+  )}<span class="facts">${shown.map(([fact, value]) => html`<i>${named(fact)}: ${isTime(value) ? shortTime(value) : String(value)}</i> `)}</span></td>
 </tr>`;
 }
 

@@ -2,8 +2,8 @@
 
 import type { Domain } from '../domain';
 import { actions } from './actions';
+import { announced } from './gate/announced';
 import { incidentOperations } from './gate/operations';
-import { told } from './gate/told';
 import { incidentRoutes } from './routes';
 import { incident } from './rows';
 
@@ -13,7 +13,7 @@ export const incidents = {
   },
   actions,
   rows: [incident],
-  follows: { credential: (core, { id, after }) => void (after === null && told(core).forget(id)) },
+  follows: { credential: (core, { id, after }) => void (after === null && announced(core).forget(id)) },
   operations: incidentOperations,
   routes: incidentRoutes,
   examples: {

@@ -27,6 +27,6 @@ async function rotateOne({ org, keys, ask }: JobContext, { id, type, etag }: Wai
   // The secret has changed. If it still waits, the next round gets its new state.
   if (refusal.code === 'CONFLICT') return;
   if (statusOf(refusal) >= 500) throw new ApiError(refusal);
-  const told = await ask('secret.rotation_due', { id, reason: refusal.code });
-  if (told.kind !== 'ok' && refusalOf(told).code !== 'CONFLICT') throw new ApiError(refusalOf(told));
+  const reported = await ask('secret.rotation_due', { id, reason: refusal.code });
+  if (reported.kind !== 'ok' && refusalOf(reported).code !== 'CONFLICT') throw new ApiError(refusalOf(reported));
 }

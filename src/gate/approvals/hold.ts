@@ -49,7 +49,7 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   ];
   const held = hold(call, { effects, changes, describes: made.describes, shows: made.shows }, now);
   if (isRefusal(held) || 'wants' in held) return held;
-  if ('waits' in held) return { ...held.waits, about: { ...targetOf(made), ...held.waits.about } };
+  if ('waits' in held) return { ...held.waits, audit: { ...targetOf(made), ...held.waits.audit } };
   return allowed(made, held);
 }
 
@@ -70,9 +70,9 @@ export function governedRead(call: Call<unknown>, reveals: NonNullable<Operation
 
 const allowed = (made: Plan, { use, approval, bypassed }: Allowed): Plan => ({
   ...made,
-  ...(use && { puts: [...(made.puts ?? []), use] }),
-  about: {
-    ...made.about,
+  ...(use && { writes: [...(made.writes ?? []), use] }),
+  audit: {
+    ...made.audit,
     // safety: each-use-names-its-approval
     ...(approval !== null && { approval }),
     ...(bypassed.length && { bypassed_policies: bypassed }),
@@ -80,17 +80,17 @@ const allowed = (made: Plan, { use, approval, bypassed }: Allowed): Plan => ({
 });
 
 /** The target of a held change in its audit entry: its current state, not the requested one. */
-const targetOf = ({ about }: Plan) => ({ ...about, expires_at: undefined, former_name: undefined });
+const targetOf = ({ audit }: Plan) => ({ ...audit, expires_at: undefined, former_name: undefined });
 
 /** Provider requests run without people; the bootstrap token belongs to the operator, who is above the rules of an organisation. */
 // safety: provider-and-operator-ungoverned
 const isUngoverned = ({ caller }: Call<unknown>) => caller.kind === 'provider' || caller.id === 'bootstrap';
 
 /** The rows that a plan writes and removes. */
-function changesOf({ core }: Call<unknown>, { puts = [], gone = [] }: Plan): Change[] {
+function changesOf({ core }: Call<unknown>, { writes = [], deletes = [] }: Plan): Change[] {
   return [
-    ...puts.map(({ kind, row }) => ({ kind, before: core.rows.get(kind, row.id), after: row }) as Change),
-    ...gone.map(({ kind, id }) => ({ kind, before: core.rows.get(kind, id), after: null }) as Change),
+    ...writes.map(({ kind, row }) => ({ kind, before: core.rows.get(kind, row.id), after: row }) as Change),
+    ...deletes.map(({ kind, id }) => ({ kind, before: core.rows.get(kind, id), after: null }) as Change),
   ];
 }
 
@@ -232,10 +232,10 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
       status: 403,
       data: null,
       refusal: required(core, row, policies),
-      puts: [...replaced, put],
+      writes: [...replaced, put],
       details: { id: row.id, root: payer, credential: caller.credential, sealed, until: row.expires_at },
       events: [{ type: 'APPROVAL_REQUESTED', data: { approval_id: row.id, operation: row.operation, resource_id: row.resource } }],
-      about: { approval: row.id },
+      audit: { approval: row.id },
     },
   };
 }

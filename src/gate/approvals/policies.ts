@@ -136,8 +136,8 @@ export function violationOf({ core, ask, caller }: Call<unknown>, row: SecretRow
  * Refuses a plan that would give a live secret a name that violates a naming policy, or bring it under a policy that its name violates;
  * null otherwise.
  */
-export function namingViolation(call: Call<unknown>, { puts = [] }: Plan): OperationOutcome | null {
-  for (const { kind, row } of puts) {
+export function namingViolation(call: Call<unknown>, { writes = [] }: Plan): OperationOutcome | null {
+  for (const { kind, row } of writes) {
     if (kind !== 'secret' || row.deleted_at !== null) continue;
     const violation = violationOf(call, row);
     if (violation) return { ...fail(refuse('POLICY_VIOLATED', { message: violation.message })), events: [violation.event] };

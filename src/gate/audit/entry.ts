@@ -128,7 +128,7 @@ export type Subject = Pick<
 /** The subject of a request whose target is not known. */
 export const noSubject: Subject = { resource: null, environment: null, version: null };
 
-/** Creates the draft of a request's entry; `about` is what only the operation knows of its target. */
+/** Creates the draft of a request's entry; `audit` is what only the operation knows of its target. */
 export type DraftOf = (about?: Partial<Subject>) => Draft;
 
 export interface Entry extends Draft {

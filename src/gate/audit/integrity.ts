@@ -6,19 +6,19 @@ import type { Core } from '../core';
 import { type Draft, SYSTEM_ACTOR } from './entry';
 
 /** The request that detected it, as in audit entries. */
-type Met = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
+type DetectedBy = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
 
-/** Reports an integrity violation. `detail` is only for the log, `about` for the entry. */
+/** Reports an integrity violation. `detail` is only for the log, `entry` for the audit entry. */
 export function reportViolation(
   core: Core,
   { event, resource, status = 500 }: IntegrityViolation,
-  met: Met,
+  by: DetectedBy,
   detail: object = {},
-  about: Pick<Draft, 'missing'> = {},
+  entry: Pick<Draft, 'missing'> = {},
 ): void {
-  console.error(JSON.stringify({ level: 'error', event, org: core.org, resource, request_id: met.request_id, ...detail }));
+  console.error(JSON.stringify({ level: 'error', event, org: core.org, resource, request_id: by.request_id, ...detail }));
   const action = 'integrity.alarm';
-  if (core.auditLog.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === met.request_id) return;
+  if (core.auditLog.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === by.request_id) return;
   core.storage.transactionSync(() =>
     core.auditLog.append(
       {
@@ -28,10 +28,10 @@ export function reportViolation(
         environment: null,
         version: null,
         reason: event,
-        ...about,
-        request_id: met.request_id,
-        ip: met.ip,
-        user_agent: met.user_agent,
+        ...entry,
+        request_id: by.request_id,
+        ip: by.ip,
+        user_agent: by.user_agent,
       },
       status,
       core.now(),

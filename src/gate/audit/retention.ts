@@ -39,7 +39,7 @@ export async function retain(core: Core, now: number): Promise<number> {
   const overdueRows = pastIncidents(core, now);
   const isMore = core.rows.forgetOldest(PER_RUN) || overdueRows.length >= BATCH;
   if (
-    !(await locks(core).hold(
+    !(await locks(core).run(
       overdueRows.map(({ id }) => id),
       () => purge(core, overdueRows),
     ))

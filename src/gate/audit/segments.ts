@@ -88,7 +88,7 @@ async function move(core: Core, entries: Entry[], now: number): Promise<number |
  * it.
  */
 export const closeSegments = (core: Core, now: number): Promise<number | null> =>
-  locks(core).hold(['segments'], () => closeOldest(core, now));
+  locks(core).run(['segments'], () => closeOldest(core, now));
 
 async function closeOldest(core: Core, now: number): Promise<number | null> {
   const { entries } = core.auditLog.from(core.auditLog.oldest(), SEGMENT, MOST_UNPACKED);
@@ -102,7 +102,7 @@ async function closeOldest(core: Core, now: number): Promise<number | null> {
 
 /** Moves all current entries, for a backup. Returns how many were moved, and the last sequence; null if D1 does not respond. */
 export async function archive(core: Core, now: number): Promise<{ archived: number; head: number } | null> {
-  return locks(core).hold(['segments'], async () => {
+  return locks(core).run(['segments'], async () => {
     const head = core.auditLog.head().sequence;
     const first = core.auditLog.oldest();
     for (let at = first; at <= head; ) {

@@ -21,8 +21,11 @@ export const secretData = (core: Pick<Core, 'rows'>, { id, name, environment_id,
 export const credentialData = ({ id, kind, name }: CredentialRow) => ({ credential_id: id, kind, name });
 
 /** The events of a plan: those that it lists, and those of the rows that it changes. */
-export function raisedBy(core: Core, { events = [], puts = [], gone = [] }: Plan, action: Action): Raised[] {
-  const derived = [...puts.map(({ kind, row }) => [kind, row.id, row] as const), ...gone.map(({ kind, id }) => [kind, id, null] as const)];
+export function raisedBy(core: Core, { events = [], writes = [], deletes = [] }: Plan, action: Action): Raised[] {
+  const derived = [
+    ...writes.map(({ kind, row }) => [kind, row.id, row] as const),
+    ...deletes.map(({ kind, id }) => [kind, id, null] as const),
+  ];
   return [
     ...events,
     ...derived.flatMap(([kind, id, after]) => core.rules.raise<RowKind>(kind, core.rows.get(kind, id), after, { core, action })),

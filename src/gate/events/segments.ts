@@ -25,7 +25,7 @@ function range(events: StoredEvent[]): StoredEvent[] {
 
 /** Moves the oldest range. Returns when the next one can move, or null. */
 export const closeEvents = (core: Core, now: number): Promise<number | null> =>
-  locks(core).hold(['event_segments'], async () => {
+  locks(core).run(['event_segments'], async () => {
     if (!core.outbox.canClose()) return null;
     for (let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT)); ; part = part.slice(0, Math.ceil(part.length / 2))) {
       const [first, last] = [part[0], part.at(-1)];

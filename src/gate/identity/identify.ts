@@ -13,7 +13,7 @@ import { allowancesOf } from '../limits/allowances';
 import type { Ask } from '../request/call';
 import { callerOf, grantRows, memberOf } from './caller';
 import { endOf, isPast } from './lifetime';
-import { type Identity, lineageOf, strangers } from './lineage';
+import { type Identity, lineageOf, unknownTokens } from './lineage';
 
 /** The number of requests per minute with one unknown token. */
 const UNKNOWN_RATE = 60;
@@ -46,7 +46,7 @@ function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | 
   const { bearer } = ask;
   if (bearer === 'bootstrap' || bearer === 'system')
     return { caller: bearer === 'system' ? system : bootstrap, refusal: null, allowances: [], links: [] };
-  if ('member' in bearer) return vouched(core, bearer.member);
+  if ('member' in bearer) return authenticatedMember(core, bearer.member);
   if ('link' in bearer) return holderOf(ask, bearer);
   if ('trust' in bearer) return exchanging(core, bearer);
   const row = find(bearer);
@@ -78,31 +78,31 @@ function unknown(core: Core, ask: Ask, { kind, hash, jwt }: TokenRef): Identity 
   const found = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
   const { keys } = ask;
   if (over(core) || !keys) return { ...found, refusal: refuse('TOKEN_REVOKED') };
-  const before = strangers(core).get(hash);
+  const before = unknownTokens(core).get(hash);
   if (before && before.until > core.now()) return before.identity;
   return {
     ...found,
     async lookUp() {
-      const identity = await stranger(core, ask, found, hash, keys.row);
+      const identity = await inDatabase(core, ask, found, hash, keys.row);
       // safety: unknown-token-remembered
-      strangers(core).set(hash, { identity, until: core.now() + REMEMBERED_FOR });
+      unknownTokens(core).set(hash, { identity, until: core.now() + REMEMBERED_FOR });
       return identity;
     },
   };
 }
 
 /** Looks up a token that the gate does not know in D1: which credential it belonged to, and how that ended. */
-async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, rowKey: Uint8Array): Promise<Identity> {
+async function inDatabase(core: Core, ask: Ask, unknown: Identity, hash: string, rowKey: Uint8Array): Promise<Identity> {
   const found = await core.database.all<Record<string, unknown>>({
     sql: 'select * from credentials where org_id = ? and token_hash = ?',
     params: [ask.org, hash],
   });
   const stored = found[0] && fromD1<CredentialRow>(credentials, found[0]);
   if (!stored) return unknown;
-  const met = { request_id: ask.request.id, ip: ask.request.ip, user_agent: ask.request.user_agent };
+  const by = { request_id: ask.request.id, ip: ask.request.ip, user_agent: ask.request.user_agent };
   // safety: fetched-credential-mac
   if (stored.mac !== macOf(rowKey, 'credential', stored)) {
-    reportViolation(core, { event: 'credential_altered', resource: stored.id, status: 401 }, met);
+    reportViolation(core, { event: 'credential_altered', resource: stored.id, status: 401 }, by);
     return unknown;
   }
   const end = ended(
@@ -110,7 +110,7 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
     [{ ...stored, revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null) }],
     core.now(),
   );
-  if (!end) reportViolation(core, { event: 'credential_put_back', resource: stored.id, status: 401 }, met);
+  if (!end) reportViolation(core, { event: 'credential_put_back', resource: stored.id, status: 401 }, by);
   return { ...unknown, caller: callerOf(core, [stored]), refusal: end ?? unknown.refusal };
 }
 
@@ -136,7 +136,7 @@ const deviceLinks = ({ rows }: Core, { device }: Caller): string[] =>
   device === null ? [] : [device, rows.get('device', device)?.member_id ?? device];
 
 /** A member whom the Worker has just authenticated and who has no session yet. */
-function vouched(core: Core, id: string): Identity {
+function authenticatedMember(core: Core, id: string): Identity {
   const member = core.rows.get('member', id);
   const isHere = member !== null && core.rows.get('org', core.org)?.deleted_at === null;
   return {

@@ -21,7 +21,7 @@ export interface Identity {
 }
 
 /** D1's answers about tokens unknown to the gate. */
-export const strangers = part(() => new QuickLRU<string, { identity: Identity; until: number }>({ maxSize: 2500 }));
+export const unknownTokens = part(() => new QuickLRU<string, { identity: Identity; until: number }>({ maxSize: 2500 }));
 
 /** The intersection of the permissions of a credential and the agents above it, by revision: comparing patterns is expensive. */
 export const overlaps = part(() => new QuickLRU<string, PermissionSet>({ maxSize: 1000 }));

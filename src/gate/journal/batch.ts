@@ -13,11 +13,11 @@ import type { Plan, Put } from './plan';
 const FEW = 8;
 
 export function batchOf(org: string, intent: Intent, plan: Plan, epoch: number): Statement[] {
-  const puts = plan.puts ?? [];
+  const puts = plan.writes ?? [];
   const groups = [...new Set(puts.map(({ kind }) => kind))].map((kind) => puts.filter((put) => put.kind === kind));
   const guards = groups.flatMap((group) => (group.length > FEW ? [guardOf(org, group)] : group.map((put) => guardOf(org, [put]))));
   return [
-    ...(plan.also ?? []),
+    ...(plan.statements ?? []),
     ...groups.flatMap((group) => statementsOf(org, group)),
     ...insertsOf(secretVersions, plan.versions ?? []),
     ...trimsOf(org, plan.trimmed ?? []),

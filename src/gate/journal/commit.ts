@@ -60,10 +60,10 @@ export async function commit(call: Call<unknown>, draft: DraftOf, change: Change
         const now = core.now();
         return { now, made: planned(call, change, fetched, now) };
       },
-      ({ now, made }) => ('kind' in made ? made : carryOut(call, made, draft(made.about), now)),
+      ({ now, made }) => ('kind' in made ? made : carryOut(call, made, draft(made.audit), now)),
     );
   };
-  return (await locks(core).hold(names, underLocks, policies)) ?? commit(call, draft, change);
+  return (await locks(core).run(names, underLocks, policies)) ?? commit(call, draft, change);
 }
 
 /** The plan of a change, checked against everything that may refuse it; otherwise the outcome. */
@@ -74,7 +74,7 @@ function planned(call: Call<unknown>, change: Change, fetched: unknown, now: num
   if (refusal) return fail(refusal);
   // Nothing changes while another change is in doubt: a repeat of that change under its Idempotency-Key could not be recognised yet.
   // safety: no-change-in-doubt, no-change-during-adoption
-  if (open.held || open.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
+  if (open.isPaused || open.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
   const asked = change.plan(now, fetched);
   const proposed = revisionConflict(call, change, asked) ?? asked;
   if (!isPlan(proposed)) return notPlanned(proposed);
@@ -104,10 +104,10 @@ const isPlan = (proposed: Proposal): proposed is Plan => !('wants' in proposed) 
 const notPlanned = (proposed: Exclude<Proposal, Plan>): OperationOutcome => ('wants' in proposed ? proposed : fail(proposed));
 
 /** Throws if an action does what it is not declared to do: its locks depend on the declaration. */
-function assertDeclared({ ask, need }: Call<unknown>, { puts = [], gone = [] }: Plan): void {
-  const makes = puts.some(({ kind, from }) => kind === 'credential' && from === 0);
+function assertDeclared({ ask, need }: Call<unknown>, { writes = [], deletes = [] }: Plan): void {
+  const makes = writes.some(({ kind, from }) => kind === 'credential' && from === 0);
   if (makes && !need.makes) throw new Error(`${ask.action} is not declared to make credentials`);
-  const governs = [...puts, ...gone].some(({ kind }) => kind === 'policy');
+  const governs = [...writes, ...deletes].some(({ kind }) => kind === 'policy');
   if (governs && !need.governs) throw new Error(`${ask.action} is not declared to change policies`);
 }
 
@@ -117,8 +117,8 @@ async function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: numb
   const outcome: Outcome = made.refusal
     ? fail(made.refusal)
     : ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
-  if (!made.puts?.length && !made.gone?.length && !made.also?.length)
-    return { ...outcome, about: made.about, ...(made.events && { events: made.events }) };
+  if (!made.writes?.length && !made.deletes?.length && !made.statements?.length)
+    return { ...outcome, audit: made.audit, ...(made.events && { events: made.events }) };
   const intent = intentOf(call, made, outcome, draft, now);
   // safety: intent-before-batch
   intents(core).put(intent);
@@ -151,8 +151,8 @@ function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draf
   return {
     id: ask.request.id,
     at: now,
-    puts: (made.puts ?? []).map(({ kind, row }) => ({ kind, row }) as Intent['puts'][number]),
-    gone: made.gone ?? [],
+    puts: (made.writes ?? []).map(({ kind, row }) => ({ kind, row }) as Intent['puts'][number]),
+    gone: made.deletes ?? [],
     root: payer,
     environments: made.environments ?? [],
     draft,
@@ -205,7 +205,7 @@ async function write(core: Core, intent: Intent, plan: Plan): Promise<'done' | '
 export async function settle(core: Core): Promise<boolean> {
   const open = intents(core).unsettled();
   if (open.length === 0) return true;
-  return locks(core).hold(['settle'], async () => {
+  return locks(core).run(['settle'], async () => {
     const ids = intents(core)
       .unsettled()
       .map(({ id }) => id);

@@ -12,7 +12,7 @@ export const epochOf = (core: Core): number => Number(core.meta.get('epoch') ?? 
  * respond.
  */
 export async function settled(core: Core, ids: string[]): Promise<Set<string> | null> {
-  return locks(core).hold(['epoch'], async () => {
+  return locks(core).run(['epoch'], async () => {
     const next = epochOf(core) + 1;
     core.meta.set('raising', String(next));
     // An organisation being created has no fence yet; with this one its batch can no longer take effect.

@@ -52,7 +52,7 @@ export interface Intents {
   /** Commits that are currently running. */
   running: Set<string>;
   /** While true, no commit can begin. */
-  held: boolean;
+  isPaused: boolean;
 }
 
 /** UTF-16 units of an intent per table row, which holds 2 MB: a unit takes up to three bytes. */
@@ -124,7 +124,7 @@ export function createIntents(sql: SqlStorage): Intents {
       all.size > running.size &&
       unsettled().some((intent) => intent.puts.some(({ row }) => row.id === id) || intent.gone.some((row) => row.id === id)),
     running,
-    held: false,
+    isPaused: false,
   };
 }
 

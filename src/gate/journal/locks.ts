@@ -6,7 +6,7 @@ import { part } from '../part';
 
 export interface Locks {
   /** Runs `work` once all names are free, and releases them afterwards in any case. */
-  hold<T>(names: string[], work: () => Promise<T>, also?: Extra): Promise<T>;
+  run<T>(names: string[], work: () => Promise<T>, extra?: Extra): Promise<T>;
 }
 
 /** A lock that is acquired after all others, exclusively or shared. */
@@ -43,7 +43,7 @@ export function createLocks(): Locks {
   }
 
   return {
-    async hold(names, work, also) {
+    async run(names, work, also) {
       const releases: (() => void)[] = [];
       const take = (release: () => void) => releases.push(release);
       try {

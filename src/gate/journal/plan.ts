@@ -19,12 +19,12 @@ export interface Plan {
   /** The body of the response, without its one-time values. */
   data: unknown;
   etag?: string;
-  puts?: Put[];
-  gone?: { kind: RowKind; id: string }[];
+  writes?: Put[];
+  deletes?: { kind: RowKind; id: string }[];
   /** New versions; their ciphertexts are added to the cache. */
   versions?: VersionRow[];
   /** Further statements of the batch, before its marker. */
-  also?: Statement[];
+  statements?: Statement[];
   environments?: string[];
   destroyed?: string[];
   trimmed?: { secret: string; version: number }[];
@@ -32,7 +32,7 @@ export interface Plan {
   resource?: string;
   events?: Raised[];
   /** What only the change knows about its target, for the audit entry. */
-  about?: Partial<Subject>;
+  audit?: Partial<Subject>;
   /** The change is recorded and the request refused: it waits for approval. */
   refusal?: Refusal;
   /** Secrets whose values are sent out with it. */

@@ -30,7 +30,7 @@ const governingKinds = () => rowKinds().filter((kind) => kind !== 'secret');
  * request is then repeated.
  */
 export async function restore(core: Core, key: Uint8Array, request: string, by: string) {
-  intents(core).held = true;
+  intents(core).isPaused = true;
   try {
     while (intents(core).running.size) await new Promise((done) => setTimeout(done, 5));
     const epoch = await begin(core);
@@ -43,7 +43,7 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
     report.found.audit_entries_lost = await loseEntries(core);
     return report.end() ?? { ...report.found, at: null, request_id: null };
   } finally {
-    intents(core).held = false;
+    intents(core).isPaused = false;
   }
 }
 

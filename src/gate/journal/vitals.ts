@@ -61,5 +61,5 @@ async function differs(core: Core): Promise<boolean> {
 
 function isChanging(core: Core): boolean {
   const open = intents(core);
-  return open.held || open.running.size > 0 || open.unsettled().length > 0;
+  return open.isPaused || open.running.size > 0 || open.unsettled().length > 0;
 }

@@ -51,12 +51,12 @@ function authenticated<K extends RowKind>(call: Call<unknown>, kind: K, row: Omi
 }
 
 /** Deletions of rows, for a plan. */
-export function removal(org: string, gone: { kind: RowKind; id: string }[]): Required<Pick<Plan, 'gone' | 'also'>> {
-  const also = [...new Set(gone.map(({ kind }) => kind))].map((kind) => ({
+export function removal(org: string, deletes: { kind: RowKind; id: string }[]): Required<Pick<Plan, 'deletes' | 'statements'>> {
+  const statements = [...new Set(deletes.map(({ kind }) => kind))].map((kind) => ({
     sql: `delete from ${tableName(kind)} where org_id = ? and id in (select value from json_each(?))`,
-    params: [org, JSON.stringify(gone.filter((row) => row.kind === kind).map(({ id }) => id))],
+    params: [org, JSON.stringify(deletes.filter((row) => row.kind === kind).map(({ id }) => id))],
   }));
-  return { gone, also };
+  return { deletes, statements };
 }
 
 /** The key for row MACs, which every change needs. */

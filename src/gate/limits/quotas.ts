@@ -51,7 +51,7 @@ export function passingOf(kind: RowKind): Passing | undefined {
 /** A plan within the quotas: with the removal of finished rows where it needs their room. 409 where there is none. */
 export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan | Refusal {
   const { core, ask } = call;
-  const added = new Set((made.puts ?? []).filter(({ from }) => from === 0).map(({ kind }) => kind));
+  const added = new Set((made.writes ?? []).filter(({ from }) => from === 0).map(({ kind }) => kind));
   for (const kind of added) {
     const quota = lastingOf(kind);
     // safety: lasting-rows-bounded
@@ -62,15 +62,15 @@ export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan
   const whole = wholeOfRoot(call, made);
   if (whole) return whole;
   const leaving: { kind: RowKind; id: string }[] = [];
-  for (const kind of new Set((made.puts ?? []).map((put) => put.kind))) {
+  for (const kind of new Set((made.writes ?? []).map((put) => put.kind))) {
     const quota = passingOf(kind);
     const found = quota ? roomFor(call, kind, made, quota, now) : [];
     if (found === null) return refuse('LIMIT_REACHED', { message: quota?.message });
     leaving.push(...found.map(({ id }) => ({ kind, id })));
   }
   if (leaving.length === 0) return made;
-  const { gone, also } = removal(ask.org, leaving);
-  return { ...made, gone: [...(made.gone ?? []), ...gone], also: [...(made.also ?? []), ...also] };
+  const { deletes, statements } = removal(ask.org, leaving);
+  return { ...made, deletes: [...(made.deletes ?? []), ...deletes], statements: [...(made.statements ?? []), ...statements] };
 }
 
 /** Whether a root, of those whose rows a plan adds or makes longer, would have more than its quota. */
@@ -90,12 +90,12 @@ function isPastRoot(call: Call<unknown>, kind: RowKind, made: Plan, most: { coun
 /** 409 where one root would have too many secrets, bytes of them, or session tokens. */
 function wholeOfRoot(call: Call<unknown>, made: Plan): Refusal | null {
   const { core, caller } = call;
-  if (made.puts?.some(({ kind }) => kind === 'secret') && isPastRoot(call, 'secret', made, secretsOfRoot))
+  if (made.writes?.some(({ kind }) => kind === 'secret') && isPastRoot(call, 'secret', made, secretsOfRoot))
     return refuse('LIMIT_REACHED', {
       message: 'What one member or API key created can be at most 100,000 secrets, and 4 GiB of encrypted values.',
     });
   const isSession = (row: object) => (row as CredentialRow).kind === 'session';
-  const minted = made.puts?.filter(({ kind, from, row }) => kind === 'credential' && from === 0 && isSession(row)).length ?? 0;
+  const minted = made.writes?.filter(({ kind, from, row }) => kind === 'credential' && from === 0 && isSession(row)).length ?? 0;
   if (minted === 0) return null;
   const root = quotaRootOf(core, caller);
   const adding = intents(core).adding('credential').filter(isSession);
@@ -110,7 +110,7 @@ function wholeOfRoot(call: Call<unknown>, made: Plan): Refusal | null {
   });
 }
 
-const newIn = ({ puts = [] }: Plan, kind: RowKind): number => puts.filter((put) => put.kind === kind && put.from === 0).length;
+const newIn = ({ writes = [] }: Plan, kind: RowKind): number => writes.filter((put) => put.kind === kind && put.from === 0).length;
 
 /** The most finished rows that one commit removes. */
 const MOST_LEAVING = 500;
@@ -122,7 +122,7 @@ function roomFor(call: Call<unknown>, kind: RowKind, made: Plan, quota: Passing,
   const changes = changesOf(call, kind, made);
   // What the service itself starts is not refused: an automatic sync waits for the one before it.
   const isCounted = ({ row }: Put) => core.rows.stored.of(kind, row as never) !== null;
-  const isNew = caller.kind !== 'system' && (made.puts ?? []).some((put) => put.kind === kind && put.from === 0 && isCounted(put));
+  const isNew = caller.kind !== 'system' && (made.writes ?? []).some((put) => put.kind === kind && put.from === 0 && isCounted(put));
   const leaving = new Map<string, Stored>();
   for (const root of [...new Set(changes.map((one) => one.root)), null]) {
     const bounds = root === null ? quota.org : quota.root;
@@ -147,10 +147,10 @@ function roomFor(call: Call<unknown>, kind: RowKind, made: Plan, quota: Passing,
 }
 
 /** What the rows of a plan add, and those that other commits are writing. */
-function changesOf({ core, caller }: Call<unknown>, kind: RowKind, { puts = [] }: Plan): Stored[] {
+function changesOf({ core, caller }: Call<unknown>, kind: RowKind, { writes = [] }: Plan): Stored[] {
   const { rows } = core;
   const payer = quotaRootOf(core, caller);
-  const own = puts.filter((put) => put.kind === kind).map(({ row }) => ({ row, root: payer }));
+  const own = writes.filter((put) => put.kind === kind).map(({ row }) => ({ row, root: payer }));
   return [...own, ...intents(core).writing(kind)].flatMap(({ row, root }) => {
     // Only the row of a secret does not say who created it.
     const after = rows.stored.of(kind, row as never, kind === 'secret' ? root : undefined);

@@ -158,12 +158,12 @@ const STORED = new Set([400, 404, 409, 410, 422]);
 /** Writes the audit entry, and stores the response if it has a key: in one turn, so that both become durable together or not at all. */
 function record({ core, ask, operation, isFull }: Arrived, caller: Caller, draft: DraftOf, outcome: OperationOutcome): Answer {
   const credential = caller.id || null;
-  const { audited, about, reveals: _, replay, events = [], ...bare } = outcome;
+  const { audited, audit, reveals: _, replay, events = [], ...bare } = outcome;
   if (isFull && bare.kind === 'refused') return { outcome: full, credential };
   const status = bare.kind === 'ok' ? bare.status : bare.kind === 'refused' ? statusOf(bare.refusal) : 0;
   if (!audited && status) {
     // safety: audit-before-response
-    core.auditLog.append(draft(about), status, core.now());
+    core.auditLog.append(draft(audit), status, core.now());
     for (const event of events) core.outbox.put(event, core.now());
     const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
     const payer = quotaRootOf(core, caller);
@@ -216,7 +216,7 @@ const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, i
 
 /** Whether the org exists, and no change that deletes it is in progress: then it has a key. */
 const isWhole = (core: Core) =>
-  locks(core).hold([core.org], async () => core.rows.get('org', core.org)?.deleted_at === null && !intents(core).isOpen(core.org));
+  locks(core).run([core.org], async () => core.rows.get('org', core.org)?.deleted_at === null && !intents(core).isOpen(core.org));
 
 const isAboutKeys = (outcome: Outcome) => outcome.kind === 'refused' && outcome.refusal.code.startsWith('IDEMPOTENCY');
 

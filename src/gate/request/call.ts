@@ -93,7 +93,7 @@ export type OperationOutcome = Outcome & {
   /** Its audit entry is already written, or is that of an earlier call of the same request. */
   audited?: boolean;
   /** What only the operation knows about its target. */
-  about?: Partial<Subject>;
+  audit?: Partial<Subject>;
   /** For a read that reveals values: the secret, those of one file, or that held secrets were left out. */
   reveals?: SecretRow | Together | 'unheld';
   /** Events of a refusal or a read, raised in the turn of its audit entry. */
@@ -150,7 +150,7 @@ export interface Found {
 export interface Operation<I = unknown> {
   /**
    * The target in the audit entry, in addition to what the path names. Computed when the caller is identified, and again under the locks of
-   * a change. What only the change knows is in its plan's `about`.
+   * a change. What only the change knows is in its plan's `audit`.
    */
   subject?(call: Call<I>): Partial<Subject>;
   /** True if the action concerns only the caller and so needs no scope. */

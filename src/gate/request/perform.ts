@@ -114,7 +114,7 @@ async function read(call: Call<unknown>, draft: DraftOf): Promise<OperationOutco
   if (!need.reveals || !outcome || outcome.kind === 'refused' || outcome.data === null || outcome.reveals === 'unheld') return outcome;
   if (!outcome.reveals) throw new Error(`${ask.action} does not say what it reveals`);
   const { isHeld, bypassed } = mayRevealAll(call, outcome.reveals);
-  if (bypassed.length) return { ...outcome, about: { ...outcome.about, bypassed_policies: bypassed } };
+  if (bypassed.length) return { ...outcome, audit: { ...outcome.audit, bypassed_policies: bypassed } };
   // safety: held-read-refused
   return isHeld ? unidentified : outcome;
 }
@@ -127,10 +127,10 @@ const readHeld = (call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome
     plan(now, found) {
       const outcome = found as OperationOutcome;
       if (outcome.kind === 'refused') return outcome.refusal;
-      const { about, data, reveals } = outcome;
+      const { audit, data, reveals } = outcome;
       const made: Plan =
         outcome.kind === 'ok'
-          ? { status: outcome.status, data, isRead: true, ...(outcome.etag && { etag: outcome.etag }), about }
+          ? { status: outcome.status, data, isRead: true, ...(outcome.etag && { etag: outcome.etag }), audit }
           : { status: 200, data, isRead: true };
       const governed = reveals ? governedRead(call, reveals, made, now) : made;
       // The final answer uses the approval, not the intermediate data for the Worker.

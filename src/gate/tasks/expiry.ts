@@ -21,7 +21,7 @@ const PAGE = 200;
 /** Audit log entries in the gate above which the run waits for them to move to D1: it never fills the log. */
 const CROWDED = 20_000;
 
-interface Told {
+interface Announcement {
   event: Raised;
   action: 'secret.expiring' | 'secret.expired' | 'credential.expiring';
   environment: string | null;
@@ -37,7 +37,7 @@ export async function tellExpiries(core: Core, now: number): Promise<number | nu
     .map(({ id }) => id);
   // A concurrent change may set another expiry.
   // safety: expiry-told-under-lock
-  return locks(core).hold([...new Set(ids)], async () => {
+  return locks(core).run([...new Set(ids)], async () => {
     if (intents(core).unsettled().length) return now + 5000;
     core.storage.transactionSync(() => {
       const request = newId('req', now);
@@ -45,9 +45,9 @@ export async function tellExpiries(core: Core, now: number): Promise<number | nu
         .due(now, PAGE)
         .filter(({ id }) => ids.includes(id))) {
         // safety: expiry-told-once
-        expiries(core).told(expiry);
-        const told = expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, expiry, now);
-        if (told) tell(core, expiry.id, told, request, now);
+        expiries(core).announced(expiry);
+        const announcement = expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, expiry, now);
+        if (announcement) announce(core, expiry.id, announcement, request, now);
       }
     });
     return expiries(core).next();
@@ -62,7 +62,7 @@ const aheadOf = (expires_at: number, lead: number) => ({
 /** Whether a warning is too late, or a restore has postponed the expiry. */
 const isPast = (expires_at: number, lead: number, now: number) => (lead > 0 && expires_at <= now) || expires_at - lead > now;
 
-function ofSecret(core: Core, { id, lead }: Expiry, now: number): Told | null {
+function ofSecret(core: Core, { id, lead }: Expiry, now: number): Announcement | null {
   const row = core.rows.get('secret', id);
   // safety: only-live-secrets-expire
   if (!row || row.deleted_at !== null || row.revoked_at !== null || row.expires_at === null) return null;
@@ -76,7 +76,7 @@ function ofSecret(core: Core, { id, lead }: Expiry, now: number): Told | null {
   };
 }
 
-function ofCredential(core: Core, { id, lead }: Expiry, now: number): Told | null {
+function ofCredential(core: Core, { id, lead }: Expiry, now: number): Announcement | null {
   const row = core.rows.get('credential', id);
   // safety: only-live-credentials-expire
   if (!row || row.expires_at === null || isPast(row.expires_at, lead, now) || !isAlive(core, row)) return null;
@@ -88,7 +88,7 @@ function ofCredential(core: Core, { id, lead }: Expiry, now: number): Told | nul
   };
 }
 
-function tell(core: Core, id: string, { event, action, environment, version }: Told, request: string, now: number): void {
+function announce(core: Core, id: string, { event, action, environment, version }: Announcement, request: string, now: number): void {
   core.outbox.put(event, now);
   const { name } = event.data as { name: string };
   core.auditLog.append(
@@ -126,7 +126,7 @@ export interface Expiries {
   due(now: number, limit: number): Expiry[];
   /** When the next is due, or null. */
   next(): number | null;
-  told(expiry: Expiry): void;
+  announced(expiry: Expiry): void;
   /** Rebuilds from all rows, only with events due in the future, because these rows were not written by a change here. */
   begin(now: number): void;
 }
@@ -172,7 +172,7 @@ export function createExpiries(sql: SqlStorage, meta: Meta): Expiries {
         )
         .toArray(),
     next: () => sql.exec<{ n: number | null }>('select min(due) n from expiries').one().n,
-    told: ({ id, lead }) => void sql.exec('delete from expiries where id = ? and lead = ?', id, lead),
+    announced: ({ id, lead }) => void sql.exec('delete from expiries where id = ? and lead = ?', id, lead),
     begin,
   };
 }

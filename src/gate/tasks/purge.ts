@@ -22,7 +22,7 @@ export const BATCH = 200;
 export async function purgeRows(core: Core, now: number): Promise<number | null> {
   const ids = core.rows.sweepable(now, BATCH).rows.map(({ id }) => id);
   // Locked, because one of them may be changing.
-  return locks(core).hold(ids, () => purgeLocked(core, now, new Set(ids)));
+  return locks(core).run(ids, () => purgeLocked(core, now, new Set(ids)));
 }
 
 async function purgeLocked(core: Core, now: number, locked: ReadonlySet<string>): Promise<number | null> {
@@ -99,7 +99,7 @@ export async function purgePast(core: Core, now: number): Promise<number | null>
   const ids = core.rows.past(orgRow, BATCH);
   const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
   // Locked, because one of them may be revoked concurrently.
-  const done = await locks(core).hold(ids, () => purge(core, rows));
+  const done = await locks(core).run(ids, () => purge(core, rows));
   if (!done) return now + 5000;
   if (ids.length === BATCH) return now;
   core.meta.set('cleared', String(orgRow.generation));

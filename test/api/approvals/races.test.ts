@@ -86,7 +86,7 @@ describe('approval: changes between the request and its use', () => {
     expect((await approve(cat, id)).json.status).toBe('approved');
     await change(o.id, (call, now) => {
       const row = call.core.rows.get('member', cat.member.id) as MemberRow;
-      return { status: 200, data: null, puts: [revision(call, 'member', row, { connections: [[bob.member.id, now]] })] };
+      return { status: 200, data: null, writes: [revision(call, 'member', row, { connections: [[bob.member.id, now]] })] };
     });
     expect(codeOf(await asked.get(`/secrets/${secret.id}`, under(id)))).toEqual(MISMATCH);
   });

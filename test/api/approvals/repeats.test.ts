@@ -65,7 +65,7 @@ describe('approval: valid_for_seconds', () => {
       if (change === 'approver')
         await alter(o.id, (call) => {
           const row = call.core.rows.get('member', ann.member.id) as MemberRow;
-          return { status: 200, data: null, puts: [revision(call, 'member', row, { role: 'viewer' })] };
+          return { status: 200, data: null, writes: [revision(call, 'member', row, { role: 'viewer' })] };
         });
       expect(codeOf(await asked.get(path, under(id))), change).toEqual(MISMATCH);
     }

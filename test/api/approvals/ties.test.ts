@@ -127,7 +127,7 @@ async function ownerOfLong(o: Caller): Promise<Browser> {
   await change(o.id, (call) => ({
     status: 200,
     data: null,
-    puts: [revision(call, 'member', call.core.rows.get('member', browser.member.id) as MemberRow, { connections: [] })],
+    writes: [revision(call, 'member', call.core.rows.get('member', browser.member.id) as MemberRow, { connections: [] })],
   }));
   return browser;
 }
@@ -138,7 +138,7 @@ it('tie: those of removed members are bounded', async () => {
   await change(o.id, (call) => ({
     status: 200,
     data: null,
-    puts: [revision(call, 'member', call.core.rows.get('member', ann.member.id) as MemberRow, { connections })],
+    writes: [revision(call, 'member', call.core.rows.get('member', ann.member.id) as MemberRow, { connections })],
   }));
   const invite = (email: string) => ann.o.post('/members', { email, name: 'New', role: 'viewer' });
   expect(codeOf(await invite('x@example.com'))).toEqual([409, 'LIMIT_REACHED']);
@@ -196,7 +196,7 @@ describe('tie: a promotion, re-enrolment or addition to an approving team', () =
     await change(o.id, (call, now) => ({
       status: 200,
       data: null,
-      puts: [
+      writes: [
         revision(call, 'member', call.core.rows.get('member', eve.member.id) as MemberRow, {
           connections: [
             [cat.member.id, now],
@@ -280,7 +280,7 @@ describe('approval: nobody accountable', () => {
     await change(o.id, (call) => ({
       status: 200,
       data: null,
-      puts: [revision(call, 'credential', call.core.rows.get('credential', api_key.id) as CredentialRow, { accountable: [] })],
+      writes: [revision(call, 'credential', call.core.rows.get('credential', api_key.id) as CredentialRow, { accountable: [] })],
     }));
     // Whom it brings in is tied to the owners, as nobody else is known to stand behind it.
     const dan = await invitee(o.as(api_key.token), 'admin');

@@ -237,7 +237,7 @@ const newDevice = (o: Caller, fields: Partial<DeviceRow>) =>
   change(o.id, (call, now) => ({
     status: 200,
     data: null,
-    puts: [
+    writes: [
       insertion(call, 'device', {
         ...{ org_id: o.id, id: newId('dev'), name: 'laptop', platform: 'linux', created_by: 'x', created_at: now, updated_at: now },
         ...fields,
@@ -279,7 +279,7 @@ const newApproval = (o: Caller, fields: Partial<ApprovalRow>) =>
   change(o.id, (call, now) => ({
     status: 200,
     data: null,
-    puts: [
+    writes: [
       insertion(call, 'approval', {
         ...{ org_id: o.id, id: newId('apr'), status: 'pending', operation: 'secret.read', action: 'secret.read', root: 'r' },
         requester: { kind: 'api_key', id: 'key_x', parent_id: null, name: 'deploy' },
@@ -443,7 +443,7 @@ describe('compliance report: the audit log', () => {
     await change(o.id, (call) => {
       const org = call.core.rows.get('org', o.id);
       if (!org) throw new Error('no org');
-      return { status: 200, data: null, puts: [{ ...insertion(call, 'org', { ...org, audit_retention_days: 90 }), from: org.revision }] };
+      return { status: 200, data: null, writes: [{ ...insertion(call, 'org', { ...org, audit_retention_days: 90 }), from: org.revision }] };
     });
     const report = await newReport(o);
     expect(report.inventory.audit_log.retention_days).toBe(90);

@@ -12,7 +12,7 @@ import { idBytes, newId, type Prefix } from '../../../src/db/ids';
 import * as schema from '../../../src/db/schema';
 import { routes } from '../../../src/domains';
 import { exposed } from '../../../src/domains/incidents/exposure';
-import { overlaps, strangers } from '../../../src/gate/identity/lineage';
+import { overlaps, unknownTokens } from '../../../src/gate/identity/lineage';
 import { runTasks } from '../../../src/gate/tasks/run';
 import type { Route } from '../../../src/http/route';
 import { signSession } from '../../../src/keys/jwt';
@@ -536,7 +536,7 @@ describe('rate limit: a token that the gate has forgotten', () => {
   it('is not looked up over the limit, regardless of earlier responses', async () => {
     const { o, session } = await newForgottenSession();
     for (let n = 0; n < 60; n++) await session.o.get('/secrets');
-    await inCore(o, (core) => strangers(core).clear());
+    await inCore(o, (core) => unknownTokens(core).clear());
     const { answer, work: caused } = await workOf(o, () => session.o.get('/secrets'));
     expect([answer.status, caused.d1, caused.read]).toEqual([401, 0, 0]);
   });

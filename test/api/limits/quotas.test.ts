@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type RowKind, tableName } from '../../../src/db/rows';
 import type { ShareRow } from '../../../src/db/schema';
 import * as schema from '../../../src/db/schema';
-import { toldQuota } from '../../../src/domains/incidents/gate/told';
+import { announcedQuota } from '../../../src/domains/incidents/gate/announced';
 import { leakQuota } from '../../../src/domains/scans/gate/leaks';
 import { nameQuotas, syncs } from '../../../src/domains/syncs/gate/store';
 import { rootOfCredential } from '../../../src/gate/limits/quota-root';
@@ -488,7 +488,7 @@ describe('quotas: every table', () => {
     }
     expect(tables.get('secrets')?.[1]).toBe('100,000 of 4 GiB together');
     expect([secretsOfRoot.count, secretsOfRoot.bytes]).toEqual([100_000, 4 * 1024 ** 3]);
-    const tablesOfGate = { leaks: leakQuota, told: toldQuota, former_makers: makerQuota, rows: tombstoneQuota };
+    const tablesOfGate = { leaks: leakQuota, told: announcedQuota, former_makers: makerQuota, rows: tombstoneQuota };
     for (const [table, { org, root }] of Object.entries(tablesOfGate)) {
       const [ofOrg, ofRoot] = documented('Tables of a gate').get(table) ?? [];
       expect(

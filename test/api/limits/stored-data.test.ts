@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
 import { credentials } from '../../../src/db/schema';
 import { upsertOf } from '../../../src/db/statements';
-import { told } from '../../../src/domains/incidents/gate/told';
+import { announced } from '../../../src/domains/incidents/gate/announced';
 import { storedResponses } from '../../../src/gate/request/stored-responses';
 import { formerMakers } from '../../../src/gate/rows/former-makers';
 import { runTasks } from '../../../src/gate/tasks/run';
@@ -247,8 +247,8 @@ describe('purge: expired data', () => {
   it('data about a credential outside its row: is deleted with the row', async () => {
     const o = await newOrg();
     const { id } = await newAgent(o, { ttlSeconds: 60 });
-    const fresh = () => inCore(o, (core) => told(core).fresh(id, ['sec_1', 'sec_2']));
-    await inCore(o, (core) => told(core).note(id, ['sec_1'], 'key_1', 1));
+    const fresh = () => inCore(o, (core) => announced(core).fresh(id, ['sec_1', 'sec_2']));
+    await inCore(o, (core) => announced(core).note(id, ['sec_1'], 'key_1', 1));
     expect(await fresh()).toEqual(['sec_2']);
     const later = Date.now() + 91 * DAY;
     faults.clock = later;

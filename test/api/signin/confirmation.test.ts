@@ -194,7 +194,7 @@ describe('reauthentication', () => {
       return {
         status: 200,
         data: null,
-        puts: [revision(call, 'credential', row, { refresh: { live: [1], used: [], last: 1 }, confirmed_at: null })],
+        writes: [revision(call, 'credential', row, { refresh: { live: [1], used: [], last: 1 }, confirmed_at: null })],
       };
     });
     const [own] = await passkeysOf(o, o.owner);

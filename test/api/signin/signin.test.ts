@@ -249,7 +249,7 @@ describe('login', () => {
     await change(o.id, (call) => {
       const org = call.core.rows.get('org', o.id);
       if (!org) throw new Error('no org');
-      return { status: 200, data: null, puts: [revision(call, 'org', org, { member_addresses: ['192.0.2.0/24'] })] };
+      return { status: 200, data: null, writes: [revision(call, 'org', org, { member_addresses: ['192.0.2.0/24'] })] };
     });
     const answer = await newBrowser(browser.passkey).login();
     expect([answer.status, answer.text]).toEqual([401, before.text]);
@@ -469,15 +469,15 @@ describe('session', () => {
     await change(o.id, (call) => {
       const member = call.core.rows.get('member', id);
       if (!member) throw new Error('no member');
-      return { status: 200, data: null, puts: [revision(call, 'member', member, { role: 'developer' })] };
+      return { status: 200, data: null, writes: [revision(call, 'member', member, { role: 'developer' })] };
     });
     expect(await tries()).toEqual([200, 200]);
     expect((await ben.refresh()).json.member.role).toBe('developer');
     await change(o.id, () => ({
       status: 200,
       data: null,
-      also: [{ sql: 'delete from members where org_id = ? and id = ?', params: [o.id, id] }],
-      gone: [{ kind: 'member', id }],
+      statements: [{ sql: 'delete from members where org_id = ? and id = ?', params: [o.id, id] }],
+      deletes: [{ kind: 'member', id }],
     }));
     for (const each of browsers) expect(codeOf(await each.whoami())).toEqual([401, 'TOKEN_REVOKED']);
     expect((await ben.refresh()).status).toBe(401);

@@ -19,7 +19,7 @@ const put: Operation<Input> = {
       const { core, ask, input } = call;
       const known = core.rows.get('widget', input.id);
       const row = known ? revision(call, 'widget', known, { name: input.name }) : insertion(call, 'widget', { org_id: ask.org, ...input });
-      return { status: 200, data: input, puts: [row] };
+      return { status: 200, data: input, writes: [row] };
     },
   },
 };

@@ -198,7 +198,7 @@ function decided(call: Call<unknown>, after: ApprovalRow, before: ApprovalRow, n
   return {
     status: 200,
     data: answered(call, row),
-    puts: [put],
+    writes: [put],
     events: [
       {
         type: 'APPROVAL_DECIDED',
@@ -231,7 +231,7 @@ const cancel: Operation<Record<string, never>> = {
       return {
         status: 200,
         data: answered(call, put.row as ApprovalRow),
-        puts: [put],
+        writes: [put],
         events: [{ type: 'APPROVAL_DECIDED', data: { approval_id: row.id, operation: row.operation, status: 'cancelled' } }],
       };
     },

@@ -26,7 +26,7 @@ const wanted: Operation<Record<string, never>> = {
 /** Stores the signatures of waiting statements. */
 const store: Operation<{ signed: Signed[] }> = {
   async read({ core, ask, input }): Promise<OperationOutcome> {
-    return locks(core).hold(['checkpoints'], async () => {
+    return locks(core).run(['checkpoints'], async () => {
       const signatures = new Map(input.signed.map((one) => [one.sequence, one]));
       const rows = checkpoints(core)
         .waiting(MOST)

@@ -128,7 +128,7 @@ export function issue(call: Call<unknown>, token: TokenInput, made: Made, permis
     ...parentColumn(parentId),
   });
   const row = put.row as CredentialRow;
-  return { status: 201, data: shown(call, row), puts: [put], resource: token.id };
+  return { status: 201, data: shown(call, row), writes: [put], resource: token.id };
 }
 
 /** Fields of every new credential. */

@@ -62,7 +62,7 @@ export const mint: Operation<MintInput> = {
         ...parentColumn(caller.id),
       });
       const about = { expires_at: isoOrNull(expires_at) };
-      return { status: 201, data: shown(call, put.row as CredentialRow), puts: [put], resource: input.token.id, about };
+      return { status: 201, data: shown(call, put.row as CredentialRow), writes: [put], resource: input.token.id, audit: about };
     },
   },
 };

@@ -114,7 +114,7 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
         const unknown = unknownEnvironment(input.environments ?? null, fields.environments ?? null);
         if (unknown) return unknown;
         const put = revision(call, 'credential', row, fields);
-        return { status: 200, data: shown(call, put.row as CredentialRow), puts: [put] };
+        return { status: 200, data: shown(call, put.row as CredentialRow), writes: [put] };
       },
     },
   };
@@ -170,9 +170,9 @@ export const rotateKey: Operation<RotateInput> = {
       return {
         status: 201,
         data: shown(call, made),
-        puts: [successor, old],
+        writes: [successor, old],
         resource: input.token.id,
-        about: { successor: made.id },
+        audit: { successor: made.id },
       };
     },
   },
@@ -205,7 +205,7 @@ export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller:
         if (!row && !known) return refuse('NOT_FOUND');
         if (!row || row.revoked_at !== null) return { status: 204, data: null };
         const put = revision(call, 'credential', row, { revoked_at: now });
-        return { status: 204, data: null, puts: [put] };
+        return { status: 204, data: null, writes: [put] };
       },
     },
   };

@@ -65,7 +65,7 @@ const create: Operation<NewInput> = {
       const fields = { org_id: ask.org, ...input, created_by: caller.id, created_at: now, updated_at: now };
       const put = insertion(call, 'device', fields);
       const row = put.row as DeviceRow;
-      return { status: 201, data: shown(core, row), puts: [put], events: [raised('DEVICE_REGISTERED', row)] };
+      return { status: 201, data: shown(core, row), writes: [put], events: [raised('DEVICE_REGISTERED', row)] };
     },
   },
 };
@@ -78,7 +78,7 @@ const update: Operation<{ name?: string; platform?: string; serial?: string | nu
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       const put = revision(call, 'device', row, { ...call.input, updated_at: now });
-      return { status: 200, data: shown(call.core, put.row as DeviceRow), puts: [put] };
+      return { status: 200, data: shown(call.core, put.row as DeviceRow), writes: [put] };
     },
   },
 };
@@ -107,7 +107,7 @@ const assign: Operation<{ member_id: string | null }> = {
       });
       const after = put.row as DeviceRow;
       const event = input.member_id === null ? raised('DEVICE_UNASSIGNED', row) : raised('DEVICE_ASSIGNED', after);
-      return { status: 200, data: shown(core, after), puts: [put], events: [event] };
+      return { status: 200, data: shown(core, after), writes: [put], events: [event] };
     },
   },
 };
@@ -121,7 +121,7 @@ const block: Operation<Record<string, never>> = {
       if (!row) return refuse('NOT_FOUND');
       if (row.blocked_at !== null) return { status: 200, data: shown(call.core, row) };
       const put = revision(call, 'device', row, { blocked_at: now, updated_at: now });
-      return { status: 200, data: shown(call.core, put.row as DeviceRow), puts: [put], events: [raised('DEVICE_BLOCKED', row)] };
+      return { status: 200, data: shown(call.core, put.row as DeviceRow), writes: [put], events: [raised('DEVICE_BLOCKED', row)] };
     },
   },
 };

@@ -153,7 +153,7 @@ function ended(call: GenerateCall, selected: Selected): OperationOutcome | null 
   // safety: generate-point-in-time
   if (!made || made.etag !== etagOf(selected)) return null;
   if (made.refusal) return fail(made.refusal);
-  return { ...ok({ secrets: selected.rows.length }), about: about(call, selected), reveals: together(call, selected) };
+  return { ...ok({ secrets: selected.rows.length }), audit: about(call, selected), reveals: together(call, selected) };
 }
 
 async function generate(call: GenerateCall): Promise<OperationOutcome> {

@@ -74,7 +74,7 @@ const create: Operation<NewInput> = {
     locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
     plan(call, now, { judged }) {
       const put = granting(call, call.input, judged as Granted, now);
-      return 'code' in put ? put : { status: 201, data: shown(call, put.row as GrantRow), puts: [put] };
+      return 'code' in put ? put : { status: 201, data: shown(call, put.row as GrantRow), writes: [put] };
     },
   },
 };

@@ -95,7 +95,7 @@ function creation(call: ImportCall, environment: EnvironmentRow, item: ImportIte
   };
   const plan = begin(call, environment, fields, value, null, now);
   if (isRefusal(plan)) return plan;
-  const violation = violationOf(call, plan.puts?.[0]?.row as SecretRow);
+  const violation = violationOf(call, plan.writes?.[0]?.row as SecretRow);
   // safety: import-naming-policies
   if (violation) return { ...failed(item, 'POLICY_VIOLATED', violation.message), event: violation.event } as Step;
   return { to: 'created', plan, item, row: null };
@@ -131,7 +131,7 @@ const named = (steps: readonly Step[], to: Step['to']): string[] => steps.filter
 const MOST_LISTED = 4000;
 
 /** What the audit entry says about an import. */
-function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: ImportResult, plans: readonly Plan[]): Plan['about'] {
+function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: ImportResult, plans: readonly Plan[]): Plan['audit'] {
   const written = [...result.created, ...result.updated];
   let bytes = 0;
   const past = written.findIndex((name) => {
@@ -156,8 +156,8 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
   const { core, input } = call;
   const writing = steps.filter((step): step is Writing => step.to === 'created' || step.to === 'updated');
   const plans = writing.map(({ plan }) => plan);
-  const puts = plans.flatMap((plan) => plan.puts ?? []);
-  const added = puts.reduce(
+  const writes = plans.flatMap((plan) => plan.writes ?? []);
+  const added = writes.reduce(
     (sum, { row }) => sum + (row as SecretRow).sealed_size - (core.rows.get('secret', row.id)?.sealed_size ?? 0),
     0,
   );
@@ -174,17 +174,17 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
   const made: Plan = {
     status: 200,
     data: result,
-    about: aboutOf(call, environment, result, plans),
+    audit: aboutOf(call, environment, result, plans),
     describes: `import ${writing.length} secrets into ${environment.slug}, of which ${result.updated.length} exist`,
   };
   // safety: dry-run-writes-nothing
   if (input.dry_run) return made;
   return {
     ...made,
-    puts,
+    writes,
     versions: plans.flatMap((plan) => plan.versions ?? []),
     trimmed: plans.flatMap((plan) => plan.trimmed ?? []),
-    environments: puts.length ? [environment.id] : [],
+    environments: writes.length ? [environment.id] : [],
     events: broken.flatMap(({ event }) => event ?? []),
   };
 }

@@ -61,7 +61,7 @@ const update: Operation<UpdateInput> = {
       const about = { incident: { id: row.id, status } };
       const closed_at = status === 'open' ? null : (row.closed_at ?? now);
       const put = revision(call, 'incident', row, { status, note, closed_at, updated_at: now });
-      return { status: 200, data: incidentOut(put.row as IncidentRow), puts: [put], about };
+      return { status: 200, data: incidentOut(put.row as IncidentRow), writes: [put], audit: about };
     },
   },
 };

@@ -18,7 +18,7 @@ export const incidentQuotas = { org: 1000, root: 250 };
 export const LOCK = 'incidents';
 
 /** What a plan adds for an incident; null where there is no room for one. */
-export interface Recorded extends Required<Pick<Plan, 'puts' | 'gone' | 'also' | 'events'>> {
+export interface Recorded extends Required<Pick<Plan, 'writes' | 'deletes' | 'statements' | 'events'>> {
   incident: IncidentRow | null;
 }
 
@@ -54,7 +54,7 @@ export function opened(call: Call<unknown>, fields: Opening, now: number): Recor
   const root = quotaRootOf(core, caller);
   const gone = leaving(core, root);
   // safety: incidents-bounded
-  if (gone === null) return { incident: null, puts: [], gone: [], also: [], events: [] };
+  if (gone === null) return { incident: null, writes: [], deletes: [], statements: [], events: [] };
   const put = insertion(call, 'incident', {
     ...{ org_id: ask.org, id: newId('inc', now), status: 'open', ...fields },
     ...{ opened_by: requester(caller), root, created_at: now, updated_at: now },
@@ -64,7 +64,7 @@ export function opened(call: Call<unknown>, fields: Opening, now: number): Recor
     ask.org,
     gone.map((id) => ({ kind: 'incident', id })),
   );
-  return { incident, puts: [put], ...removed, events: [openedEvent(incident, caller)] };
+  return { incident, writes: [put], ...removed, events: [openedEvent(incident, caller)] };
 }
 
 export interface Containing {
@@ -89,11 +89,11 @@ export function contained(call: Call<unknown>, { credential, own, since, ends }:
   const spared = before.spared.filter((one) => own.has(one));
   const reopens = before.status === 'closed' && ends;
   const isSame = !reopens && widest === before.since && spared.length === before.spared.length;
-  if (isSame) return { incident: before, puts: [], gone: [], also: [], events: [] };
+  if (isSame) return { incident: before, writes: [], deletes: [], statements: [], events: [] };
   const put = revision(call, 'incident', before, {
     ...{ since: widest, spared, updated_at: now },
     ...(reopens && { status: 'open', closed_at: null }),
   });
   const incident = put.row as IncidentRow;
-  return { incident, puts: [put], gone: [], also: [], events: reopens ? [openedEvent(incident, call.caller)] : [] };
+  return { incident, writes: [put], deletes: [], statements: [], events: reopens ? [openedEvent(incident, call.caller)] : [] };
 }

@@ -18,10 +18,10 @@ import { actions as syncNeeds } from '../../syncs/actions';
 import { syncs } from '../../syncs/gate/store';
 import { statusNow } from '../../syncs/wire';
 import type { ConnectionsPart, CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
+import { announced } from './announced';
 import { rowOf } from './contain';
 import { descentOf, isLiving, target } from './descent';
 import { incidentOf } from './record';
-import { told } from './told';
 
 const PAGE = 1000;
 
@@ -125,8 +125,8 @@ function due(call: Call<unknown>, ids: string[]): boolean {
   const { core } = call;
   const id = target(call);
   return core.storage.transactionSync(() => {
-    const fresh = told(core).fresh(id, ids);
-    told(core).note(id, fresh, rootOfCredential(core, id), core.now());
+    const fresh = announced(core).fresh(id, ids);
+    announced(core).note(id, fresh, rootOfCredential(core, id), core.now());
     for (const secret of fresh) {
       const row = core.rows.get('secret', secret);
       if (!row) continue;

@@ -98,7 +98,7 @@ const create: Operation<NewInput> = {
         ...{ created_by: caller.id, created_at: now, updated_at: now },
       };
       const put = insertion(call, 'integration', fields);
-      return { status: 201, data: shown(call, put.row as IntegrationRow), puts: [put] };
+      return { status: 201, data: shown(call, put.row as IntegrationRow), writes: [put] };
     },
   },
 };
@@ -156,7 +156,7 @@ const update: Operation<UpdateInput> = {
         ...(row.kind === 'sync' && { environments, ...(made && madeBy(call)) }),
         ...{ config, credentials_sealed, updated_at: now },
       });
-      return { status: 200, data: shown(call, put.row as IntegrationRow), puts: [put] };
+      return { status: 200, data: shown(call, put.row as IntegrationRow), writes: [put] };
     },
   },
 };

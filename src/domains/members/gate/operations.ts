@@ -80,7 +80,7 @@ const create: Operation<NewInput> = {
         ...enrolment(hash, now),
       });
       const describes = `invite ${input.name} as ${input.role}`;
-      return { status: 201, data: shown(call, put.row as MemberRow), puts: [put], resource: input.id, describes };
+      return { status: 201, data: shown(call, put.row as MemberRow), writes: [put], resource: input.id, describes };
     },
   },
 };
@@ -97,7 +97,7 @@ const enrol: Operation<{ enrolment: string }> = {
       const put = revision(call, 'member', row, { ...enrolment(input.enrolment, now), connections });
       const describes = `create an enrolment link for ${row.name}`;
       const events: Raised[] = [{ type: 'ENROLMENT_CREATED', data: { member_id: row.id, by: caller.id } }];
-      return { status: 201, data: shown(call, put.row as MemberRow), puts: [put], events, resource: row.id, describes };
+      return { status: 201, data: shown(call, put.row as MemberRow), writes: [put], events, resource: row.id, describes };
     },
   },
 };

@@ -67,7 +67,7 @@ export const remove: Operation<{ revoke: boolean }> = {
           credentials: named.map(({ kind, id, name }) => ({ kind, id, name })),
           ...(remaining && { remaining }),
         },
-        puts: [
+        writes: [
           ...ended.map((credential) => revision(call, 'credential', credential, { revoked_at: now })),
           ...(row ? keptTies(call, row, now) : []),
         ],

@@ -82,7 +82,7 @@ export const update: Operation<UpdateInput> = {
         ...(isOther && row.invited_by !== caller.id && noEnrolment),
       });
       const describes = describedChange(core, row, after);
-      return { status: 200, data: shown(call, put.row as MemberRow), puts: [put], describes };
+      return { status: 200, data: shown(call, put.row as MemberRow), writes: [put], describes };
     },
   },
 };

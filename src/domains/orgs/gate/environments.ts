@@ -44,7 +44,7 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
       const { core, ask, input } = call;
       if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
       const put = insertion(call, 'environment', { org_id: ask.org, ...input, created_at: now });
-      return { status: 201, data: environmentOut(put.row as EnvironmentRow), puts: [put], resource: input.id };
+      return { status: 201, data: environmentOut(put.row as EnvironmentRow), writes: [put], resource: input.id };
     },
   },
 };
@@ -58,7 +58,7 @@ const rename: Operation<{ name: string }> = {
       const row = named(call);
       if (!row) return refuse('NOT_FOUND');
       const put = revision(call, 'environment', row, { name: call.input.name });
-      return { status: 200, data: environmentOut(put.row as EnvironmentRow), puts: [put] };
+      return { status: 200, data: environmentOut(put.row as EnvironmentRow), writes: [put] };
     },
   },
 };

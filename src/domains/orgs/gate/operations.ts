@@ -81,8 +81,8 @@ const createOrg: Operation<FoundInput> = {
           owner: memberShown(call, owner.row as MemberRow),
           api_key: credentialShown(call, key.row as never),
         },
-        puts: [put, ...environments, owner, key],
-        also: [insertOf(fences, { org_id: org, epoch: 1 }), insertOf(orgKeys, { org_id: org, ...input.wrapped, created_at: now })],
+        writes: [put, ...environments, owner, key],
+        statements: [insertOf(fences, { org_id: org, epoch: 1 }), insertOf(orgKeys, { org_id: org, ...input.wrapped, created_at: now })],
         resource: org,
       };
     },
@@ -133,13 +133,13 @@ const recover: Operation<RecoverInput> = {
           ...(contained ? { ended_at: iso(now), incident_id: contained.incident?.id ?? null } : { warning: OTHERS_LIVE }),
         },
         ...contained?.plan,
-        puts: [...(contained?.plan.puts ?? []), key, enrolled],
+        writes: [...(contained?.plan.puts ?? []), key, enrolled],
         events: [
           { type: 'ORG_RECOVERED', data: { credential_id: input.token.id, member_id: owner.id } },
           ...(contained?.plan.events ?? []),
         ],
         resource: input.token.id,
-        about: recordedIn(contained?.incident ?? null),
+        audit: recordedIn(contained?.incident ?? null),
       };
     },
   },
@@ -151,7 +151,7 @@ const restoreDatabase: Operation<{ reason: string }> = {
     const { core, ask } = call;
     const org = core.rows.get('org', ask.org);
     if (!org || org.deleted_at !== null) return fail(refuse('NOT_FOUND'));
-    if (intents(core).held)
+    if (intents(core).isPaused)
       return fail(
         refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another request. Wait until it ends.' }),
       );
@@ -160,7 +160,7 @@ const restoreDatabase: Operation<{ reason: string }> = {
     const missing = missingEntries(core);
     const loaded = core.meta.get('loaded_at');
     const data = { ...adopted, adopted_at: isoOrNull(at), gate_loaded_at: isoOrNull(loaded === null ? null : Number(loaded)) };
-    return { ...ok(data), about: { ...(missing.length && { missing }), ...(request_id === ask.request.id && { adopted }) } };
+    return { ...ok(data), audit: { ...(missing.length && { missing }), ...(request_id === ask.request.id && { adopted }) } };
   },
 };
 
@@ -170,7 +170,7 @@ const recordReset: Operation<ResetInput> = {
   read({ core, input }): OperationOutcome {
     const missing = missingEntries(core);
     const gate_loaded_at = iso(Number(core.meta.get('loaded_at') ?? core.now()));
-    return { ...ok({ gate_loaded_at, audit_entries_archived: input.archived, missing }), ...(missing.length && { about: { missing } }) };
+    return { ...ok({ gate_loaded_at, audit_entries_archived: input.archived, missing }), ...(missing.length && { audit: { missing } }) };
   },
 };
 
@@ -238,7 +238,7 @@ const update: Operation<UpdateInput> = {
       const about = audit_retention_days !== undefined && {
         reason: `audit_retention_days: ${org.audit_retention_days} to ${audit_retention_days}${ask.request.reason === null ? '' : `. ${ask.request.reason}`}`,
       };
-      return { status: 200, data: shown(call, put.row as OrgRow), puts: [put], ...(about && { about }) };
+      return { status: 200, data: shown(call, put.row as OrgRow), writes: [put], ...(about && { audit: about }) };
     },
   },
 };
@@ -255,8 +255,8 @@ const end: Operation<{ confirm: string }> = {
       return {
         status: 204,
         data: null,
-        puts: [revision(call, 'org', org, { deleted_at: now, updated_at: now })],
-        also: [{ sql: 'delete from org_keys where org_id = ?', params: [ask.org] }],
+        writes: [revision(call, 'org', org, { deleted_at: now, updated_at: now })],
+        statements: [{ sql: 'delete from org_keys where org_id = ?', params: [ask.org] }],
       };
     },
   },

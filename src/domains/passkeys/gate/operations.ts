@@ -93,7 +93,7 @@ const create: Operation<{ passkey: PasskeyInput }> = {
     plan(call, now) {
       const { passkey } = call.input;
       const put = addition(call, passkey, call.caller.id, now);
-      return 'code' in put ? put : { status: 201, data: passkeyOut(put.row as PasskeyRow), puts: [put] };
+      return 'code' in put ? put : { status: 201, data: passkeyOut(put.row as PasskeyRow), writes: [put] };
     },
   },
 };
@@ -108,7 +108,7 @@ const rename: Operation<{ name: string }> = {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       const put = revision(call, 'passkey', row, { name: call.input.name });
-      return { status: 200, data: passkeyOut(put.row as PasskeyRow), puts: [put] };
+      return { status: 200, data: passkeyOut(put.row as PasskeyRow), writes: [put] };
     },
   },
 };
@@ -127,8 +127,8 @@ const remove: Operation<Record<string, never>> = {
       return {
         status: 204,
         data: null,
-        also: [{ sql: 'delete from passkeys where org_id = ? and id = ?', params: [call.ask.org, row.id] }],
-        gone: [{ kind: 'passkey', id: row.id }],
+        statements: [{ sql: 'delete from passkeys where org_id = ? and id = ?', params: [call.ask.org, row.id] }],
+        deletes: [{ kind: 'passkey', id: row.id }],
       };
     },
   },

@@ -152,13 +152,13 @@ function consider(core: Core, row: SecretRow, request: string, now: number): voi
   const isNew = known === null || known.period < since;
   const problem = isAutomatic ? irreplaceable(row) : null;
   if (isNew && isAutomatic && problem === null) {
-    rotations(core).set(row.id, { period: since, waiting: true, at: known?.waiting ? known.at : now, told: false });
+    rotations(core).set(row.id, { period: since, waiting: true, at: known?.waiting ? known.at : now, announced: false });
     return;
   }
-  const isLate = known?.waiting === true && !known.told && now - known.at >= PATIENCE;
+  const isLate = known?.waiting === true && !known.announced && now - known.at >= PATIENCE;
   if (!isNew && !isLate) return;
   const failed = problem ?? (isLate ? 'No new value has been generated yet; it is retried every hour.' : null);
-  rotations(core).set(row.id, { period: since, waiting: isLate, at: known?.at ?? now, told: true });
+  rotations(core).set(row.id, { period: since, waiting: isLate, at: known?.at ?? now, announced: true });
   raiseDue(core, row, since, failed, now);
   core.auditLog.append(
     {

@@ -127,7 +127,7 @@ const create: Operation<CreateInput> = {
       const wide = tooWide(call, null, row);
       if (wide) return wide;
       const put = insertion(call, 'policy', { ...row, created_by: caller.id, created_at: now, updated_at: now });
-      return { status: 201, data: changed(call, put.row as PolicyRow), puts: [put], describes: `create the policy "${name}"` };
+      return { status: 201, data: changed(call, put.row as PolicyRow), writes: [put], describes: `create the policy "${name}"` };
     },
   },
 };
@@ -163,7 +163,7 @@ const update: Operation<UpdateInput> = {
         updated_at: now,
       });
       const describes = `change the policy "${row.name}"`;
-      return { status: 200, data: changed(call, put.row as PolicyRow), puts: [put], describes };
+      return { status: 200, data: changed(call, put.row as PolicyRow), writes: [put], describes };
     },
   },
 };

@@ -87,9 +87,9 @@ const failed: Operation<{ id: string; reason: string }> = {
     if (!row || !known?.waiting) return fail(refuse('CONFLICT', { message: 'This secret is not waiting for a new value.' }));
     const { since } = dueOf(core, row, now);
     core.storage.transactionSync(() => {
-      rotations(core).set(input.id, { ...known, waiting: false, told: true });
+      rotations(core).set(input.id, { ...known, waiting: false, announced: true });
       // safety: failure-told-once
-      if (!known.told) raiseDue(core, row, since ?? known.period, input.reason, now);
+      if (!known.announced) raiseDue(core, row, since ?? known.period, input.reason, now);
     });
     return ok(null);
   },

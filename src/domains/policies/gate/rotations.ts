@@ -11,7 +11,7 @@ export interface Rotation {
   /** Since when. */
   at: number;
   /** Whether an event was raised in this period. */
-  told: boolean;
+  announced: boolean;
 }
 
 export interface Rotations {
@@ -39,9 +39,9 @@ export function createRotations(sql: SqlStorage): Rotations {
           secret,
         )
         .toArray();
-      return row ? { ...row, waiting: row.waiting === 1, told: row.told === 1 } : null;
+      return row ? { ...row, waiting: row.waiting === 1, announced: row.told === 1 } : null;
     },
-    set(secret, { period, waiting, at, told }) {
+    set(secret, { period, waiting, at, announced: told }) {
       sql.exec('insert or replace into rotations values (?, ?, ?, ?, ?)', secret, period, waiting ? 1 : 0, at, told ? 1 : 0);
     },
     waiting: (limit) =>

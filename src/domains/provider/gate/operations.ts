@@ -63,7 +63,7 @@ function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refus
 
 /** A plan with the response of the Provider API. */
 const answered = (plan: Plan | Refusal, shown: string): Plan | Refusal =>
-  isRefusal(plan) ? plan : { ...plan, data: issuedOut(plan.puts?.[0]?.row as SecretRow, shown), etag: undefined };
+  isRefusal(plan) ? plan : { ...plan, data: issuedOut(plan.writes?.[0]?.row as SecretRow, shown), etag: undefined };
 
 const issue: Operation<ValueInput & { ttl: number }> = {
   subject: named.subject,

@@ -107,7 +107,7 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   if (ids.length && input.places === null) return wants('value', { fingerprints: Object.keys(secrets) });
   return {
     ...ok({ tokens, secrets } satisfies ScanPart, { status: 201 }),
-    about: { findings: { known: input.known, tokens: tokens.length, secrets: ids.length } },
+    audit: { findings: { known: input.known, tokens: tokens.length, secrets: ids.length } },
     events: leaksOf(call, secrets, now),
   };
 }

@@ -136,11 +136,11 @@ async function values(call: ValuesCall): Promise<OperationOutcome> {
     if (isRefusal(shown)) return fail(shown);
     const { selected, held, bypassed, next_page, etag } = shown;
     const environment = shown.environment.slug;
-    const told = { ...(bypassed.length && { bypassed_policies: bypassed }), ...(held.length && { withheld: held.map(({ id }) => id) }) };
+    const audit = { ...(bypassed.length && { bypassed_policies: bypassed }), ...(held.length && { withheld: held.map(({ id }) => id) }) };
     const answer = (part: Omit<ValuesPart, 'environment'>, tag = {}): OperationOutcome => ({
       ...ok({ environment, ...part } satisfies ValuesPart, tag),
       reveals: 'unheld',
-      about: told,
+      audit,
     });
     // safety: bulk-read-point-in-time
     if (input.etag !== null && input.etag !== etag) return answer({ items: [], next: null, changed: true });

@@ -239,16 +239,16 @@ export const remove: Operation<DeleteInput> = {
       return {
         status: 204,
         data: null,
-        also: [
-          ...links.also,
+        statements: [
+          ...links.statements,
           // safety: purge-deletes-versions
           { sql: 'delete from secret_versions where org_id = ? and secret_id = ?', params: [ask.org, row.id] },
           { sql: 'delete from secrets where org_id = ? and id = ?', params: [ask.org, row.id] },
         ],
-        gone: [{ kind: 'secret', id: row.id }, ...links.gone],
+        deletes: [{ kind: 'secret', id: row.id }, ...links.deletes],
         destroyed: [row.id],
         environments: [row.environment_id],
-        about: taken,
+        audit: taken,
       };
     },
   },

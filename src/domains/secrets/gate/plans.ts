@@ -85,17 +85,17 @@ export function begin(
     status: 201,
     data: secretOut(row, environment.slug, now),
     etag: etagOf(row),
-    puts: [put],
+    writes: [put],
     versions: [newVersion(call, row.id, 1, { value_sealed, ...value }, now)],
     environments: [environment.id],
     resource: row.id,
-    about: { ...subjectOf(core, row), expires_at: isoOrNull(row.expires_at) },
+    audit: { ...subjectOf(core, row), expires_at: isoOrNull(row.expires_at) },
   };
 }
 
 /** Adds fields to the audit entry of a plan. */
-export const withAbout = <P extends Plan | Refusal>(plan: P, about: Plan['about']): P =>
-  isRefusal(plan) ? plan : { ...plan, about: { ...plan.about, ...about } };
+export const withAbout = <P extends Plan | Refusal>(plan: P, about: Plan['audit']): P =>
+  isRefusal(plan) ? plan : { ...plan, about: { ...plan.audit, ...about } };
 
 /** The oldest version that is kept after one more version. */
 const oldestAfter = ({ version, oldest_version }: SecretRow) => Math.max(oldest_version, version + 1 - MOST_VERSIONS + 1);
@@ -180,9 +180,9 @@ export function changed(call: Call<unknown>, before: SecretRow, fields: Partial<
     status: 200,
     data: secretOut(row, slugOf(call.core, row.environment_id), now),
     etag: etagOf(row),
-    puts: [put],
+    writes: [put],
     environments: [row.environment_id],
     resource: row.id,
-    about: { ...subjectOf(call.core, row), ...(fields.expires_at !== undefined && { expires_at: isoOrNull(row.expires_at) }) },
+    audit: { ...subjectOf(call.core, row), ...(fields.expires_at !== undefined && { expires_at: isoOrNull(row.expires_at) }) },
   };
 }

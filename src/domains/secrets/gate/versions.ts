@@ -67,7 +67,7 @@ const isRight = (call: Call<unknown>) => {
 
 /** Whether D1 does not have a version as it was written, which is reported as an integrity violation; false if a concurrent change destroyed it. */
 async function isBroken({ core, ask }: Call<unknown>, { secret, version }: WantedVersion): Promise<boolean> {
-  const row = await locks(core).hold([secret], async () => core.rows.get('secret', secret));
+  const row = await locks(core).run([secret], async () => core.rows.get('secret', secret));
   if (row === null || !hasVersion(row, version) || intents(core).isOpen(secret)) return false;
   const { id: request_id, ip, user_agent } = ask.request;
   reportViolation(core, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });

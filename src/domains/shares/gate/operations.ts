@@ -101,9 +101,9 @@ const share: Operation<ShareInput> = {
       return {
         status: 201,
         data: grantOut(put.row as GrantRow),
-        puts: [put],
+        writes: [put],
         events: [shared(call.core, row, { share_id: put.row.id, kind: 'grant', grantee: input.grantee, permission: input.permission })],
-        about: { share: put.row.id, version: null },
+        audit: { share: put.row.id, version: null },
         describes: `share the secret ${row.name} (${input.permission}) with the ${input.grantee.type} ${input.grantee.id}`,
       };
     },
@@ -140,10 +140,10 @@ function planLink(
   return {
     status: 201,
     data: { id, url: null, expires_at: iso(expires_at) },
-    puts: [put],
+    writes: [put],
     resource: row.id,
     events: [shared(core, row, data)],
-    about: { share: id, version: link.version },
+    audit: { share: id, version: link.version },
     describes: `share the secret ${row.name} by a link (${max_views} views, until ${iso(expires_at)}, ${passphrase === null ? 'without' : 'with'} a passphrase)`,
   };
 }
@@ -257,7 +257,7 @@ const view: Operation<ViewInput> = {
           return {
             status: 403,
             data: null,
-            ...(failures >= MOST_FAILURES ? end : { puts: [revision(call, 'share', link, { failures })] }),
+            ...(failures >= MOST_FAILURES ? end : { writes: [revision(call, 'share', link, { failures })] }),
           };
         }
       }
@@ -274,7 +274,7 @@ const view: Operation<ViewInput> = {
         status: 200,
         data,
         resource: secret.id,
-        ...(views >= link.max_views ? end : { puts: [revision(call, 'share', link, { views })] }),
+        ...(views >= link.max_views ? end : { writes: [revision(call, 'share', link, { views })] }),
       };
     },
   },

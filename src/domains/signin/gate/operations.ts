@@ -44,9 +44,9 @@ const login: Operation<LoginInput> = {
       if (!member || !isIts || isSpent(call, input.session)) return refuse('UNAUTHENTICATED');
       // The Worker compared it only with D1.
       if (!mayFollow(passkey.counter, input.passkey.counter)) return refuse('UNAUTHENTICATED');
-      const puts = beginBrowser(call, input.session, passkey.id, over as string[], now);
-      puts.push(...advanced(call, passkey, input.passkey));
-      return { status: 200, data: begunOf(call.core, puts[0]?.row as CredentialRow, member), puts };
+      const writes = beginBrowser(call, input.session, passkey.id, over as string[], now);
+      writes.push(...advanced(call, passkey, input.passkey));
+      return { status: 200, data: begunOf(call.core, writes[0]?.row as CredentialRow, member), writes };
     },
   },
 };
@@ -78,11 +78,11 @@ const enrol: Operation<EnrolInput> = {
         enrolment_made_at: null,
         enrolment_ends_at: null,
       });
-      const puts = beginBrowser(call, input.session, input.passkey.id, over as string[], now);
+      const writes = beginBrowser(call, input.session, input.passkey.id, over as string[], now);
       return {
         status: 200,
-        data: begunOf(call.core, puts[0]?.row as CredentialRow, member),
-        puts: [...puts, added, enrolled],
+        data: begunOf(call.core, writes[0]?.row as CredentialRow, member),
+        writes: [...writes, added, enrolled],
         events: [{ type: 'MEMBER_ENROLLED', data: { member_id: member.id, passkey_id: (added.row as PasskeyRow).id } }],
       };
     },
@@ -145,7 +145,7 @@ const confirm: Operation<ConfirmInput> = {
         expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
       });
       const used = advanced(call, passkey, input.passkey);
-      return { status: 200, data: begunOf(call.core, put.row as CredentialRow, member), puts: [put, ...used] };
+      return { status: 200, data: begunOf(call.core, put.row as CredentialRow, member), writes: [put, ...used] };
     },
   },
 };
@@ -157,7 +157,7 @@ const logout: Operation<Record<string, never>> = {
     plan(call, now) {
       const row = own(call);
       if (!row) return refuse('UNAUTHENTICATED');
-      return { status: 204, data: null, puts: [ending(call, row, now)] };
+      return { status: 204, data: null, writes: [ending(call, row, now)] };
     },
   },
 };
@@ -182,7 +182,7 @@ const end: Operation<Record<string, never>> = {
       const known = credential === undefined || call.core.rows.get('credential', credential)?.member_id === call.caller.id;
       if (!known) return refuse('NOT_FOUND');
       const rows = endable(call).filter(({ id }) => (ids as string[]).includes(id));
-      return { status: 204, data: null, puts: rows.map((row) => ending(call, row, now)) };
+      return { status: 204, data: null, writes: rows.map((row) => ending(call, row, now)) };
     },
   },
 };

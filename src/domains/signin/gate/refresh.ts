@@ -32,7 +32,7 @@ export const refresh: Operation<{ n: number }> = {
       const isGood = live.includes(n);
       const isForgiven = used.some(([number]) => number === n);
       // A genuine number that is neither: it was used before, possibly by someone else.
-      if (!isGood && !isForgiven) return { status: 401, data: null, puts: [ending(call, row, now)] };
+      if (!isGood && !isForgiven) return { status: 401, data: null, writes: [ending(call, row, now)] };
       if (isForgiven && live.length >= MOST_LIVE)
         return refuse('RATE_LIMITED', {
           message: 'This session is refreshed too often at the same time.',
@@ -48,7 +48,7 @@ export const refresh: Operation<{ n: number }> = {
         refresh: next,
         expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
       });
-      return { status: 200, data: begunOf(call.core, put.row as CredentialRow, member), puts: [put] };
+      return { status: 200, data: begunOf(call.core, put.row as CredentialRow, member), writes: [put] };
     },
   },
 };

@@ -106,7 +106,11 @@ const cancel: Operation<Record<string, never>> = {
         .steps(row.id, MOST_SECRETS)
         .filter(({ begun }) => !begun);
       const results = [...syncs(core).results(row.id), ...open.map(({ name, target }) => failed(name, target, cancelled))];
-      return { status: 200, data: syncOut(put.row as SyncRow, resultsFor(call, row, results), syncs(core).startedAt(row.id)), puts: [put] };
+      return {
+        status: 200,
+        data: syncOut(put.row as SyncRow, resultsFor(call, row, results), syncs(core).startedAt(row.id)),
+        writes: [put],
+      };
     },
   },
 };
@@ -119,7 +123,7 @@ const auto: Operation<Record<string, never>> = {
       const { core, ask } = call;
       // A sync that has not started yet will send the newer values.
       const waiting = core.rows.within('sync', 'open').filter(({ id }) => syncs(core).startedAt(id) === null);
-      const puts = syncs(core)
+      const writes = syncs(core)
         .dueBy(now)
         .flatMap(({ integration, environment }) => {
           const row = core.rows.get('integration', integration);
@@ -147,7 +151,7 @@ const auto: Operation<Record<string, never>> = {
             }),
           ];
         });
-      return { status: 200, data: { begun: puts.length }, puts };
+      return { status: 200, data: { begun: writes.length }, writes };
     },
   },
 };

@@ -154,10 +154,10 @@ function newSync(
   return {
     status: 202,
     data: { syncId: input.id, status: 'queued' },
-    puts: [put],
+    writes: [put],
     // safety: sync-held-as-read
     reveals: selected.rows,
-    about: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } },
+    audit: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } },
     shows: showsOf(call, { integration, platform, environment_id }),
     describes: `send ${many} of the environment ${slugOf(core, environment_id)} to ${target}`,
   };
@@ -187,7 +187,7 @@ function dryRun(
 ): Plan | Refusal | More<DryRun> {
   if (input.foreseen) {
     const data = { platform, environmentId: environment_id, dryRun: true, ...input.foreseen };
-    return { status: 200, data, about: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } } };
+    return { status: 200, data, audit: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } } };
   }
   if (items && isRefusal(items)) return items;
   const about = { platform, environment_id, place, names: input.names };

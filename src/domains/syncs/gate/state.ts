@@ -15,7 +15,7 @@ export function statusOf(results: readonly Result[]): 'completed' | 'partial' | 
 }
 
 /** The plan that ends a sync, from the recorded results. `about` contains other changes to its row. */
-export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow>, now: number): Required<Pick<Plan, 'puts' | 'events'>> {
+export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow>, now: number): Required<Pick<Plan, 'writes' | 'events'>> {
   const { core } = call;
   const results = syncs(core).results(row.id);
   const status = statusOf(results);
@@ -25,7 +25,7 @@ export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow
   // safety: sync-credentials-forgotten
   const put = revision(call, 'sync', row, { ...about, ...ended, credentials_sealed: null, names: row.names && [] });
   return {
-    puts: [put],
+    writes: [put],
     events: [{ type: status === 'completed' ? 'SYNC_COMPLETED' : 'SYNC_FAILED', data: dataOf(core, row, status, results) }],
   };
 }

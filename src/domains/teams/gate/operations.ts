@@ -36,7 +36,7 @@ const create: Operation<{ id: string; name: string }> = {
     plan(call, now) {
       const { ask, input } = call;
       const put = insertion(call, 'team', { org_id: ask.org, ...input, created_at: now });
-      return { status: 201, data: teamOut(put.row as TeamRow), puts: [put] };
+      return { status: 201, data: teamOut(put.row as TeamRow), writes: [put] };
     },
   },
 };
@@ -49,7 +49,7 @@ const rename: Operation<{ name: string }> = {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       const put = revision(call, 'team', row, { name: call.input.name });
-      return { status: 200, data: teamOut(put.row as TeamRow), puts: [put] };
+      return { status: 200, data: teamOut(put.row as TeamRow), writes: [put] };
     },
   },
 };
@@ -138,8 +138,8 @@ const add: Operation<{ member_id: string }> = {
       };
       const put = insertion(call, 'team_member', fields);
       const describes = `add ${member.name} to the team ${team.name}`;
-      const puts = [put, revision(call, 'team', team, {}), ...tie(call, member, now)];
-      return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts, describes };
+      const writes = [put, revision(call, 'team', team, {}), ...tie(call, member, now)];
+      return { status: 201, data: shown(core, put.row as TeamMemberRow, member), writes, describes };
     },
   },
 };
@@ -163,8 +163,8 @@ const removeMember: Operation<Record<string, never>> = {
       if (!team || !core.rows.get('team_member', id)) return refuse('NOT_FOUND');
       const member = core.rows.get('member', ask.named.member as string);
       const describes = `remove ${member?.name} from the team ${team.name}`;
-      const puts = [revision(call, 'team', team, {})];
-      return { status: 204, data: null, puts, ...removal(ask.org, [{ kind: 'team_member', id }]), describes };
+      const writes = [revision(call, 'team', team, {})];
+      return { status: 204, data: null, writes, ...removal(ask.org, [{ kind: 'team_member', id }]), describes };
     },
   },
 };

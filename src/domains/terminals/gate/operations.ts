@@ -61,7 +61,7 @@ const confirm: Operation<Found> = {
       const own = core.rows.get('credential', caller.credential);
       // safety: device-login-begins-once
       if (begun || core.rows.isBuried('credential', session) || !own || login.ends_at <= now) return expired;
-      return { status: 200, data: { session }, puts: beginTerminal(call, login, own.passkey_id, over as string[], now) };
+      return { status: 200, data: { session }, writes: beginTerminal(call, login, own.passkey_id, over as string[], now) };
     },
   },
 };

@@ -95,7 +95,7 @@ export const exchange: Operation<ExchangeInput> = {
         ...parentColumn(row.id),
       });
       const { id, expires_at } = put.row as CredentialRow & { expires_at: number };
-      return { status: 201, data: { id, expires_at } satisfies Given, puts: [put], resource: id, about: { expires_at: iso(expires_at) } };
+      return { status: 201, data: { id, expires_at } satisfies Given, writes: [put], resource: id, audit: { expires_at: iso(expires_at) } };
     },
   },
 };

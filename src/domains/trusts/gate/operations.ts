@@ -113,7 +113,7 @@ const update: Operation<PatchInput> = {
       const unknown = unknownEnvironment(call.input.environments ?? null, fields.environments ?? null);
       if (unknown) return unknown;
       const put = revision(call, 'credential', row, fields);
-      return { status: 200, data: shown(call, put.row as CredentialRow), puts: [put] };
+      return { status: 200, data: shown(call, put.row as CredentialRow), writes: [put] };
     },
   },
 };

@@ -136,7 +136,7 @@ const disable: Operation<{ webhook: string }> = {
       if (!row || row.disabled !== null || reason === null) return { status: 204, data: null };
       const put = revision(call, 'webhook', row, { disabled: reason, updated_at: now });
       const data = { webhook_id: row.id, host: row.host, reason };
-      return { status: 204, data: null, puts: [put], events: [{ type: 'WEBHOOK_DISABLED', data }], about: { reason } };
+      return { status: 204, data: null, writes: [put], events: [{ type: 'WEBHOOK_DISABLED', data }], audit: { reason } };
     },
   },
 };

@@ -46,7 +46,7 @@ const create: Operation<CreateInput> = {
       const { url, ...fields } = call.input;
       const put = insertion(call, 'webhook', { org_id: ask.org, ...fields, created_by: caller.id, created_at: now, updated_at: now });
       const row = put.row as WebhookRow;
-      return { status: 201, data: { ...webhookOut(row), url }, puts: [put], resource: row.id };
+      return { status: 201, data: { ...webhookOut(row), url }, writes: [put], resource: row.id };
     },
   },
 };
@@ -69,7 +69,7 @@ const update: Operation<UpdateInput> = {
       const { address, enabled, ...rest } = call.input;
       const disabled = enabled === undefined ? row.disabled : enabled ? null : (row.disabled ?? 'user');
       const put = revision(call, 'webhook', row, { ...rest, ...address, disabled, updated_at: now });
-      return { status: 200, data: sealed(put.row as WebhookRow), puts: [put] };
+      return { status: 200, data: sealed(put.row as WebhookRow), writes: [put] };
     },
   },
 };
@@ -121,7 +121,7 @@ const rotateSecret: Operation<RotateInput> = {
         old_secret_until: overlap === 0 ? null : now + overlap * 1000,
         updated_at: now,
       });
-      return { status: 200, data: { ...webhookOut(put.row as WebhookRow), url: made.url }, puts: [put], resource: row.id };
+      return { status: 200, data: { ...webhookOut(put.row as WebhookRow), url: made.url }, writes: [put], resource: row.id };
     },
   },
 };

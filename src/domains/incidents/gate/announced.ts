@@ -3,7 +3,7 @@
 import { oldestLeave } from '../../../gate/limits/oldest-leave';
 import { part } from '../../../gate/part';
 
-export interface Told {
+export interface Announced {
   /** Which of these secrets were not told yet for a credential. */
   fresh(credential: string, secrets: readonly string[]): string[];
   /** `root`: that of the credential. */
@@ -11,9 +11,9 @@ export interface Told {
   forget(credential: string): void;
 }
 
-export const toldQuota = { org: 200_000, root: 100_000 };
+export const announcedQuota = { org: 200_000, root: 100_000 };
 
-export function createTold(sql: SqlStorage): Told {
+export function createAnnounced(sql: SqlStorage): Announced {
   const isNew = sql.exec("select 1 from sqlite_master where type = 'table' and name = 'told'").toArray().length === 0;
   sql.exec(`create table if not exists told (credential text not null, secret text not null, root text not null, at integer not null,
     primary key (credential, secret)) without rowid`);
@@ -32,7 +32,7 @@ export function createTold(sql: SqlStorage): Told {
         .map(({ id }) => id),
     note(credential, secrets, root, now) {
       sql.exec('insert or ignore into told select ?, value, ?, ? from json_each(?)', credential, root, now, JSON.stringify(secrets));
-      oldestLeave(sql, 'told', 'credential, secret', toldQuota, root);
+      oldestLeave(sql, 'told', 'credential, secret', announcedQuota, root);
     },
     forget: (credential) => void sql.exec('delete from told where credential = ?', credential),
   };
@@ -45,4 +45,4 @@ function takeOver(sql: SqlStorage): void {
   sql.exec("delete from meta where key >= 'due:' and key < 'due;'");
 }
 
-export const told = part(({ storage }) => createTold(storage.sql));
+export const announced = part(({ storage }) => createAnnounced(storage.sql));
