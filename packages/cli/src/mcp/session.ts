@@ -105,8 +105,8 @@ export class Session {
     await Promise.allSettled(held.map(({ id }) => this.vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', path(id))));
     const names = held.map(({ name }) => clean(name)).join(', ');
     return usage(
-      `A person must approve this call because it uses ${names}, but it is too long to be shown to them: it has ${length.toLocaleString('en')} characters, and 8,000 are possible. Nothing was done, and no approval is pending.`,
-      'Make the call shorter, for example by placing long input in a file or in several calls',
+      `A person must approve this call because it uses ${names}, but it is too long to be shown to them: it has ${length.toLocaleString('en')} characters, and 8,000 are possible. Nothing was done.`,
+      'Make the call shorter, or split it into several',
     );
   }
 
