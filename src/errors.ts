@@ -281,7 +281,7 @@ export const catalogue = {
     status: 409,
     message: 'The approval in Approval-Id does not allow this request.',
     cause:
-      'The approval is unknown, not approved, already used, ended, or no longer valid because its target, its policy or its approvers changed; or it belongs to another request: method, path, query, body and credential must be the same.',
+      'The approval is unknown, not approved, already used, ended, or no longer valid because its target, its policy or its approvers changed; or it belongs to another request: method, path, query, body, X-Access-Call and credential must be the same.',
     remedy: 'Repeat the request without Approval-Id. The response names the approval that it needs.',
   },
   VERSION_CONFLICT: {

@@ -242,6 +242,12 @@ export const mutants = [
     notice: 'api/approvals/races: is for the body that was sent',
   },
   {
+    name: 'an approval covers a request with any X-Access-Call',
+    tag: 'approval-of-call',
+    change: { from: '[call]', to: '[]' },
+    notice: 'api/approvals/shown: X-Access-Call is shown whole, and the approval is for no other call',
+  },
+  {
     name: 'a writer learns whether a guess equals a value that is held',
     tag: 'equal-value-told-to-readers',
     change: { from: ' && mayRead', to: '' },

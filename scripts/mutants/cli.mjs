@@ -277,6 +277,12 @@ export const mutants = [
     notice: 'packages/cli/mcp-approvals: approval: one that was given for a command is not spent on another call',
   },
   {
+    name: 'svc mcp: an approval is asked for a call that deciders cannot see whole',
+    tag: 'mcp-call-shown-whole',
+    change: 'never',
+    notice: 'packages/cli/mcp-approvals: approval: a held call that has no room is refused',
+  },
+  {
     name: 'svc mcp: a value that is too short to be masked is used',
     tag: 'mcp-short-value',
     change: 'never',

@@ -169,26 +169,32 @@ function askOf(ready: Ready): Ask {
 }
 
 /** Identifies a request for approval: no other request has this digest. */
-function identified({ incoming: { request }, asked, context }: Ready, id: string | null): NonNullable<Ask['approval']> {
+function identified({ incoming: { request, headers }, asked, context }: Ready, id: string | null): NonNullable<Ask['approval']> {
   const { pathname, search } = new URL(request.url);
   const path = `${pathname}${search}`;
   const digest = keysOf(context).digest;
+  const { call } = headers;
   // safety: approval-digest
-  return { id, method: request.method, path, digest: hmacHex(digest, tuple('approval', request.method, path, asked.body.bytes)) };
+  const parts = ['approval', request.method, path, asked.body.bytes, ...callPart(call)];
+  return { id, method: request.method, path, digest: hmacHex(digest, tuple(...parts)), ...(call !== null && { call }) };
 }
+
+/** X-Access-Call in a digest. A request without it has the digest that it had before the header existed. */
+// safety: approval-of-call
+const callPart = (call: string | null): string[] => (call === null ? [] : [call]);
 
 /** The approval in a header. A text that is not an id becomes one that does not exist. */
 const approvalOf = (header: string): string => (forms.approval(header) ? header : 'unknown');
 
 /** The Idempotency-Key of a request, and the digest that distinguishes it from other requests with the same key. */
-function idempotencyOf({ incoming: { request }, caller, asked, context }: Ready): Ask['idempotency'] {
+function idempotencyOf({ incoming: { request, headers: read }, caller, asked, context }: Ready): Ask['idempotency'] {
   if (asked.idempotencyKey === null || !context.keys) return null;
   const { pathname, search } = new URL(request.url);
   const headers = ['if-match', 'approval-id'].map((name) => request.headers.get(name) ?? '');
   const digest = caller.genuine ? context.keys.digest : context.deployment.digest;
   return {
     key: asked.idempotencyKey,
-    digest: hmacHex(digest, tuple(request.method, pathname, search, ...headers, asked.body.bytes)),
+    digest: hmacHex(digest, tuple(request.method, pathname, search, ...headers, asked.body.bytes, ...callPart(read.call))),
   };
 }
 

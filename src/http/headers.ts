@@ -16,6 +16,8 @@ export interface RequestHeaders {
   /** The approval that the request uses. */
   approval_id: string | null;
   reason: string | null;
+  /** What a program needs the secret for, shown to those who decide the request. Of a person's words, `reason`. */
+  call: string | null;
   user_agent: string | null;
   /** The client's address, or `unknown`. */
   ip: string;
@@ -25,12 +27,16 @@ export interface RequestHeaders {
 
 /** The most characters of a list of entity tags, in If-Match or If-None-Match. */
 const MOST_TAGS = 1000;
+/** What X-Access-Call may be: nothing that a page or a terminal shows as other than it is. A fact has room for all of it. */
+const CALL = /^[\x20-\x7e]{1,8000}$/;
 
 export function readHeaders({ method, headers }: Request): RequestHeaders {
   const key = method === 'POST' ? headers.get('idempotency-key') : null;
   const idempotency_key = key === null ? null : idempotencyKeyOf(key);
   const shown = headers.get('x-access-reason');
   const reason = shown === null ? null : reasonOf(shown);
+  const call = headers.get('x-access-call');
+  const isCall = call === null || CALL.test(call);
   const if_match = headers.get('if-match');
   const if_none_match = headers.get('if-none-match');
   const approval_id = headers.get('approval-id');
@@ -42,6 +48,7 @@ export function readHeaders({ method, headers }: Request): RequestHeaders {
     if_match,
     if_none_match,
     reason,
+    call: isCall ? call : null,
     user_agent: printable(headers.get('user-agent') ?? '', 256) || null,
     ip: addressOf(headers.get('cf-connecting-ip')),
     finding:
@@ -49,7 +56,9 @@ export function readHeaders({ method, headers }: Request): RequestHeaders {
         ? invalid('Idempotency-Key', 'must be 1 to 255 printable ASCII characters, bare or as a quoted string')
         : shown !== null && reason === null
           ? invalid('X-Access-Reason', 'must be 1 to 256 printable characters')
-          : (tooLong('If-Match', if_match) ?? tooLong('If-None-Match', if_none_match)),
+          : !isCall
+            ? invalid('X-Access-Call', 'must be 1 to 8,000 printable ASCII characters')
+            : (tooLong('If-Match', if_match) ?? tooLong('If-None-Match', if_none_match)),
   };
 }
 

@@ -46,12 +46,21 @@ const parameters: Record<string, Parameter> = {
     schema: { type: 'string', minLength: 1, maxLength: 1024 },
     example: 'deploying release 42',
   },
+  AccessCall: {
+    name: 'X-Access-Call',
+    in: 'header',
+    required: false,
+    description:
+      'What a program needs the secret for, such as the whole command that it runs. If a policy holds the request, members who may decide it are shown this text, and the approval is only for requests with the same text. It is not stored otherwise. 1 to 8,000 printable ASCII characters.',
+    schema: { type: 'string', minLength: 1, maxLength: 8000 },
+    example: 'run_command ["npm","run","migrate"]',
+  },
   ApprovalId: {
     name: 'Approval-Id',
     in: 'header',
     required: false,
     description:
-      'The approval for this request, if a policy requires one. Method, path, query, body and credential must be the same as in the approved request. It can be used once, within 24 hours.',
+      'The approval for this request, if a policy requires one. Method, path, query, body, X-Access-Call and credential must be the same as in the approved request. It can be used once, within 24 hours.',
     schema: { type: 'string', maxLength: 64 },
     example: exampleId('approval'),
   },
@@ -124,6 +133,7 @@ export function parametersOf(route: Route, generated: Operation, components: Com
     ...(isKept(route) ? ['IdempotencyKey'] : []),
     ...(refusalsOf(route).includes('APPROVAL_MISMATCH') ? ['ApprovalId'] : []),
     'AccessReason',
+    'AccessCall',
     ...(takesProof(route) ? ['DPoP'] : []),
   ];
   for (const name of shared) components.parameters[name] = parameters[name] as Parameter;

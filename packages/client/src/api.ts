@@ -7,6 +7,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -102,6 +104,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -142,6 +146,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -174,6 +180,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -236,6 +244,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -270,6 +280,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -356,6 +368,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -418,6 +432,8 @@ export interface paths {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -458,6 +474,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -490,6 +508,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -530,6 +550,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -588,6 +610,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -622,6 +646,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -680,6 +706,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -714,6 +742,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -776,6 +806,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -832,6 +864,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -866,6 +900,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -908,6 +944,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -964,6 +1002,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -1027,6 +1067,8 @@ export interface paths {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -1065,6 +1107,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -1103,6 +1147,8 @@ export interface paths {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -1345,6 +1391,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -1379,6 +1427,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -1551,6 +1601,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -1585,6 +1637,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -1913,6 +1967,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -1947,6 +2003,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -2187,6 +2245,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -2221,6 +2281,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -2547,6 +2609,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -2805,6 +2869,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -2962,6 +3028,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -2996,6 +3064,8 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -4921,7 +4991,7 @@ export interface components {
                 id: string;
                 method: string;
                 path: string;
-                /** @description Keyed digest of the method, path, query and body. */
+                /** @description Keyed digest of the method, path, query, body and X-Access-Call. */
                 digest: string;
                 /** @example 203.0.113.7 */
                 ip: string;
@@ -4931,7 +5001,7 @@ export interface components {
                 reason: string | null;
             };
             /**
-             * @description What the request would do, in words and without values. Only for the requester and for members who may decide it, and only while it is pending or approved; null otherwise, and in answers to approve, reject and cancel.
+             * @description What the request would do, in words and without values; Call is the X-Access-Call of the request. Only for the requester and for members who may decide it, and only while it is pending or approved; null otherwise, and in answers to approve, reject and cancel.
              * @example [
              *       {
              *         "name": "Secret",
@@ -7957,6 +8027,8 @@ export interface components {
         IdempotencyKey: string;
         /** @description The reason for the request, stored in its audit log entry. */
         AccessReason: string;
+        /** @description What a program needs the secret for, such as the whole command that it runs. */
+        AccessCall: string;
         /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
         DPoP: string;
         /** @description The ETag of the resource when you read it. */
@@ -8035,6 +8107,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -8059,6 +8133,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -8100,6 +8176,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -8138,6 +8216,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -8176,6 +8256,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -8212,6 +8294,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8241,6 +8325,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -8281,6 +8367,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -8326,6 +8414,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8355,6 +8445,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -8395,6 +8487,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8426,6 +8520,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -8457,6 +8553,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -8499,6 +8597,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8538,6 +8638,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8567,6 +8669,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -8611,6 +8715,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8648,6 +8754,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -8683,6 +8791,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -8733,6 +8843,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8780,6 +8892,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8816,6 +8930,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8847,6 +8963,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -8897,6 +9015,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8930,6 +9050,8 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -8963,6 +9085,8 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9010,6 +9134,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9039,6 +9165,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -9079,6 +9207,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9110,6 +9240,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -9143,6 +9275,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -9190,6 +9324,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9221,6 +9357,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -9271,6 +9409,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9315,6 +9455,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9344,6 +9486,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -9390,6 +9534,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9421,6 +9567,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9450,6 +9598,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9481,6 +9631,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9510,6 +9662,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -9553,6 +9707,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9584,6 +9740,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -9615,6 +9773,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -9661,6 +9821,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9706,6 +9868,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9735,6 +9899,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -9775,6 +9941,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9812,6 +9980,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9841,6 +10011,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -9884,6 +10056,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -9915,6 +10089,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -9946,6 +10122,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -9993,6 +10171,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10022,6 +10202,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -10071,6 +10253,8 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10108,6 +10292,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10137,6 +10323,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -10181,6 +10369,8 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10222,6 +10412,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10267,6 +10459,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -10362,6 +10556,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10391,6 +10587,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -10438,6 +10636,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the copy that you have. */
@@ -10486,6 +10686,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -10519,6 +10721,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -10567,6 +10771,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10612,6 +10818,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10649,6 +10857,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10693,6 +10903,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10736,6 +10948,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10790,6 +11004,8 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10833,6 +11049,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10882,6 +11100,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10921,6 +11141,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10962,6 +11184,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -10991,6 +11215,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -11042,6 +11268,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11073,6 +11301,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -11106,6 +11336,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -11155,6 +11387,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11201,6 +11435,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11236,6 +11472,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11269,6 +11507,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11311,6 +11551,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11344,6 +11586,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11390,6 +11634,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11419,6 +11665,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -11460,6 +11708,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11491,6 +11741,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -11522,6 +11774,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -11568,6 +11822,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11612,6 +11868,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11683,6 +11941,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11716,6 +11976,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11755,6 +12017,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11785,6 +12049,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11814,6 +12080,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11846,6 +12114,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11890,6 +12160,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -11923,6 +12195,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -11966,6 +12240,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12007,6 +12283,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12051,6 +12329,8 @@ export interface operations {
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12099,6 +12379,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12128,6 +12410,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -12172,6 +12456,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12203,6 +12489,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -12234,6 +12522,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -12280,6 +12570,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12320,6 +12612,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12361,6 +12655,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12394,6 +12690,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12432,6 +12730,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12474,6 +12774,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12517,6 +12819,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12559,6 +12863,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12588,6 +12894,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12636,6 +12944,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12665,6 +12975,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -12710,6 +13022,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12741,6 +13055,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -12772,6 +13088,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -12818,6 +13136,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12875,6 +13195,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12904,6 +13226,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12937,6 +13261,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -12972,6 +13298,8 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13019,6 +13347,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13050,6 +13380,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13084,6 +13416,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
                 /**
@@ -13129,6 +13463,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13170,6 +13506,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13210,6 +13548,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13252,6 +13592,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13305,6 +13647,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13334,6 +13678,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13365,6 +13711,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -13407,6 +13755,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13440,6 +13790,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -13469,6 +13821,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -13502,6 +13856,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -13544,6 +13900,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -13573,6 +13931,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -13615,6 +13975,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13646,6 +14008,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13690,6 +14054,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -13723,6 +14089,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -13750,6 +14118,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13776,6 +14146,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13800,6 +14172,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13830,6 +14204,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -13863,6 +14239,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;
@@ -13896,6 +14274,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13931,6 +14311,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -13966,6 +14348,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -14006,6 +14390,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -14035,6 +14421,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
@@ -14082,6 +14470,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
@@ -14113,6 +14503,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -14144,6 +14536,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
@@ -14186,6 +14580,8 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
             cookie?: never;

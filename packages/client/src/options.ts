@@ -61,6 +61,11 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** The reason for this call, recorded in the audit log. A read with a reason is never cached. */
   reason?: string;
+  /**
+   * What this call is for, as an approver needs to see it, such as the whole command that a program runs: 1 to 8,000 printable ASCII characters.
+   * If a policy holds the call, approvers are shown it, and the approval is only for calls with the same text. Never cached either.
+   */
+  call?: string;
   /** The id of an approval (`apr_…`), to repeat the call that it approves. */
   approval?: string;
 }
@@ -71,7 +76,7 @@ export interface CallOptions {
  * @example
  * await vault.find('DATABASE_URL', { environment: 'staging' });
  */
-export type FindOptions = Omit<CallOptions, 'approval'>;
+export type FindOptions = Omit<CallOptions, 'approval' | 'call'>;
 
 /**
  * Options of {@link Vault.values}.

@@ -268,16 +268,17 @@ export class Vault {
     return call.environment ?? this.#options.environment;
   }
 
-  /** A read, from the cache if allowed. A read with its own reason or approval always goes to the vault. */
+  /** A read, from the cache if allowed. A read with its own reason, call or approval always goes to the vault. */
   async #read<T>(
     key: string,
     covers: (name: string) => boolean,
     load: (api: Api, etag: string | null, signal?: AbortSignal) => Promise<Loaded<T> | null>,
-    { signal, reason, approval }: CallOptions,
+    { signal, reason, call, approval }: CallOptions,
   ): Promise<T> {
     this.#assertOpen();
     const { cache = true } = this.#options;
-    if (!cache || reason !== undefined || approval !== undefined) return ((await load(this.api, null, signal)) as Loaded<T>).data;
+    const isOwn = reason !== undefined || call !== undefined || approval !== undefined;
+    if (!cache || isOwn) return ((await load(this.api, null, signal)) as Loaded<T>).data;
     if (cache === 'watch') this.#watcher.start();
     return this.#cache.read({ key, covers, load: (etag, hasOther) => load(hasOther ? this.#quick : this.api, etag) }, signal);
   }
@@ -325,8 +326,9 @@ const INFO = { id: 'string', name: 'string', environment: 'string', version: 'nu
 const textOf = (value: string | Secret) => (typeof value === 'string' ? value : value.reveal());
 
 /** The headers of a call's options. */
-const headersOf = ({ reason, approval }: CallOptions, etag: string | null = null): Record<string, string> => ({
+const headersOf = ({ reason, call, approval }: CallOptions, etag: string | null = null): Record<string, string> => ({
   ...(reason !== undefined && { 'X-Access-Reason': reason }),
+  ...(call !== undefined && { 'X-Access-Call': call }),
   ...(approval !== undefined && { 'Approval-Id': approval }),
   ...(etag !== null && { 'If-None-Match': etag }),
 });

@@ -143,4 +143,14 @@ describe('cache', () => {
     const reasons = at.proxy.seen.filter(({ path }) => path.includes(READS)).map(({ headers }) => headers['x-access-reason']);
     expect(reasons).toEqual(['start', 'incident 42']);
   });
+
+  it('call: a read with a call asks the vault, and sends it', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const { vault } = await reader({ maxAge: 600_000 });
+    await vault.get(name);
+    await vault.get(name, { call: 'run ["true"]' });
+    const calls = at.proxy.seen.filter(({ path }) => path.includes(READS)).map(({ headers }) => headers['x-access-call']);
+    expect(calls).toEqual([undefined, 'run ["true"]']);
+  });
 });

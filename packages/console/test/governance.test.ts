@@ -1,5 +1,6 @@
 // Approvals, policies, devices and the compliance report.
 import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { signedInTerminal } from '../../../test/packages/people.mjs';
 import { settle } from '../../../test/packages/vault.mjs';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -184,6 +185,26 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await page.getByText('CC6.1', { exact: true }).waitFor();
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()]);
     expect(file.suggestedFilename()).toMatch(/^compliance-.*\.csv$/);
+    expectQuiet(ann);
+  });
+
+  it('the call of a program is shown whole, as code that wraps, and nothing of it is markup', async () => {
+    const { page, go, api, org, url } = ann;
+    const { enrolment_url } = await api('POST', '/members', { name: 'Cy', email: 'cy@example.com', role: 'developer' });
+    const { session } = await signedInTerminal(url, enrolment_url);
+    settle(inject('vaultState'), org);
+    const secret = await api('POST', '/secrets', { name: 'CALLED', type: 'generic', value: 'called-value' });
+    const rule = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
+    await api('POST', '/policies', { name: 'Calls', kind: 'approval', applies_to: { names: ['CALLED'] }, config: rule });
+    const call = `run_command {"command":["sh","-c","<b>x</b>  two spaces"]} ${'x'.repeat(8000)}`.slice(0, 8000);
+    const headers = { Authorization: `Bearer ${session.token}`, 'X-Access-Call': call };
+    const held = await fetch(`${url}/api/v1/orgs/${org}/secrets/${secret.id}`, { headers });
+    const { error } = (await held.json()) as { error: { approval: { id: string } } };
+    await go(`/approvals/${error.approval.id}`);
+    const shown = page.locator('dd pre.call');
+    await shown.waitFor();
+    expect(await shown.evaluate((element: HTMLElement) => [element.innerText, element.children.length])).toEqual([call, 0]);
+    expect(await shown.evaluate((element) => getComputedStyle(element).fontFamily)).toContain('mono');
     expectQuiet(ann);
   });
 });

@@ -69,7 +69,7 @@ export const Approval = z
       id: z.string(),
       method: z.string(),
       path: z.string(),
-      digest: z.string().openapi({ description: 'Keyed digest of the method, path, query and body.' }),
+      digest: z.string().openapi({ description: 'Keyed digest of the method, path, query, body and X-Access-Call.' }),
       ip: z.string(),
       place: z.string().nullable(),
       user_agent: z.string().nullable(),
@@ -80,7 +80,7 @@ export const Approval = z
       .nullable()
       .openapi({
         description:
-          'What the request would do, in words and without values. Only for the requester and for members who may decide it, and only while it is pending or approved; null otherwise, and in answers to approve, reject and cancel.',
+          'What the request would do, in words and without values; Call is the X-Access-Call of the request. Only for the requester and for members who may decide it, and only while it is pending or approved; null otherwise, and in answers to approve, reject and cancel.',
         example: [
           { name: 'Secret', value: 'DATABASE_URL' },
           { name: 'Environment', value: 'production' },

@@ -16,7 +16,7 @@ import { approvalsFor, countApprovers, lacksApprovers } from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './row';
-import { factsOf, sealFacts } from './shown';
+import { callFact, factsOf, sealFacts } from './shown';
 import { hasRequesterEnded, isVoid } from './state';
 
 type Policy = CompiledPolicy<'approval'>;
@@ -219,7 +219,10 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
     });
   const put = insertion(call, 'approval', newRow(call, asked, asking, policies, now));
   const row = put.row as ApprovalRow;
-  const sealed = sealFacts(answerKeyOf(call), ask.org, row.id, factsOf(core, asking.effects, asking.changes, asking.shows));
+  const sealed = sealFacts(answerKeyOf(call), ask.org, row.id, [
+    ...callFact(asked.call),
+    ...factsOf(core, asking.effects, asking.changes, asking.shows),
+  ]);
   const payer = quotaRootOf(core, caller);
   if (!approvalDetails(core).hasRoom(payer, sealed.length))
     return refuse('LIMIT_REACHED', {

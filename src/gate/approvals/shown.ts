@@ -1,5 +1,6 @@
 // What deciders are shown of a held request: facts about the rows that it reads, writes and removes, in words. Invariant: no fact contains
-// a value or a credential; every kind of row whose change can be held has facts, whichever route changes it.
+// a value or a credential, but for what a requester
+// writes in X-Access-Call; every kind of row whose change can be held has facts, whichever route changes it.
 
 import type { Change, Effect } from '../../auth/effects';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
@@ -185,6 +186,9 @@ function ofChanges(core: Core, changes: readonly Change[]): Fact[] {
     ...(more > 0 ? fact('Further changes', more) : []),
   ];
 }
+
+/** What the requester says that it needs the secret for. Shown whole: it does not count towards `MOST_ALL`. */
+export const callFact = (call: string | undefined): Fact[] => fact('Call', call);
 
 /** What deciders are shown of a request: what the operation says of it, and the rows that it reads and changes. */
 export function factsOf(core: Core, effects: readonly Effect[], changes: readonly Change[], shows: readonly Fact[] = []): Fact[] {

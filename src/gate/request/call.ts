@@ -65,10 +65,10 @@ export interface Ask {
   /** The one-time values of the response: JSON of their places and of the values, encrypted with a key derived from the caller's token. */
   one_time: string | null;
   /**
-   * Identifies the request if it uses an approval (`id`) or must be recorded as waiting for one: method, path, and a keyed digest of these
-   * and the body.
+   * Identifies the request if it uses an approval (`id`) or must be recorded as waiting for one: method, path, and a keyed digest of these,
+   * the body and `call`, its X-Access-Call. `call` is here and not in `request`, so that no audit entry has it.
    */
-  approval?: { id: string | null; method: string; path: string; digest: string };
+  approval?: { id: string | null; method: string; path: string; digest: string; call?: string };
   /** `again`: a further round of a request that the gate answered with `more`. */
   again: boolean;
   /** The last round: what would need a further one is refused. */

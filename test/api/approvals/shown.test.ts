@@ -1,16 +1,18 @@
 // What deciders are shown of a held request: enough to judge it, never a value, and to nobody else who can list approvals.
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { hostOf } from '../../../src/adapters/sync/hosts';
+import { tuple } from '../../../src/crypto/bytes';
+import { hmacHex } from '../../../src/crypto/digest';
 import { approvalDetails } from '../../../src/gate/approvals/details';
 import { rootOfCredential } from '../../../src/gate/limits/quota-root';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
-import { inCore, inGate } from '../../support/gate';
+import { inCore, inGate, keysOf } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
 import { herokuConfig, TOKEN } from '../../support/syncs';
 import { signInTerminal } from '../../support/terminal';
-import { type Answer, type Caller, codeOf, newSecret, useWorld } from '../../support/world';
+import { type Answer, type Caller, codeOf, db, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -148,6 +150,74 @@ it('approval: requests that ask at the same time keep the bounds', async () => {
   expect(size).toBeGreaterThan(100);
   const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(ask));
   expect(answers.map(({ status }) => status).sort()).toEqual([403, 409, 409, 409, 409, 409]);
+});
+
+it('approval: X-Access-Call is shown whole, and the approval is for no other call', async () => {
+  const { o, ann, bob, asked } = await newOffice();
+  const secret = await newSecret(o);
+  await newApprovalPolicy(o, ['secret.read', 'secret.update']);
+  const call = `run_command ["sh","-c","planted-call"] ${'<x>'.repeat(2700)}`.slice(0, 8000);
+  const read = (text: string | null, headers = {}) =>
+    asked.get(`/secrets/${secret.id}`, { ...headers, ...(text !== null && { 'X-Access-Call': text }) });
+  const plain = approvalIn(await read(null));
+  const { id } = approvalIn(await read(call));
+  expect(id).not.toBe(plain.id);
+  expect(approvalIn(await read(call)).id).toBe(id);
+  expect(approvalIn(await read(null)).id).toBe(plain.id);
+  // A request without the header has the digest of earlier releases: their approvals keep working.
+  const parts = ['approval', 'GET', `/api/v1/orgs/${o.id}/secrets/${secret.id}`, new Uint8Array()];
+  const { digest } = await keysOf(o);
+  expect((await ann.o.get(`/approvals/${plain.id}`)).json.request.digest).toBe(hmacHex(digest, tuple(...parts)));
+  const { json } = await ann.o.get(`/approvals/${id}`);
+  expect(json.shown[0]).toEqual({ name: 'Call', value: call });
+  expect(json.shown[1].name).toBe('Secret');
+  expect((await bob.o.get(`/approvals/${id}`)).json.shown).toBeNull();
+  await approve(ann, id);
+  await approve(ann, plain.id);
+  for (const other of [null, `${call.slice(0, -1)}!`, call.slice(0, -1)])
+    expect(codeOf(await read(other, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  expect(codeOf(await read(call, under(plain.id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  expect((await read(call, under(id))).status).toBe(200);
+  expect((await read(null, under(plain.id))).status).toBe(200);
+});
+
+it('approval: X-Access-Call is in no audit entry, event or row, and in the answer to nobody else', async () => {
+  const { o, asked } = await newOffice();
+  const secret = await newSecret(o);
+  await newApprovalPolicy(o, ['secret.update']);
+  const headers = { 'X-Access-Call': 'planted-call' };
+  const logged = vi.spyOn(console, 'log');
+  const refused = await asked.patch(`/secrets/${secret.id}`, { value: 'x' }, headers);
+  const { id } = approvalIn(refused);
+  expect((await asked.get(`/approvals/${id}`)).json.shown[0]).toEqual({ name: 'Call', value: 'planted-call' });
+  expect((await asked.get(`/secrets/${secret.id}`, headers)).status).toBe(200);
+  const tables = (
+    await db.prepare("select name from sqlite_schema where type = 'table' and name not like '\\_%' escape '\\'").all<{ name: string }>()
+  ).results;
+  const rows = await Promise.all(
+    tables.map(async ({ name }) => JSON.stringify((await db.prepare(`select * from "${name}"`).all()).results)),
+  );
+  const kept = await inGate(o, (_gate, { storage: { sql } }) =>
+    sql
+      .exec<{ name: string }>("select name from sqlite_schema where type = 'table' and name not like '\\_cf%' escape '\\'")
+      .toArray()
+      .map(({ name }) => JSON.stringify(sql.exec(`select * from "${name}"`).toArray())),
+  );
+  expect(rows.length).toBeGreaterThan(10);
+  expect(kept.length).toBeGreaterThan(5);
+  const told = [refused, await o.get('/audit-log'), await o.get('/events'), await o.get('/approvals')].map(({ text }) => text);
+  for (const text of [...rows, ...kept, ...told, JSON.stringify(logged.mock.calls)]) expect(text).not.toContain('planted-call');
+  logged.mockRestore();
+});
+
+it('idempotency: another X-Access-Call is another request', async () => {
+  const { o } = await newOffice();
+  const post = (call: string | null) =>
+    o.post('/teams', { name: 'ops' }, { 'Idempotency-Key': 'k', ...(call !== null && { 'X-Access-Call': call }) });
+  const first = await post('one');
+  expect(first.status).toBe(201);
+  expect((await post('one')).json).toEqual(first.json);
+  for (const other of ['two', null]) expect(codeOf(await post(other))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
 });
 
 it('approval: the host shown is the one that the deployment calls', () => {

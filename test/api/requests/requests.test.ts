@@ -149,6 +149,16 @@ describe('validation: text', () => {
   });
 });
 
+describe('validation: X-Access-Call', () => {
+  it('has 1 to 8,000 printable ASCII characters', async () => {
+    const o = await newOrg();
+    const asked = (call: string) => o.get('', { 'X-Access-Call': call });
+    for (const call of ['', 'a\tb', 'a\x01b', 'a\x7fb', 'a\x1b[2Jb', 'a\u0085b', 'Zo\u00eb', 'x'.repeat(8001)])
+      expect(details(await asked(call))).toEqual(refusal('X-Access-Call', 'must be 1 to 8,000 printable ASCII characters'));
+    for (const call of ['x', '~ ~', 'x'.repeat(8000)]) expect((await asked(call)).status).toBe(200);
+  });
+});
+
 describe('validation: tags', () => {
   it('of one secret have at most 16 kB together, in UTF-8', async () => {
     const o = await newOrg();

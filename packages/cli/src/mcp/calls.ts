@@ -1,5 +1,6 @@
-// What a call of a tool is, for those who approve it. Invariant: two calls that differ in anything but limits of time and size have different
-// digests, and an approval serves only the call whose digest its reason ends with. An agent never writes a reason that ends in a digest.
+// What a call of a tool is, for those who approve it: whole in X-Access-Call, short in the reason. Invariant: two calls that differ in anything
+// but limits of time and size have different digests, and an approval serves only the call whose digest its reason and X-Access-Call end with. An
+// agent never writes a text that ends in a digest.
 import { createHash } from 'node:crypto';
 import { counted } from '../text.ts';
 
@@ -7,6 +8,8 @@ export interface Call {
   tool: string;
   /** The call in words, without the texts of variables, stdin and headers. */
   shown: string;
+  /** The whole call, with references to secrets as the agent wrote them. */
+  whole: object;
   /** SHA-256 of the whole call. */
   digest: string;
 }
@@ -15,11 +18,14 @@ export interface Call {
 export const MOST_REASON = 256;
 /** The most of them that are the person's own. */
 const MOST_OWN = 80;
+/** The most characters of X-Access-Call. */
+const MOST_CALL = 8000;
 
 /** A call. @param whole everything that decides what it does */
 export const callOf = (tool: string, shown: string, whole: object): Call => ({
   tool,
   shown,
+  whole,
   digest: createHash('sha256')
     .update(JSON.stringify([tool, whole]))
     .digest('base64url'),
@@ -42,6 +48,16 @@ export function reasonOfCall(call: Call, own: string | undefined, mask: (text: s
   const more = (cut: number) => ` ... and ${counted(shown.length - cut, 'character')}`;
   const cut = room - more(0).length;
   return start + (shown.length <= room ? shown : shown.slice(0, cut) + more(cut)) + ending(call);
+}
+
+/**
+ * The whole call for X-Access-Call. Masking can make two calls alike, so it ends in the digest.
+ * @returns `text`, and `length` if the call is too long to be sent. No approval can then be for it, because nobody would see it.
+ */
+export function textOfCall(call: Call, mask: (text: string) => string): { text: string; length?: number } {
+  const whole = `${call.tool} ${mask(json(call.whole))}${ending(call)}`;
+  if (whole.length <= MOST_CALL) return { text: whole };
+  return { text: `${call.tool}: cancelled, because its ${whole.length} characters cannot be shown${ending(call)}`, length: whole.length };
 }
 
 /** Whether an approval with this reason was asked for this call. */

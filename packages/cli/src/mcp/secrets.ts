@@ -2,6 +2,7 @@
 import { CliError, usage } from '../errors.ts';
 import type { SecretInfo } from '../secrets.ts';
 import { cleanLines } from '../text.ts';
+import { callOf } from './calls.ts';
 import { heldBy, notYet, type Session } from './session.ts';
 
 const LONGEST_DESCRIPTION = 500;
@@ -57,12 +58,13 @@ async function valueTime({ vault }: Session, { id, version }: SecretInfo, reason
 export async function rotateSecret(session: Session, { name, length, charset }: { name: string; length?: number; charset?: string }) {
   // Deciders see what the new value would be.
   const reason = session.reasonFor('rotate_secret', `length ${length ?? 'default'}, charset ${charset ?? 'default'}, ${name}`);
+  const { text } = session.textOf(callOf('rotate_secret', name, { name, length, charset }));
   const found = await session.find(name, reason);
   if (!found) throw new CliError('There is no secret of this name that this agent may use.', { exit: 'notFound', code: 'NOT_FOUND' });
   const rotate = async (approval?: string) => {
     const { data } = await session.vault.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
       params: { path: { org_id: session.vault.org, id: found.id } },
-      headers: { 'X-Access-Reason': reason, ...(approval && { 'Approval-Id': approval }) },
+      headers: { 'X-Access-Reason': reason, 'X-Access-Call': text, ...(approval && { 'Approval-Id': approval }) },
       body: { generate: { length, charset } },
     });
     return data;

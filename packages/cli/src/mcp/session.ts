@@ -5,7 +5,7 @@ import type { Secret, Vault } from '@secrets-vault/client';
 import { asCliError, CliError, usage } from '../errors.ts';
 import { type SecretInfo, secretNamed } from '../secrets.ts';
 import { clean } from '../text.ts';
-import { type Call, isReasonOf, MOST_REASON, reasonOfCall } from './calls.ts';
+import { type Call, isReasonOf, MOST_REASON, reasonOfCall, textOfCall } from './calls.ts';
 import type { AllowedHost, Bindings } from './hosts.ts';
 import { Masker, SHORTEST } from './mask.ts';
 import type { Programs } from './programs.ts';
@@ -72,10 +72,13 @@ export class Session {
   async values(names: string[], call: Call): Promise<Map<string, string>> {
     const reason = printable(reasonOfCall(call, this.reason, (text) => this.mask(text)));
     if (names.length > MOST_VALUES) throw usage(`One call can use at most ${MOST_VALUES} secrets.`);
-    const read = (name: string, approval?: string) => this.vault.get(name, { environment: this.environment, reason, approval });
+    const { text, length } = this.textOf(call);
+    const read = (name: string, approval?: string) => this.vault.get(name, { environment: this.environment, reason, call: text, approval });
     const first = await Promise.all(names.map((name) => read(name).catch((error: unknown) => heldOf(name, error))));
     const held = first.filter(isHeld);
     for (const one of held) await this.checkIsOf(one, call);
+    // safety: mcp-call-shown-whole
+    if (held.length > 0 && length !== undefined) throw await this.unshown(held, length);
     const waiting = held.filter(({ status }) => status !== 'approved');
     // safety: mcp-approvals-together
     if (waiting.length > 0) throw notYet(waiting, call);
@@ -89,7 +92,28 @@ export class Session {
     return found;
   }
 
-  /** Refuses an approval that was asked for another call. The vault knows it by the secret alone; deciders were shown its reason. */
+  /** The whole call, for the X-Access-Call of a request. */
+  textOf(call: Call): ReturnType<typeof textOfCall> {
+    const { text, ...rest } = textOfCall(call, (whole) => this.mask(whole));
+    return { text: printable(text), ...rest };
+  }
+
+  /** Cancels the approvals of a call that deciders cannot be shown whole. Returns the refusal. */
+  private async unshown(held: Held[], length: number): Promise<CliError> {
+    const path = (id: string) => ({ params: { path: { org_id: this.vault.org, id } } });
+    // One that cannot be cancelled serves nothing either: this server never uses it.
+    await Promise.allSettled(held.map(({ id }) => this.vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', path(id))));
+    const names = held.map(({ name }) => clean(name)).join(', ');
+    return usage(
+      `A person must approve this call because it uses ${names}, but it is too long to be shown to them: it has ${length.toLocaleString('en')} characters, and 8,000 are possible. Nothing was done.`,
+      'Make the call shorter, or split it into several',
+    );
+  }
+
+  /**
+   * Refuses an approval that was asked for another call. A vault of release 0.5.0 or later has an approval for each X-Access-Call; an earlier
+   * one knows it by the secret alone, and deciders were shown its reason.
+   */
   private async checkIsOf({ name, id }: Held, call: Call): Promise<void> {
     const { data } = await this.vault.api.GET('/orgs/{org_id}/approvals/{id}', { params: { path: { org_id: this.vault.org, id } } });
     // safety: mcp-approval-of-call

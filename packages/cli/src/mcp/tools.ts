@@ -194,7 +194,7 @@ function approvalTools(tool: Tool, session: Session): void {
     {
       name: 'cancel_approval',
       description:
-        'Cancels a request for approval that one of your calls made, if you no longer need that call. An approval serves only the call that asked for it: cancel it to ask for another call with the same secret.',
+        'Cancels a request for approval that one of your calls made, if you no longer need that call. An approval serves only the call that asked for it.',
       input: { approval_id },
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     },

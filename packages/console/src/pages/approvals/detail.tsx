@@ -139,12 +139,17 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
   ['ID', <Id id={id} />],
 ];
 
-/** What the request would do, as plain text. */
+/** What the request would do, as plain text. The call of a program is code, in which each space counts. */
 const Shown = ({ shown }: Pick<Approval, 'shown'>) =>
   shown?.length ? (
     <section class="stack">
       <h2>What it does</h2>
-      <Facts items={shown.map(({ name, value }): [string, ComponentChildren] => [name, <span class="fact">{value}</span>])} />
+      <Facts
+        items={shown.map(({ name, value }): [string, ComponentChildren] => [
+          name,
+          name === 'Call' ? <pre class="call">{value}</pre> : value,
+        ])}
+      />
     </section>
   ) : null;
 
