@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '../../scripts/wrangler.mjs';
+import { root } from '../../scripts/shared/wrangler.mjs';
 
 /**
  * The files below a directory and what each of them imports or exports from, by their paths below it.
