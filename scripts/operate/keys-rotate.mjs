@@ -5,7 +5,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Fault } from '../shared/expected-error.mjs';
+import { ExpectedError } from '../shared/expected-error.mjs';
 import { formatMasterKeys, newMasterKey, parseMasterKeys, readKeyFile, writeKeyFile } from './vault/master-keys.mjs';
 import { vaultFile } from './vault/state-dir.mjs';
 import { bootstrapCaller, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault/vault.mjs';
@@ -41,21 +41,25 @@ async function main() {
   });
   const step = { add, rewrap, remove, status }[positionals[0] ?? 'status'];
   const settle = Number(values.settle);
-  if (!step || positionals.length > 1 || !(settle >= 0)) throw new Fault(USAGE.trimEnd());
+  if (!step || positionals.length > 1 || !(settle >= 0)) throw new ExpectedError(USAGE.trimEnd());
   if (values.remote && !values.keys)
-    throw new Fault(
+    throw new ExpectedError(
       "--keys is missing: name the file that stores the deployment's MASTER_KEYS; if it does not exist yet, it is created from the variable MASTER_KEYS",
     );
-  if (values.remote && step === rewrap && !values.url) throw new Fault('--url is missing: pass the address of the deployment');
+  if (values.remote && step === rewrap && !values.url) throw new ExpectedError('--url is missing: pass the address of the deployment');
   const file = values.keys ? path.resolve(process.env.INIT_CWD ?? '', values.keys) : devVarsFile;
   if (!values.keys && process.env.MASTER_KEYS !== undefined)
-    throw new Fault('MASTER_KEYS is set in the shell and overrides .dev.vars: unset it, or name the file that it comes from with --keys');
+    throw new ExpectedError(
+      'MASTER_KEYS is set in the shell and overrides .dev.vars: unset it, or name the file that it comes from with --keys',
+    );
   const inFile = readKeyFile(file);
   if (!inFile && !values.keys && !vaultFile(stateDir()))
-    throw new Fault('There is no vault and no .dev.vars yet, so there is nothing to rotate: npm start creates the first master key');
+    throw new ExpectedError(
+      'There is no vault and no .dev.vars yet, so there is nothing to rotate: npm start creates the first master key',
+    );
   const kept = inFile ?? { keys: parseMasterKeys(process.env.MASTER_KEYS ?? ''), retired: [] };
   if (!kept.keys)
-    throw new Fault(
+    throw new ExpectedError(
       `${values.keys ? 'The file of --keys' : '.dev.vars'} contains no valid MASTER_KEYS: add the current list as MASTER_KEYS=id:base64,…`,
     );
   const task = { ...values, url: values.url ?? localUrl(), settle, file, keys: kept.keys, retired: kept.retired };
@@ -73,7 +77,8 @@ async function counts({ remote }) {
   if (remote) return new Map((await remoteRows(COUNT)).map(({ id, n }) => [id, n]));
   const database = vaultFile(stateDir());
   // A vault that is not here may well need the keys that this one does not.
-  if (!database) throw new Fault(`There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start; nothing was changed`);
+  if (!database)
+    throw new ExpectedError(`There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start; nothing was changed`);
   const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 });
   try {
     return new Map(
@@ -114,7 +119,7 @@ async function add(task) {
   const [first] = keys;
   const added = keys.length > 1 && !under.get(first.id);
   if (!added && others(under, first.id))
-    throw new Fault(
+    throw new ExpectedError(
       `A rotation is in progress: ${others(under, first.id)} of ${total(under)} keys are not under ${first.id} yet; run ${command(task, 'rewrap')}, or restore the master key that wraps them`,
     );
   if (!added) {
@@ -148,14 +153,14 @@ async function rewrap(task) {
       do {
         const { status, json } = await call('POST', '/deployment/keys/rewrap', cursor === null ? {} : { cursor });
         if (status !== 200)
-          throw new Fault(`The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
+          throw new ExpectedError(`The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
         calls++;
         at = json;
         bar.at(at.done, at.total);
         cursor = json.next;
         // The isolate that responds may still have the previous list, with another current key: the database shows it.
         if (calls === 1 && at.total && !(await counts(task)).get(id))
-          throw new Fault(
+          throw new ExpectedError(
             `The service does not have ${id} as its first master key yet: ${task.remote ? `run ${command(task, 'add')}` : 'restart it'}, then run ${command(task, 'rewrap')}`,
           );
       } while (cursor !== null);
@@ -168,7 +173,7 @@ async function rewrap(task) {
           message: `All keys (${at.total}) are under ${id}. ${task.keys.length > 1 ? `Next: ${command(task, 'remove')}` : nothingToDo(task)}`,
         };
       if (pass >= 20)
-        throw new Fault(
+        throw new ExpectedError(
           `${keysAre(left)} still under another master key: isolates with the previous list create organisations; run ${command(task, 'rewrap')} again in a minute`,
         );
     }
@@ -183,7 +188,7 @@ async function remove(task) {
   const under = await counts(task);
   const left = others(under, first.id);
   if (left)
-    throw new Fault(
+    throw new ExpectedError(
       `${keysAre(left)} still under another master key than ${first.id}: run ${command(task, 'rewrap')}, then remove again; nothing was removed`,
     );
   if (old.length === 0) return { removed: [], master_keys: [first.id], message: `Only ${first.id} is in use. ${nothingToDo(task)}` };
@@ -193,7 +198,7 @@ async function remove(task) {
     const late = others(await counts(task), first.id);
     if (late) {
       await putKeys(task, task.keys);
-      throw new Fault(
+      throw new ExpectedError(
         `${late === 1 ? '1 key was' : `${late} keys were`} wrapped with an old master key in the meantime, so the old master keys were restored; run ${command(task, 'rewrap')}, then remove again`,
       );
     }

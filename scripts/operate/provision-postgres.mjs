@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, createHmac, pbkdf2Sync, randomBytes, randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { Fault } from '../shared/expected-error.mjs';
+import { ExpectedError } from '../shared/expected-error.mjs';
 import { callerOf, localUrl, run } from './vault/vault.mjs';
 
 const USAGE = `node scripts/operate/provision-postgres.mjs issue|rotate|revoke ROLE [--ttl SECONDS] [--grant ROLE] [--environment NAME] [--secret NAME] [--url URL] [--json]
@@ -42,10 +42,10 @@ async function revoke({ role, vault }) {
   ]);
   const failed = [inVault, inDatabase].flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
   if (failed.length === 0 && inVault.status === 'fulfilled') return inVault.value;
-  if (failed.some((error) => !(error instanceof Fault))) throw failed.find((error) => !(error instanceof Fault));
+  if (failed.some((error) => !(error instanceof ExpectedError))) throw failed.find((error) => !(error instanceof ExpectedError));
   const rest =
     failed.length === 2 ? 'Nothing was revoked' : `Only ${inVault.status === 'fulfilled' ? 'the secret' : 'the role'} was revoked`;
-  throw new Fault(`${failed.map(({ message }) => message).join('\n')}\n${rest}: fix that, then run this again.`);
+  throw new ExpectedError(`${failed.map(({ message }) => message).join('\n')}\n${rest}: fix that, then run this again.`);
 }
 
 /**
@@ -61,8 +61,8 @@ async function withPassword(role, first, tell) {
     const until = told.expiresAt === null ? 'infinity' : new Date(told.expiresAt).toISOString();
     return `ALTER ROLE "${role}" VALID UNTIL '${until}'; COMMIT;`;
   }).catch((error) => {
-    if (told && error instanceof Fault)
-      throw new Fault(`${error.message}\nThe vault has the new password, but the database does not: run this again.`);
+    if (told && error instanceof ExpectedError)
+      throw new ExpectedError(`${error.message}\nThe vault has the new password, but the database does not: run this again.`);
     throw error;
   });
   return told;
@@ -120,7 +120,7 @@ async function database(sql, then) {
     }
   }
   const code = await closed;
-  if (code !== 0) throw new Fault(`PostgreSQL: ${said.trim() || `psql ended with ${code}; install PostgreSQL's client`}`);
+  if (code !== 0) throw new ExpectedError(`PostgreSQL: ${said.trim() || `psql ended with ${code}; install PostgreSQL's client`}`);
 }
 
 await run(
@@ -138,14 +138,17 @@ await run(
     });
     const [verb, role = '', ...more] = positionals;
     const act = { issue, rotate, revoke }[verb ?? ''];
-    if (!act || more.length) throw new Fault(USAGE);
+    if (!act || more.length) throw new ExpectedError(USAGE);
     for (const name of [role, values.grant ?? 'x'])
       if (!/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(name))
-        throw new Fault('ROLE is not a valid role name: use up to 63 lower-case letters, digits and _, not starting with a digit or pg_');
+        throw new ExpectedError(
+          'ROLE is not a valid role name: use up to 63 lower-case letters, digits and _, not starting with a digit or pg_',
+        );
     if (verb === 'issue' && !/^\d{2,8}$/.test(values.ttl ?? ''))
-      throw new Fault('--ttl is missing: pass the lifetime in seconds, from 60 to 31536000');
+      throw new ExpectedError('--ttl is missing: pass the lifetime in seconds, from 60 to 31536000');
     const token = process.env.PROVIDER_TOKEN;
-    if (!token) throw new Fault('PROVIDER_TOKEN is missing: set it in the environment to a token of POST /orgs/:org_id/provider-tokens');
+    if (!token)
+      throw new ExpectedError('PROVIDER_TOKEN is missing: set it in the environment to a token of POST /orgs/:org_id/provider-tokens');
     const call = callerOf(values.url, token);
     const named = { secretName: values.secret ?? `postgres/${role}`, environment: values.environment };
     /** Calls the vault; repeating a call has no further effect. @param {string} what @param {object} fields */
@@ -153,7 +156,7 @@ await run(
       const { status, json } = await call('POST', `/provider/${what}`, { ...named, ...fields }, { 'Idempotency-Key': randomUUID() });
       if (status < 300) return json;
       const why = json?.error?.details?.map(({ path, message }) => `${path} ${message}`).join('; ') ?? json?.error?.message ?? '';
-      throw new Fault(`The vault refused to ${what} ${named.secretName} (${status} ${json?.error?.code ?? ''}): ${why}`);
+      throw new ExpectedError(`The vault refused to ${what} ${named.secretName} (${status} ${json?.error?.code ?? ''}): ${why}`);
     };
     const done = await act({ role, vault, ttl: Number(values.ttl), grant: values.grant });
     process.stdout.write(values.json ? `${JSON.stringify(done)}\n` : `${words[verb](role, done)}\n`);

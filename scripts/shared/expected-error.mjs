@@ -1,7 +1,7 @@
 // An expected failure of a script: its message is one line that names the next step. Any other error is a bug in the script, except what the
 // system refuses, such as a full disk.
 
-export class Fault extends Error {}
+export class ExpectedError extends Error {}
 
 /** What the system refuses, and what to do. */
 const REFUSALS = {
@@ -34,7 +34,7 @@ export const refusalOf = (error) => (error?.errcode === undefined ? REFUSALS[err
 
 /** The line for an error, if it is not a bug of the script. @param {any} error @returns {string | undefined} */
 export function reported(error) {
-  if (error instanceof Fault) return error.message;
+  if (error instanceof ExpectedError) return error.message;
   const refusal = refusalOf(error);
   return refusal && `${error.path ?? (error.errcode === undefined ? 'A file' : 'The database')} cannot be used, because ${refusal}.`;
 }

@@ -2,7 +2,7 @@
 // a message leaves only once it is in the queue again, or if it is to be dropped; nothing but kinds and ids of messages is printed.
 import readline from 'node:readline/promises';
 import { parseArgs } from 'node:util';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { account, wrangler } from '../vault/cloudflare-account.mjs';
 import { partsOf, readToml } from '../vault/deployment-config.mjs';
@@ -31,7 +31,7 @@ const LOOKS = 100;
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof Fault)) throw error;
+  if (!(error instanceof ExpectedError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }
@@ -62,9 +62,9 @@ function readOptions() {
   try {
     ({ values } = parseArgs({ options: { remote: flag, replay: flag, drop: flag, yes: flag, json: flag, help: flag } }));
   } catch (error) {
-    throw new Fault(`${error.message}\n\n${USAGE}`);
+    throw new ExpectedError(`${error.message}\n\n${USAGE}`);
   }
-  if (values.replay && values.drop) throw new Fault(`--replay and --drop exclude each other.\n\n${USAGE}`);
+  if (values.replay && values.drop) throw new ExpectedError(`--replay and --drop exclude each other.\n\n${USAGE}`);
   return values;
 }
 
@@ -89,7 +89,7 @@ async function caller(accountId) {
     const json = await answer?.json().catch(() => undefined);
     if (!answer || !json?.success) {
       const why = json?.errors?.[0]?.message;
-      throw new Fault(
+      throw new ExpectedError(
         `The queue could not be reached${why ? ` (${harmless(String(why))})` : ''}: check that the sign-in may edit Queues, then run this again. Messages that are leased come back within two minutes.`,
       );
     }
@@ -101,7 +101,7 @@ async function caller(accountId) {
 async function signedIn() {
   const { code, out } = await runWrangler(['auth', 'token']);
   const token = out.trim().split('\n').at(-1);
-  if (code !== 0 || !token) throw new Fault('wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN.');
+  if (code !== 0 || !token) throw new ExpectedError('wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN.');
   return token;
 }
 
@@ -109,7 +109,9 @@ async function signedIn() {
 async function queueId(call, name) {
   const found = (await call('GET', `?name=${encodeURIComponent(name)}`)).find(({ queue_name: one }) => one === name);
   if (!found)
-    throw new Fault(`The account has no queue ${name}: run npm run deploy, or set CLOUDFLARE_ACCOUNT_ID to the account that has it.`);
+    throw new ExpectedError(
+      `The account has no queue ${name}: run npm run deploy, or set CLOUDFLARE_ACCOUNT_ID to the account that has it.`,
+    );
   return found.queue_id;
 }
 
@@ -182,7 +184,7 @@ async function act({ replay, drop, yes, json }, call, ids, letters) {
 }
 
 async function confirmed(many) {
-  if (!process.stdin.isTTY) throw new Fault('Nothing was dropped: pass --yes.');
+  if (!process.stdin.isTTY) throw new ExpectedError('Nothing was dropped: pass --yes.');
   const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
   const answer = await terminal.question(`Drop ${many} messages? [y/N] `);
   terminal.close();

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { commitHere, messageOf, releaseHere, STORAGE_VERSION, storageIn } from '../vault/checkout.mjs';
 import {
@@ -30,7 +30,7 @@ import { root } from '../../shared/wrangler.mjs';
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof Fault)) throw error;
+  if (!(error instanceof ExpectedError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }
@@ -48,7 +48,7 @@ async function main() {
   const commit = commitHere();
   say('release', `${releaseHere(commit)}, as ${parts.worker}`);
   if (process.stdin.isTTY && !options.yes && !/^y(es)?$/i.test(await ask('Deploy to this account? [y/N] '))) {
-    throw new Fault('Nothing was changed. Set CLOUDFLARE_ACCOUNT_ID to choose another account.');
+    throw new ExpectedError('Nothing was changed. Set CLOUDFLARE_ACCOUNT_ID to choose another account.');
   }
 
   const databaseId = await database(parts.database, options.location);
@@ -89,7 +89,7 @@ async function database(name, location) {
     place = (await ask('place [auto]: ')) || 'auto';
   }
   if (!place || !LOCATIONS.includes(place))
-    throw new Fault(
+    throw new ExpectedError(
       `The database must be created, and cannot be moved later: pass --location with one of ${LOCATIONS.join(', ')} (auto: near this machine).`,
     );
   await wrangler(
@@ -97,7 +97,7 @@ async function database(name, location) {
     `The database ${name} could not be created: do what the message below says, ${AGAIN}`,
   );
   const created = await findDatabase(name);
-  if (!created) throw new Fault(`The database ${name} was created but is not listed yet: wait a minute, ${AGAIN}`);
+  if (!created) throw new ExpectedError(`The database ${name} was created but is not listed yet: wait a minute, ${AGAIN}`);
   say('database', `${name} created (${place})`);
   return created;
 }
@@ -115,7 +115,9 @@ async function migrate() {
   const before = await databaseState();
   const unknown = [...before.applied].find((name) => !known.includes(name));
   if (unknown)
-    throw new Fault(`The database was migrated by a newer checkout (${harmless(unknown)}): update this one, and deploy from there.`);
+    throw new ExpectedError(
+      `The database was migrated by a newer checkout (${harmless(unknown)}): update this one, and deploy from there.`,
+    );
   const missing = known.filter((name) => !before.applied.has(name));
   if (missing.length > 0)
     await wrangler(
@@ -140,7 +142,7 @@ async function warnOfStorage(yes) {
   const change = before === null ? `to storage version ${STORAGE_VERSION}` : `from storage version ${before} to ${STORAGE_VERSION}`;
   say('gates', `each goes ${change} with its next request, which cannot be taken back: the release before then answers 503 for it`);
   if (process.stdin.isTTY && !yes && !/^y(es)?$/i.test(await ask('Is there a backup, and should they? [y/N] ')))
-    throw new Fault('The code was not deployed. The migrations are applied; the running release works with them.');
+    throw new ExpectedError('The code was not deployed. The migrations are applied; the running release works with them.');
 }
 
 /** Deploys; twice if only the first deployment shows the address. @returns {Promise<string>} the vault's origin */
@@ -160,7 +162,7 @@ async function deploy(toml, databaseId, publicUrl, commit) {
     return publicUrl;
   }
   if (!address)
-    throw new Fault(
+    throw new ExpectedError(
       `The vault is deployed but has no workers.dev address: enable one in the dashboard and run this again, or pass --public-url.`,
     );
   await once(address);
@@ -191,11 +193,11 @@ async function waitForHealth(url, seconds, worker) {
       return say('health', problems.length ? `degraded; ${problems.join('; ')}` : 'callers can be served');
     }
     if (body?.error?.code === 'MISCONFIGURED')
-      throw new Fault(`The vault is running but misconfigured: ${harmless(String(body.error.message))}`);
+      throw new ExpectedError(`The vault is running but misconfigured: ${harmless(String(body.error.message))}`);
     last = health ? problemsOf(health).join('; ') : answer ? `status ${answer.status}` : 'no response';
   }
   if (dots) process.stdout.write('\n');
-  throw new Fault(
+  throw new ExpectedError(
     `The vault is deployed, and ${url}/healthz does not say that callers can be served after ${seconds} s (${last}). If the address is your own, check that it leads to the Worker ${worker} (dashboard: Workers, ${worker}, Domains); a new workers.dev name can take minutes. npm run doctor -- --remote --url ${url} shows more.`,
   );
 }

@@ -1,6 +1,6 @@
 // The options of `npm run deploy`, and what it would do. No command is run here.
 import { parseArgs } from 'node:util';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { commitHere, messageOf, releaseHere } from '../vault/checkout.mjs';
 import { APPLIED, commands, TABLES, typed, WRAPS } from '../vault/cloudflare-account.mjs';
 import { CONFIG, VARS } from '../vault/deployment-config.mjs';
@@ -41,12 +41,12 @@ export function readOptions() {
       },
     }).values;
   } catch (error) {
-    throw new Fault(`${error.message}\n\n${USAGE}`);
+    throw new ExpectedError(`${error.message}\n\n${USAGE}`);
   }
   const { location, wait = '180' } = given;
   if (location !== undefined && !LOCATIONS.includes(location))
-    throw new Fault(`--location is not a valid place: pass one of ${LOCATIONS.join(', ')}.`);
-  if (!/^\d{1,4}$/.test(wait)) throw new Fault('--wait is not a number of seconds: pass 0 to 9999.');
+    throw new ExpectedError(`--location is not a valid place: pass one of ${LOCATIONS.join(', ')}.`);
+  if (!/^\d{1,4}$/.test(wait)) throw new ExpectedError('--wait is not a number of seconds: pass 0 to 9999.');
   const publicUrl = given['public-url'];
   return {
     location,
@@ -63,7 +63,7 @@ function origin(text) {
   const url = /^https?:\/\/[^\s\\?#]+$/i.test(text) ? URL.parse(text) : null;
   const plain = url && !url.username && !url.password && url.pathname === '/';
   if (!plain || (url.protocol === 'http:' && !isLoopback(url.hostname)))
-    throw new Fault('--public-url is not an https origin: pass only scheme and host, such as https://vault.example.com.');
+    throw new ExpectedError('--public-url is not an https origin: pass only scheme and host, such as https://vault.example.com.');
   return url.origin;
 }
 

@@ -1,7 +1,7 @@
 // The secrets of the deployment: set once, from .production.vars. Invariants: a secret that is set is never overwritten; no new keys are
 // created for a database that contains a vault; new secrets are stored locally before they are set, so no key exists only in Cloudflare.
 
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { AGAIN, commands, secretNames, wrangler } from '../vault/cloudflare-account.mjs';
 import { VARS, VARS_NOTE, varsFile } from '../vault/deployment-config.mjs';
 import { createDevVars, freshSecrets, readDevVars } from '../vault/dev-vars.mjs';
@@ -40,11 +40,11 @@ async function secretsToSet(missing, state) {
   let kept = readKept();
   if (!kept) {
     if (missing.includes('MASTER_KEYS') && state.wraps.length > 0)
-      throw new Fault(
+      throw new ExpectedError(
         `The database contains a vault, but MASTER_KEYS is not set: restore ${VARS}, or create it with the MASTER_KEYS that the vault was created with. New keys could not decrypt it.`,
       );
     if (process.env.CI)
-      throw new Fault(
+      throw new ExpectedError(
         `The secrets of the vault must be created, and this CI machine would lose them: run npm run deploy once on your own machine, or put ${VARS} here first.`,
       );
     const all = freshSecrets({});
@@ -53,18 +53,20 @@ async function secretsToSet(missing, state) {
   }
   const lacking = missing.filter((name) => !kept?.vars[name]);
   if (!kept || lacking.length > 0)
-    throw new Fault(`${VARS} does not contain ${lacking.join(' and ')}, which is not set: add it there, or move the file away, ${AGAIN}`);
+    throw new ExpectedError(
+      `${VARS} does not contain ${lacking.join(' and ')}, which is not set: add it there, or move the file away, ${AGAIN}`,
+    );
   const values = Object.fromEntries(missing.map((name) => [name, kept.vars[name]]));
   // The Worker would refuse to start with a malformed secret, so the same checks run before it is set. Secrets that will not be set are not
   // checked.
   const { problem } = readSettings({}, { ...freshSecrets({}), ...values });
-  if (problem) throw new Fault(`${VARS} is not usable: ${problem}`);
+  if (problem) throw new ExpectedError(`${VARS} is not usable: ${problem}`);
   if (values.MASTER_KEYS && state.wraps.length > 0) {
     const masters = parseMasterKeys(values.MASTER_KEYS) ?? [];
     const { missing: absent, undecryptable } = await checkWraps(masters, state.wraps);
     const others = [...absent, ...state.orgs.map(({ master_id: id }) => id).filter((id) => !masters.some((master) => master.id === id))];
     if (others.length + undecryptable.length > 0)
-      throw new Fault(
+      throw new ExpectedError(
         `MASTER_KEYS in ${VARS} does not decrypt the keys of the vault in the database: set it to the keys that the vault was created with. Nothing was set.`,
       );
   }
@@ -76,7 +78,7 @@ function readKept() {
   try {
     kept = readDevVars(varsFile);
   } catch {
-    throw new Fault(`${VARS} cannot be read: make it a file that its owner can read, or move it away.`);
+    throw new ExpectedError(`${VARS} cannot be read: make it a file that its owner can read, or move it away.`);
   }
   if (kept?.exposed) process.stderr.write(`${VARS} can be read by others on this machine: run chmod 600 ${VARS}\n`);
   return kept;

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { Fault, goOnWithoutReader, refusalOf } from '../../shared/expected-error.mjs';
+import { ExpectedError, goOnWithoutReader, refusalOf } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { commitHere, messageOf, releaseHere } from '../vault/checkout.mjs';
 import { databaseState, deployedBindings, deployedMessage, reachDatabase, secretNames } from '../vault/cloudflare-account.mjs';
@@ -156,7 +156,7 @@ async function remote() {
       await look();
       return true;
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
+      if (!(error instanceof ExpectedError)) throw error;
       report(check, 'fail', error.message);
       return false;
     }
@@ -168,7 +168,7 @@ async function remote() {
   if (reached) {
     await tried('variables', async () => {
       const set = await secretNames(worker);
-      if (!set) throw new Fault(`There is no Worker ${worker}: run npm run deploy.`);
+      if (!set) throw new ExpectedError(`There is no Worker ${worker}: run npm run deploy.`);
       deployed = await deployedBindings();
       const unset = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'].filter((name) => !set.has(name));
       const publicUrl = deployed.find(({ name }) => name === 'PUBLIC_URL')?.text;

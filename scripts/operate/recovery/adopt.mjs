@@ -1,7 +1,7 @@
 // `npm run restore -- --adopt`: has the gate of each organisation accept the current database. Invariant: an organisation that fails costs
 // no other one anything, and is named; what was lost is named too.
 
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
 
@@ -12,7 +12,7 @@ const MOST_SHOWN = 20;
 
 /** @param {{ url: string, token?: string }} service @param {string} reason @param {string[]} except */
 export async function adoptAll(service, reason, except) {
-  if (!reason.trim()) throw new Fault('--reason is missing: say why; it is stored in the audit log of each organisation');
+  if (!reason.trim()) throw new ExpectedError('--reason is missing: say why; it is stored in the audit log of each organisation');
   const what = 'organisations that accept the database:';
   const { orgs, done, left } = await eachOrg({ ...service, path: '/adopt', body: { reason }, except, what, within: WITHIN });
   if (left.length) {

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { knownMigrations } from '../../shared/migrations.mjs';
 import { root } from '../../shared/wrangler.mjs';
 import { countsOf, statementsOf } from './sql-dump.mjs';
@@ -24,12 +24,16 @@ export async function withBackup(named, use) {
   const header = await verifyBackup(file);
   const known = knownMigrations(folder).sort();
   if (header.migrations.some((name) => !known.includes(name)))
-    throw new Fault('The backup was created by a newer checkout, with migrations that this one does not know: update this checkout');
+    throw new ExpectedError(
+      'The backup was created by a newer checkout, with migrations that this one does not know: update this checkout',
+    );
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-restore-'));
   try {
     const db = await rebuild(file, header, known, path.join(scratch, 'vault.sqlite')).catch((error) => {
-      if (error instanceof Fault) throw error;
-      throw new Fault(`The backup could not be read into ${os.tmpdir()} (${error.message}): check its free space; nothing was changed`);
+      if (error instanceof ExpectedError) throw error;
+      throw new ExpectedError(
+        `The backup could not be read into ${os.tmpdir()} (${error.message}): check its free space; nothing was changed`,
+      );
     });
     try {
       return await use(db, header, scratch);
@@ -55,7 +59,7 @@ async function verifyBackup(file) {
     fs.accessSync(file, fs.constants.R_OK);
     size = stat.size;
   } catch {
-    throw new Fault(`${file} cannot be read: name a backup file`);
+    throw new ExpectedError(`${file} cannot be read: name a backup file`);
   }
   const hash = createHash('sha256');
   let head = '';
@@ -70,9 +74,9 @@ async function verifyBackup(file) {
   fs.readSync(fd, last, 0, SUM, Math.max(0, size - SUM));
   fs.closeSync(fd);
   if (last.toString('latin1') !== `-- sha256 ${hash.digest('hex')}\n`)
-    throw new Fault('The backup is damaged or incomplete: its checksum does not match its content; nothing was changed');
+    throw new ExpectedError('The backup is damaged or incomplete: its checksum does not match its content; nothing was changed');
   const header = JSON.parse(head.split('\n')[1]?.slice(3) ?? 'null');
-  if (header?.format !== 1) throw new Fault('The backup has an unknown format: update this checkout');
+  if (header?.format !== 1) throw new ExpectedError('The backup has an unknown format: update this checkout');
   return header;
 }
 
@@ -88,13 +92,14 @@ async function rebuild(file, header, known, at) {
   migrate(header.migrations);
   db.exec('BEGIN');
   for await (const statement of statementsOf(file)) {
-    if (!/^(INSERT INTO|UPDATE) "/.test(statement)) throw new Fault('The backup contains unexpected statements: nothing was changed');
+    if (!/^(INSERT INTO|UPDATE) "/.test(statement))
+      throw new ExpectedError('The backup contains unexpected statements: nothing was changed');
     db.prepare(statement).run();
   }
   db.exec('COMMIT');
   const rows = countsOf(db);
   if (Object.entries(header.rows).some(([table, n]) => rows[table] !== n))
-    throw new Fault('The backup does not contain the rows that it lists: nothing was changed');
+    throw new ExpectedError('The backup does not contain the rows that it lists: nothing was changed');
   migrate(known.filter((name) => !header.migrations.includes(name)));
   return db;
 }

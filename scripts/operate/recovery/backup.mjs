@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { requireOpenKeys } from '../vault/check-keys.mjs';
 import { masterKeysFor, openEverything, summaryOf } from '../vault/every-row.mjs';
 import { isInUse, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
@@ -141,12 +141,12 @@ async function archive(service, except) {
 function snapshot() {
   const [unreadable] = unreadableDatabases(stateDir());
   if (unreadable)
-    throw new Fault(
+    throw new ExpectedError(
       `The database of the vault cannot be read (${unreadable.why}), and no backup was made: restore the newest backup with npm run restore -- FILE --replace`,
     );
   const vault = vaultFile(stateDir());
   if (!vault)
-    throw new Fault(
+    throw new ExpectedError(
       `There is no vault in ${stateDir()}: start the service once, set STATE_DIR to the value used by npm start, or pass --remote`,
     );
   const db = new DatabaseSync(vault, { readOnly: true, timeout: 10_000 });
@@ -180,7 +180,7 @@ function write(db, file, time) {
   try {
     fd = fs.openSync(file, 'wx', 0o600);
   } catch (error) {
-    throw new Fault(
+    throw new ExpectedError(
       error.code === 'EEXIST' ? `${file} already exists: name another file with --output` : `${file} cannot be created: ${error.message}`,
     );
   }
@@ -205,8 +205,8 @@ function write(db, file, time) {
     return { rows: total, sha256, master_keys };
   } catch (error) {
     fs.rmSync(file, { force: true });
-    if (error instanceof Fault) throw error;
-    throw new Fault(
+    if (error instanceof ExpectedError) throw error;
+    throw new ExpectedError(
       `No backup was made: ${error.message}. Check the free space of the disk, and whether the database can be read: npm run doctor`,
     );
   } finally {

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { root } from '../../shared/wrangler.mjs';
 import { masterKeysFor, openEverything, summaryOf } from '../vault/every-row.mjs';
 import { formatMasterKeys } from '../vault/master-keys.mjs';
@@ -38,7 +38,7 @@ await run(async () => {
   });
   if (values.help) return void process.stdout.write(`${USAGE}\n`);
   const maxAge = values['max-age'] === undefined ? null : Number(values['max-age']);
-  if (positionals.length > 1 || (maxAge !== null && !(maxAge > 0))) throw new Fault(USAGE);
+  if (positionals.length > 1 || (maxAge !== null && !(maxAge > 0))) throw new ExpectedError(USAGE);
   const file = newestBackup(path.resolve(process.env.INIT_CWD ?? '', positionals[0] ?? '.'));
   const masters = masterKeysFor({ keys: values.keys, remote: false });
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-drill-'));
@@ -56,12 +56,12 @@ await run(async () => {
 /** The file itself, or the newest backup in a directory. @param {string} at */
 function newestBackup(at) {
   const stat = fs.statSync(at, { throwIfNoEntry: false });
-  if (!stat) throw new Fault(`${at} does not exist: name a backup, or a directory of backups`);
+  if (!stat) throw new ExpectedError(`${at} does not exist: name a backup, or a directory of backups`);
   if (!stat.isDirectory()) return at;
   const names = fs.readdirSync(at).filter((name) => /^vault-.*\.sql$/.test(name));
   // The name begins with the time of the backup.
   const newest = names.sort().at(-1);
-  if (!newest) throw new Fault(`${at} contains no backup (vault-*.sql): name one, or the directory with them`);
+  if (!newest) throw new ExpectedError(`${at} contains no backup (vault-*.sql): name one, or the directory with them`);
   return path.join(at, newest);
 }
 
@@ -136,7 +136,7 @@ async function serving(env, scratch) {
     const url = `http://${env.HOST}:${env.PORT}`;
     for (const until = Date.now() + STARTS_WITHIN; !(await isUp(url)); await sleep(200))
       if (child.exitCode !== null || Date.now() > until)
-        throw new Fault(`The service did not start on the restored vault:\n${fs.readFileSync(log, 'utf8').slice(-2000)}`);
+        throw new ExpectedError(`The service did not start on the restored vault:\n${fs.readFileSync(log, 'utf8').slice(-2000)}`);
     return (await orgsOf(callerOf(url, env.BOOTSTRAP_TOKEN))).length;
   } finally {
     stop();
@@ -156,7 +156,7 @@ function restoring(file, env) {
   const options = { cwd: root, env, maxBuffer: 2 ** 26 };
   return new Promise((done, fail) =>
     execFile(process.execPath, [path.join(import.meta.dirname, 'restore.mjs'), file, '--yes', '--json'], options, (error, out, said) => {
-      if (error) fail(new Fault(`The backup could not be restored: ${said.trim() || error.message}`));
+      if (error) fail(new ExpectedError(`The backup could not be restored: ${said.trim() || error.message}`));
       else done(out);
     }),
   );

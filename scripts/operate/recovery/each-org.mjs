@@ -1,6 +1,6 @@
 // One call of the bootstrap token for each organisation of a vault. Invariants: an organisation whose gate does not answer is named and
-// costs no other organisation anything; a service that answers nothing at all is a `Fault`.
-import { Fault } from '../../shared/expected-error.mjs';
+// costs no other organisation anything; a service that answers nothing at all is an `ExpectedError`.
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { bootstrapCaller, orgsOf, progress } from '../vault/vault.mjs';
 
@@ -33,7 +33,7 @@ export async function eachOrg({ url, token, path, body, except = [], what, withi
   const call = bootstrapCaller(url, token, { patience: PATIENCE, within, quiet: true });
   const orgs = await orgsOf(list);
   const unknown = except.filter((id) => !orgs.includes(id));
-  if (unknown.length) throw new Fault(`--except names ${unknown.map(harmless).join(', ')}, which is no organisation of this vault`);
+  if (unknown.length) throw new ExpectedError(`--except names ${unknown.map(harmless).join(', ')}, which is no organisation of this vault`);
   const done = new Map();
   /** @type {Left[]} */
   const left = [];
@@ -59,7 +59,7 @@ async function asked(ask, url) {
     return await ask();
   } catch (error) {
     // A service that is gone is another fault than a gate that does not answer.
-    if (!(error instanceof Fault) || !(await answers(url))) throw error;
+    if (!(error instanceof ExpectedError) || !(await answers(url))) throw error;
     return { status: null, json: null };
   }
 }

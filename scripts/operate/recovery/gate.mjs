@@ -4,7 +4,7 @@
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { ask, harmless, isAsked } from '../../shared/terminal.mjs';
 import { claimState, gateFile, isInUse, setAside, vaultFile } from '../vault/state-dir.mjs';
 import { bootstrapCaller, deployedService, localUrl, run, stateDir, variable } from '../vault/vault.mjs';
@@ -39,16 +39,16 @@ await run(async () => {
   });
   if (values.help) return void process.stdout.write(`${USAGE}\n`);
   const [command, org, ...more] = positionals;
-  if (command !== 'reset' || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length) throw new Fault(USAGE);
+  if (command !== 'reset' || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length) throw new ExpectedError(USAGE);
   const reason = values.reason?.trim();
-  if (!reason) throw new Fault('--reason is missing: say why; it is stored in the audit log of the organisation');
+  if (!reason) throw new ExpectedError('--reason is missing: say why; it is stored in the audit log of the organisation');
   const isLocal = !values.remote && !values.url;
   const isStopped = isLocal && !isInUse(stateDir());
   if (isStopped) mustHave(org);
   process.stderr.write(losses(org));
   if (!values.yes) {
-    if (!isAsked()) throw new Fault('Nothing was changed: pass --yes to confirm');
-    if ((await ask(`Type the id of the organisation to go on: `)) !== org) throw new Fault('Nothing was changed');
+    if (!isAsked()) throw new ExpectedError('Nothing was changed: pass --yes to confirm');
+    if ((await ask(`Type the id of the organisation to go on: `)) !== org) throw new ExpectedError('Nothing was changed');
   }
   if (isStopped) return setGateAside(org);
   const { url, token } = values.remote
@@ -65,10 +65,14 @@ async function reset(org, { url, token, reason, isLocal, json: asJson }) {
     const then = isLocal
       ? 'Its storage cannot be opened at all. Stop the service, and run this again: it sets the files of the gate aside.'
       : 'Look for gate_unreachable in the log. If the platform cannot open the storage of the object, only its support can: see docs/operations/gates.md.';
-    throw new Fault(`The gate of ${org} was not reset (503 ${json?.error?.code ?? ''}): ${harmless(json?.error?.message ?? '')} ${then}`);
+    throw new ExpectedError(
+      `The gate of ${org} was not reset (503 ${json?.error?.code ?? ''}): ${harmless(json?.error?.message ?? '')} ${then}`,
+    );
   }
   if (status !== 200)
-    throw new Fault(`The gate of ${org} was not reset (${status} ${json?.error?.code ?? ''}): ${harmless(json?.error?.message ?? '')}`);
+    throw new ExpectedError(
+      `The gate of ${org} was not reset (${status} ${json?.error?.code ?? ''}): ${harmless(json?.error?.message ?? '')}`,
+    );
   const missing = json.missing.filter(({ reason: why }) => why === 'gate_lost').map(({ from, to }) => `${from} to ${to}`);
   const before = missing.length > 1 ? ` Lost before that: the numbers ${missing.slice(0, -1).join(', ')}.` : '';
   const entries = json.audit_entries_archived
@@ -82,11 +86,11 @@ async function reset(org, { url, token, reason, isLocal, json: asJson }) {
 /** Refuses an organisation that the database does not know: its gate would be all that is left of it. @param {string} org */
 function mustHave(org) {
   const file = vaultFile(stateDir());
-  if (!file) throw new Fault(`There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start, or pass --remote`);
+  if (!file) throw new ExpectedError(`There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start, or pass --remote`);
   const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   try {
     if (!db.prepare('SELECT 1 FROM orgs WHERE id = ? AND deleted_at IS NULL').get(org))
-      throw new Fault(`The vault has no organisation ${org}`);
+      throw new ExpectedError(`The vault has no organisation ${org}`);
   } finally {
     db.close();
   }
@@ -96,7 +100,7 @@ function mustHave(org) {
 function setGateAside(org) {
   const dir = stateDir();
   const taken = claimState(dir);
-  if (taken) throw new Fault(`${taken}; nothing was changed`);
+  if (taken) throw new ExpectedError(`${taken}; nothing was changed`);
   const file = gateFile(dir, org);
   const again = 'Start the service, and run this again: it records the reason in the audit log.';
   if (!fs.existsSync(file)) return void process.stdout.write(`${org} has no gate in ${dir}. ${again}\n`);

@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { knownMigrations } from '../../shared/migrations.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { root } from '../../shared/wrangler.mjs';
@@ -56,7 +56,7 @@ export async function restoreVersions(backup, made_at, scratch, how) {
 async function requireMigrated(rows) {
   const applied = new Set((await rows('SELECT name FROM d1_migrations', [])).map(({ name }) => name));
   if (knownMigrations(path.join(root, 'migrations')).some((name) => !applied.has(name)))
-    throw new Fault('The vault lacks migrations of this checkout: start the service once, or deploy; nothing was changed');
+    throw new ExpectedError('The vault lacks migrations of this checkout: start the service once, or deploy; nothing was changed');
 }
 
 // ---------------------------------------------------------------- choice
@@ -194,11 +194,11 @@ function localVault() {
   const dir = stateDir();
   const [unreadable] = unreadableDatabases(dir);
   if (unreadable)
-    throw new Fault(
+    throw new ExpectedError(
       `The database in ${dir} cannot be read (${unreadable.why}): restore the whole backup with --replace; nothing was changed`,
     );
   const file = vaultFile(dir);
-  if (!file) throw new Fault(`There is no vault in ${dir}: set STATE_DIR to the value used by npm start, or pass --remote`);
+  if (!file) throw new ExpectedError(`There is no vault in ${dir}: set STATE_DIR to the value used by npm start, or pass --remote`);
   const db = new DatabaseSync(file, { timeout: 10_000 });
   return {
     rows: rowsOf(db),
@@ -210,7 +210,7 @@ function localVault() {
         db.exec('COMMIT');
       } catch (error) {
         if (db.isTransaction) db.exec('ROLLBACK');
-        throw new Fault(`The vault is unchanged: the rows could not be restored (${error.message})`);
+        throw new ExpectedError(`The vault is unchanged: the rows could not be restored (${error.message})`);
       }
     },
   };
@@ -223,7 +223,7 @@ function remoteVault(scratch) {
     close: () => {},
     async write(statements) {
       if (statements.length === 0) return;
-      if (!statements.every(isLegal)) throw new Fault('A row of the backup is too long for D1: nothing was changed');
+      if (!statements.every(isLegal)) throw new ExpectedError('A row of the backup is too long for D1: nothing was changed');
       const file = path.join(scratch, 'versions.sql');
       fs.writeFileSync(file, `${statements.join('\n')}\n`, { flag: 'wx', mode: 0o600 });
       await wrangler(['d1', 'execute', 'DB', '--remote', '--yes', '--file', file]);

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { agrees, isAsked } from '../../shared/terminal.mjs';
 import { masterKeysFor } from '../vault/every-row.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from '../vault/master-keys.mjs';
@@ -61,7 +61,7 @@ await run(async () => {
       json: { type: 'boolean', default: false },
     },
   });
-  if (values.adopt && (values.rows || positionals.length)) throw new Fault(USAGE);
+  if (values.adopt && (values.rows || positionals.length)) throw new ExpectedError(USAGE);
   const result = values.adopt
     ? await adoptAll(
         values.remote ? await deployedService(values.url) : { url: values.url ?? localUrl() },
@@ -76,7 +76,7 @@ await run(async () => {
 
 /** @param {string[]} positionals @param {How} how */
 async function restore(positionals, how) {
-  if (positionals.length !== 1) throw new Fault(USAGE);
+  if (positionals.length !== 1) throw new ExpectedError(USAGE);
   return withBackup(positionals[0], async (db, header, scratch) => {
     // No gate that still exists has this epoch: it refuses changes until it adopts what is restored, however many rows happen to agree.
     db.exec(`UPDATE fences SET epoch = epoch + ${APART}`);
@@ -101,7 +101,7 @@ async function restore(positionals, how) {
 
 /** Mends single rows instead. @param {string[]} positionals @param {How} how */
 async function mend(positionals, how) {
-  if (positionals.length !== 1 || how.replace || how.ended.length) throw new Fault(USAGE);
+  if (positionals.length !== 1 || how.replace || how.ended.length) throw new ExpectedError(USAGE);
   return withBackup(positionals[0], (db, header, scratch) => restoreVersions(db, header.made_at, scratch, how));
 }
 
@@ -116,12 +116,12 @@ async function checkKeys(db, header, { remote, keys: named }) {
   try {
     keys = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : file && readKeyFile(file)?.keys;
   } catch {
-    throw new Fault(`${file} cannot be read: name the file with MASTER_KEYS; nothing was changed`);
+    throw new ExpectedError(`${file} cannot be read: name the file with MASTER_KEYS; nothing was changed`);
   }
   if (!keys) {
     if (remote)
       return `Not checked: the deployment's MASTER_KEYS must contain ${list}, unchanged since the backup (--keys FILE checks this).\n`;
-    throw new Fault(
+    throw new ExpectedError(
       `MASTER_KEYS is missing: set it, or restore .dev.vars, with the keys that the backup was created with (${list}); nothing was changed`,
     );
   }
@@ -131,7 +131,7 @@ async function checkKeys(db, header, { remote, keys: named }) {
   const { missing, undecryptable } = await checkWraps(keys, /** @type {any} */ (wraps));
   const lacking = new Set([...missing, ...undecryptable.map(({ master_id }) => master_id)]);
   if (lacking.size)
-    throw new Fault(
+    throw new ExpectedError(
       `MASTER_KEYS does not decrypt this backup: it lacks ${[...lacking].join(', ')}, or has another key with that id; add it after the current one (it may be in RETIRED_MASTER_KEYS); nothing was changed`,
     );
   return '';
@@ -148,14 +148,14 @@ async function confirmRevived(db, made_at, how) {
   process.stderr.write(
     `What was revoked or deleted after ${made_at} works again for ${how.remote ? 'each organisation whose gate is gone' : `${gone} of ${orgs.length} organisations, whose gates are not here`}: API keys, agents, members, links. To revoke it in what is restored, name a later export of the audit log with --ended FILE. Without one, recover each organisation with contain: true once it runs.\n`,
   );
-  if (!how.yes && isAsked() && !(await agrees('Restore without it?'))) throw new Fault('Nothing was changed');
+  if (!how.yes && isAsked() && !(await agrees('Restore without it?'))) throw new ExpectedError('Nothing was changed');
 }
 
 /** Sets a database aside that SQLite cannot read. @param {string} dir @param {boolean} replace */
 function clearUnreadable(dir, replace) {
   for (const { file, why } of unreadableDatabases(dir, replace)) {
     if (!replace)
-      throw new Fault(
+      throw new ExpectedError(
         `The database in ${dir} cannot be read (${why}): pass --replace to set it aside and restore the backup; nothing was changed`,
       );
     process.stderr.write(`The database cannot be read (${why}). It is now in ${setAside(dir, file)}.\n`);
@@ -166,17 +166,17 @@ function clearUnreadable(dir, replace) {
 async function putLocal(db, replace) {
   const dir = stateDir();
   const taken = claimState(dir);
-  if (taken) throw new Fault(`${taken}; nothing was changed`);
+  if (taken) throw new ExpectedError(`${taken}; nothing was changed`);
   clearUnreadable(dir, replace);
   await applyMigrations(dir);
   const file = vaultFile(dir);
-  if (!file) throw new Fault(`No database could be created in ${dir}`);
+  if (!file) throw new ExpectedError(`No database could be created in ${dir}`);
   const vault = new DatabaseSync(file, { timeout: 10_000 });
   const bar = progress('restoring, bytes:');
   try {
     vault.exec('BEGIN IMMEDIATE');
     const { orgs, org_keys } = countsOf(vault);
-    if ((orgs || org_keys) && !replace) throw new Fault(OCCUPIED);
+    if ((orgs || org_keys) && !replace) throw new ExpectedError(OCCUPIED);
     for (const statement of clearing(vault)) vault.exec(statement);
     let bytes = 0;
     for (const statement of dump(db)) {
@@ -187,7 +187,9 @@ async function putLocal(db, replace) {
     vault.exec('COMMIT');
   } catch (error) {
     if (vault.isTransaction) vault.exec('ROLLBACK');
-    throw error instanceof Fault ? error : new Fault(`The vault is unchanged: the backup could not be restored (${error.message})`);
+    throw error instanceof ExpectedError
+      ? error
+      : new ExpectedError(`The vault is unchanged: the backup could not be restored (${error.message})`);
   } finally {
     bar.end();
     vault.close();
@@ -198,11 +200,11 @@ async function putLocal(db, replace) {
 async function putRemote(db, file, replace) {
   await wrangler(['d1', 'migrations', 'apply', 'DB', '--remote']);
   const [{ n }] = await remoteRows('select (select count(*) from orgs) + (select count(*) from org_keys) as n');
-  if (n && !replace) throw new Fault(OCCUPIED);
+  if (n && !replace) throw new ExpectedError(OCCUPIED);
   const fd = fs.openSync(file, 'wx', 0o600);
   for (const statement of clearing(db)) fs.writeSync(fd, `${statement}\n`);
   for (const statement of dump(db)) {
-    if (!isLegal(statement)) throw new Fault('A row of the backup is too long for D1: nothing was changed');
+    if (!isLegal(statement)) throw new ExpectedError('A row of the backup is too long for D1: nothing was changed');
     fs.writeSync(fd, `${statement}\n`);
   }
   fs.closeSync(fd);

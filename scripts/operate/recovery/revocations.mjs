@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { fromSource, ROW_KINDS } from '../vault/worker-source.mjs';
 
@@ -67,7 +67,7 @@ async function readExport(db, file, since) {
     else if (BY_HAND.test(action)) undone.push({ time, action, resource });
   }
   if (all.length && !org)
-    throw new Fault(`${file} belongs to no organisation of the backup: name its export with --ended; nothing was changed`);
+    throw new ExpectedError(`${file} belongs to no organisation of the backup: name its export with --ended; nothing was changed`);
   for (const { at, keys } of all)
     for (const { id } of db
       .prepare(`SELECT id FROM credentials WHERE org_id = ? AND created_at <= ? ${keys ? '' : "AND kind NOT IN ('api_key', 'trust')"}`)
@@ -149,7 +149,8 @@ async function revoke(db, ended, masters) {
 /** The entries of an export, in any order. @param {string} named */
 async function* entriesOf(named) {
   const file = path.resolve(process.env.INIT_CWD ?? '', named);
-  if (!fs.existsSync(file)) throw new Fault(`${file} cannot be read: name an export of an audit log with --ended; nothing was changed`);
+  if (!fs.existsSync(file))
+    throw new ExpectedError(`${file} cannot be read: name an export of an audit log with --ended; nothing was changed`);
   let line = 0;
   for await (const text of readline.createInterface({ input: fs.createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
     line++;
@@ -159,7 +160,7 @@ async function* entriesOf(named) {
       entry = JSON.parse(text);
     } catch {}
     if (typeof entry?.action !== 'string' || Number.isNaN(Date.parse(entry.time)))
-      throw new Fault(`Line ${line} of ${file} is no audit entry: name an export as NDJSON with --ended; nothing was changed`);
+      throw new ExpectedError(`Line ${line} of ${file} is no audit entry: name an export as NDJSON with --ended; nothing was changed`);
     yield entry;
   }
 }

@@ -1,7 +1,7 @@
 // Whether a vault's keys open what is in its database. Invariants: nothing is changed, no key is shown, and what could not be checked is never
 // called well.
 import fs from 'node:fs';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { varsFile } from './deployment-config.mjs';
 import { readDevVars } from './dev-vars.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
@@ -62,6 +62,6 @@ export async function requireOpenKeys(db, remote) {
   const keys = keysIn(db);
   const masters = mastersHere(remote);
   const problem = missingKeys(keys) ?? (masters && (await closedKeys(keys, masters, 'MASTER_KEYS')));
-  if (problem) throw new Fault(`No backup was made, because it could not be decrypted: ${problem}.`);
+  if (problem) throw new ExpectedError(`No backup was made, because it could not be decrypted: ${problem}.`);
   return masters !== undefined;
 }

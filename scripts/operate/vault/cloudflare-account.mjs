@@ -1,6 +1,6 @@
 // What a Cloudflare account contains of the vault, read only through wrangler. Invariant: nothing here changes anything; a failed read is a
-// `Fault` whose message names the next step.
-import { Fault } from '../../shared/expected-error.mjs';
+// `ExpectedError` whose message names the next step.
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { runWrangler } from '../../shared/wrangler.mjs';
 import { CONFIG, partsOf, productionConfig, readToml, writeConfig } from './deployment-config.mjs';
@@ -49,7 +49,9 @@ export function lastLines(said) {
 /** Refuses a failure of the network as what it is: nothing is known then of tokens and permissions. @param {string} said */
 function requireNetwork(said) {
   if (/connectivity issue|fetch failed|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT/.test(said))
-    throw new Fault('Cloudflare cannot be reached from this machine: check the network, proxies and firewall, then run this again.');
+    throw new ExpectedError(
+      'Cloudflare cannot be reached from this machine: check the network, proxies and firewall, then run this again.',
+    );
 }
 
 /**
@@ -64,7 +66,7 @@ export async function wrangler(args, failure, options) {
   // The error message may repeat the input.
   const sent = options?.input ? Object.values(JSON.parse(options.input)) : [];
   const said = sent.reduce((text, secret) => text.replaceAll(secret, '(hidden)'), done.said);
-  throw new Fault(`${failure} wrangler said:\n${lastLines(said)}`);
+  throw new ExpectedError(`${failure} wrangler said:\n${lastLines(said)}`);
 }
 
 /** The JSON that wrangler printed, after any other output. @param {string} out */
@@ -73,7 +75,7 @@ function json(out) {
   try {
     return JSON.parse(out.slice(start));
   } catch {
-    throw new Fault('wrangler did not print JSON: run npm ci to install the version that this checkout needs.');
+    throw new ExpectedError('wrangler did not print JSON: run npm ci to install the version that this checkout needs.');
   }
 }
 
@@ -87,14 +89,14 @@ export async function account(env = process.env) {
     const how = env.CLOUDFLARE_API_TOKEN
       ? `CLOUDFLARE_API_TOKEN is set but was not accepted: create a token with the permissions ${PERMISSIONS}, and set it.`
       : `wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN to a token with the permissions ${PERMISSIONS}.`;
-    throw new Fault(`${how} wrangler said:\n${lastLines(done.said)}`);
+    throw new ExpectedError(`${how} wrangler said:\n${lastLines(done.said)}`);
   }
   const { accounts, email } = json(done.out);
   const chosen = env.CLOUDFLARE_ACCOUNT_ID;
   const list = accounts.map(({ id, name }) => `  ${id} ${harmless(name)}`).join('\n');
   if (chosen) return { id: chosen, name: accounts.find(({ id }) => id === chosen)?.name ?? 'account', email };
   if (accounts.length === 1) return { ...accounts[0], email };
-  throw new Fault(
+  throw new ExpectedError(
     accounts.length === 0
       ? 'This sign-in reaches no account: set CLOUDFLARE_ACCOUNT_ID to the right one.'
       : `This sign-in reaches several accounts: set CLOUDFLARE_ACCOUNT_ID to one of them.\n${list}`,
@@ -121,7 +123,7 @@ export async function reachDatabase() {
   process.env.CLOUDFLARE_ACCOUNT_ID = id;
   const databaseId = await findDatabase(database);
   if (!databaseId)
-    throw new Fault(
+    throw new ExpectedError(
       `The account ${name} has no database ${database}: run npm run deploy, or set CLOUDFLARE_ACCOUNT_ID to the account that has it.`,
     );
   writeConfig(productionConfig(toml, databaseId, ''));
@@ -134,7 +136,7 @@ export async function queueExists(name) {
   if (done.code === 0) return true;
   if (done.said.includes(`Queue "${name}" does not exist`)) return false;
   requireNetwork(done.said);
-  throw new Fault(
+  throw new ExpectedError(
     `The queue ${name} could not be looked up: check that the account may use Queues, then run this again. wrangler said:\n${lastLines(done.said)}`,
   );
 }
@@ -176,7 +178,7 @@ export async function secretNames(worker) {
   if (done.code === 0) return new Set(json(done.out).map(({ name }) => name));
   if (done.said.includes(`Worker "${worker}" not found`)) return undefined;
   requireNetwork(done.said);
-  throw new Fault(
+  throw new ExpectedError(
     `The secrets could not be listed: check that you may edit Workers in this account, then run this again. wrangler said:\n${lastLines(done.said)}`,
   );
 }

@@ -4,7 +4,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { varsFile } from './deployment-config.mjs';
 import { readDevVars } from './dev-vars.mjs';
@@ -45,9 +45,10 @@ export function masterKeysFor({ keys: named, remote }) {
     found = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : readKeyFile(file)?.keys;
     if (!found && !named && !remote) found = parseMasterKeys(readDevVars(file)?.vars.MASTER_KEYS ?? '');
   } catch {
-    throw new Fault(`${file} cannot be read: make it a file that you can read, or name another one with --keys`);
+    throw new ExpectedError(`${file} cannot be read: make it a file that you can read, or name another one with --keys`);
   }
-  if (!found) throw new Fault('MASTER_KEYS is missing or malformed: set it, or name its file with --keys FILE, so that rows can be opened');
+  if (!found)
+    throw new ExpectedError('MASTER_KEYS is missing or malformed: set it, or name its file with --keys FILE, so that rows can be opened');
   return found;
 }
 

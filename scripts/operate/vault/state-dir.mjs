@@ -4,7 +4,7 @@ import { createHash, createHmac } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Fault } from '../../shared/expected-error.mjs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
 import { partsOf, readToml } from './deployment-config.mjs';
 
 /** @typedef {{ applied: Set<string>, hasVault: boolean }} State */
@@ -112,7 +112,9 @@ export function unreadableDatabases(dir, whole = false) {
       if (DAMAGED.includes(error.errcode & 0xff)) return [{ file, why: error.message }];
       if (error.errcode === LOCKED) return [];
       // A full disk or a missing permission is no damage.
-      throw new Fault(`The database in ${dir} cannot be opened (${error.message}): check the free space and the permissions of its disk`);
+      throw new ExpectedError(
+        `The database in ${dir} cannot be opened (${error.message}): check the free space and the permissions of its disk`,
+      );
     }
   });
 }

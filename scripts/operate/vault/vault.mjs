@@ -4,7 +4,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Fault, goOnWithoutReader, reported } from '../../shared/expected-error.mjs';
+import { ExpectedError, goOnWithoutReader, reported } from '../../shared/expected-error.mjs';
 import { deployedBindings, lastLines, reachDatabase } from './cloudflare-account.mjs';
 import { CONFIG } from './deployment-config.mjs';
 import { readDevVars } from './dev-vars.mjs';
@@ -71,7 +71,9 @@ export async function wrangler(args, input = '') {
   }
   const { code, out, said } = await runWrangler(local ? args : [...args, '--config', CONFIG], { input });
   if (code !== 0)
-    throw new Fault(`wrangler ${args.slice(0, 3).join(' ')} failed:\n${lastLines(input ? said.replaceAll(input, '(hidden)') : said)}`);
+    throw new ExpectedError(
+      `wrangler ${args.slice(0, 3).join(' ')} failed:\n${lastLines(input ? said.replaceAll(input, '(hidden)') : said)}`,
+    );
   return out;
 }
 
@@ -83,7 +85,7 @@ export async function remoteRows(sql) {
 
 /** Calls a running service with the bootstrap token; see `callerOf`. @param {string} url @param {Calling} [how] */
 export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN'), how = {}) {
-  if (!token) throw new Fault('BOOTSTRAP_TOKEN is missing: set it in the environment');
+  if (!token) throw new ExpectedError('BOOTSTRAP_TOKEN is missing: set it in the environment');
   return callerOf(url, token, how);
 }
 
@@ -94,7 +96,7 @@ export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN'), how = 
 
 /**
  * Calls a running service. Possibly temporary failures (no response, 429, 503 other than MISCONFIGURED) are retried for a minute. An answer
- * that stays the same is then returned; no answer at all is a `Fault`.
+ * that stays the same is then returned; no answer at all is an `ExpectedError`.
  * @param {string} url
  * @param {string} token
  * @param {Calling} [how]
@@ -102,7 +104,7 @@ export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN'), how = 
 export function callerOf(url, token, { patience = 60_000, within = 30_000, quiet = false } = {}) {
   const base = URL.parse(url);
   if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && isThisMachine(base.hostname))))
-    throw new Fault('--url is not a URL that a token may be sent to: pass an https URL, or one of this machine');
+    throw new ExpectedError('--url is not a URL that a token may be sent to: pass an https URL, or one of this machine');
   let isReported = quiet;
   return async (
     /** @type {string} */ method,
@@ -135,7 +137,7 @@ export function callerOf(url, token, { patience = 60_000, within = 30_000, quiet
         isReported = true;
       }
       if (Date.now() > end)
-        throw new Fault(
+        throw new ExpectedError(
           `The service at ${base.origin} does not respond (${why}): start it, or set PORT or pass --url if it listens elsewhere, then run this again`,
         );
     }
@@ -148,7 +150,7 @@ export async function deployedUrl() {
     await reachDatabase();
     return (await deployedBindings()).find(({ name }) => name === 'PUBLIC_URL')?.text;
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof ExpectedError)) throw error;
     return undefined;
   }
 }
@@ -156,9 +158,9 @@ export async function deployedUrl() {
 /** The service of the deployment. The local vault's token is not sent to it. @param {string | undefined} url where it answers, if not at its PUBLIC_URL */
 export async function deployedService(url) {
   const token = process.env.BOOTSTRAP_TOKEN;
-  if (!token) throw new Fault("BOOTSTRAP_TOKEN is missing: set it to the deployment's in the environment");
+  if (!token) throw new ExpectedError("BOOTSTRAP_TOKEN is missing: set it to the deployment's in the environment");
   const found = url ?? (await deployedUrl());
-  if (!found) throw new Fault('The address of the deployment is not known: give it with --url');
+  if (!found) throw new ExpectedError('The address of the deployment is not known: give it with --url');
   return { url: found, token };
 }
 
@@ -168,7 +170,7 @@ export async function orgsOf(call) {
   for (let cursor = ''; ; ) {
     const { status, json } = await call('GET', `/orgs?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
     if (status !== 200)
-      throw new Fault(`The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
+      throw new ExpectedError(`The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
     orgs.push(...json.data.map(({ id }) => id));
     if (!json.has_more) return orgs;
     cursor = json.next_cursor;
