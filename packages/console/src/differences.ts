@@ -1,7 +1,8 @@
 // What differs between the state of a resource that a member saw and the current one. Pure.
-/** A field that differs, by its name in the API. */
+/** A value that differs. */
 export interface Difference {
-  field: string;
+  /** Its field in the API, and the fields in that: `['config', 'max_age_days']`. */
+  path: string[];
   before: unknown;
   now: unknown;
 }
@@ -9,13 +10,20 @@ export interface Difference {
 /** Fields that change by themselves, or say only that something else did. */
 const INCIDENTAL = /^(revision|etag|updated_?at|last_used_(at|place)|use_count|usage|next_times)$/i;
 
-/** What differs between two states of a resource. */
-export function differencesOf(before: object, now: object): Difference[] {
-  const [one, other] = [before, now] as Record<string, unknown>[];
-  return [...new Set([...Object.keys(before), ...Object.keys(now)])]
-    .filter((field) => !INCIDENTAL.test(field) && JSON.stringify(one?.[field]) !== JSON.stringify(other?.[field]))
-    .map((field) => ({ field, before: one?.[field], now: other?.[field] }));
+type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const at = (fields: Fields, key: string): unknown => (Object.hasOwn(fields, key) ? fields[key] : undefined);
+
+function within(before: unknown, now: unknown, path: string[]): Difference[] {
+  if (JSON.stringify(before) === JSON.stringify(now)) return [];
+  if (!isFields(before) || !isFields(now)) return [{ path, before, now }];
+  return [...new Set([...Object.keys(before), ...Object.keys(now)])].flatMap((key) =>
+    path.length === 0 && INCIDENTAL.test(key) ? [] : within(at(before, key), at(now, key), [...path, key]),
+  );
 }
+
+/** What differs between two states of a resource. */
+export const differencesOf = (before: object, now: object): Difference[] => within(before, now, []);
 
 /** The change was not made: someone else changed the resource after the member saw it. */
 export class ChangedError extends Error {

@@ -32,7 +32,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByRole('button', { name: 'Keep my change' }).click();
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('assistant saved').waitFor();
-    expect((await api('GET', `/agent-credentials/${agent.id}`)).environments.sort()).toEqual(['development', 'production', 'staging']);
+    expect((await api('GET', `/agent-credentials/${agent.id}`)).environments.sort()).toEqual(['development', 'production']);
     expectRefusals(ann);
   });
 
@@ -62,7 +62,8 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     const { applies_to } = await api('PATCH', `/policies/${policy.id}`, theirs);
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Enabled: yes → no').waitFor();
-    await page.getByText('Config: {"pattern":"^[A-Z]"} → {"pattern":"^[A-Z][A-Z_]*$"}').waitFor();
+    await page.getByText('Pattern: ^[A-Z] → ^[A-Z][A-Z_]*$').waitFor();
+    await page.getByText('Applies to › Environments: not set → staging').waitFor();
     expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ name: 'Upper case', enabled: false, revision: 2 });
     await keepAndSave(ann, 'Enabled: yes → no');
     expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ ...theirs, name: 'Capitals', applies_to });
@@ -70,9 +71,98 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('textbox', { name: 'Pattern' }).fill('^[A-Z]+$');
     await api('PATCH', `/policies/${policy.id}`, { applies_to: { types: ['generic'] } });
-    await keepAndSave(ann, 'Applies to:');
+    await keepAndSave(ann, 'Applies to › Types: not set → generic');
     const stored = await api('GET', `/policies/${policy.id}`);
     expect(stored).toMatchObject({ name: 'Capitals', enabled: false, config: { pattern: '^[A-Z]+$' }, applies_to: { types: ['generic'] } });
+    expectRefusals(ann);
+  });
+
+  it('a rotation policy: the days of a colleague stay when I tick automatic rotation', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const policy = await api('POST', '/policies', {
+      ...{ name: 'Quarterly', kind: 'rotation', config: { max_age_days: 90 } },
+      applies_to: { environments: ['production'], names: ['app/*'] },
+    });
+    await go(`/policies/${policy.id}`, 'Quarterly');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Rotate automatically').check();
+    await page.getByRole('dialog').getByLabel('Staging').check();
+    await api('PATCH', `/policies/${policy.id}`, {
+      config: { max_age_days: 7, auto_rotate: false },
+      applies_to: { environments: ['production'], names: ['app/*', 'db/*'] },
+    });
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Days: 90 → 7').waitFor();
+    await page.getByText('Applies to › Names: app/* → app/*, db/*').waitFor();
+    await page.getByRole('button', { name: 'Keep my change' }).click();
+    // The form shows what will be saved.
+    expect(await page.getByLabel('Days', { exact: true }).inputValue()).toBe('7');
+    expect(await page.getByLabel('Names', { exact: false }).first().inputValue()).toBe('app/*\ndb/*');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const stored = await api('GET', `/policies/${policy.id}`);
+    expect(stored.config).toMatchObject({ max_age_days: 7, auto_rotate: true });
+    expect(stored.applies_to).toMatchObject({ environments: ['production', 'staging'], names: ['app/*', 'db/*'] });
+    expectRefusals(ann);
+  });
+
+  it('an approval policy: an operation that a colleague removed does not come back when I add another', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const config = { operations: ['secret.read', 'secret.delete'], required: 1, approvers: { role: 'owner' } };
+    const policy = await api('POST', '/policies', { name: 'Held', kind: 'approval', enabled: false, config });
+    await go(`/policies/${policy.id}`, 'Held');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('dialog').getByLabel('Share a secret').check();
+    await api('PATCH', `/policies/${policy.id}`, { config: { ...config, operations: ['secret.read'], allow_break_glass: true } });
+    await keepAndSave(ann, 'Requires approval: secret.read, secret.delete → secret.read');
+    const stored = await api('GET', `/policies/${policy.id}`);
+    expect(stored.config).toMatchObject({ operations: ['secret.read', 'secret.share'], allow_break_glass: true });
+    expectRefusals(ann);
+  });
+
+  it('names of an agent: what a colleague removed does not come back when I add another', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const agent = await api('POST', '/agent-credentials', {
+      ...{ name: 'assistant', scopes: ['secrets:read'], environments: ['development'], secrets: ['app/*', 'billing/*'] },
+    });
+    await go(`/credentials/${agent.id}`, 'assistant');
+    await edit(ann);
+    await page.getByLabel('Secret names').fill('app/*\nbilling/*\nmail/*');
+    await api('PATCH', `/agent-credentials/${agent.id}`, { secrets: ['app/*'], rate_limit: 7 });
+    await keepAndSave(ann, 'Secret names: app/*, billing/* → app/*');
+    expect(await api('GET', `/agent-credentials/${agent.id}`)).toMatchObject({ secrets: ['app/*', 'mail/*'], rate_limit: 7 });
+    expectRefusals(ann);
+  });
+
+  it('tags: those of a colleague stay beside mine', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const { id } = await api('POST', '/secrets', { name: 'TAGGED', type: 'generic', value: 'x', tags: { a: '1', b: '2' } });
+    await go(`/secrets/${id}`, 'TAGGED');
+    await page.getByRole('button', { name: 'Edit details' }).click();
+    await page.getByLabel('Tags').fill('a: 9');
+    await api('PATCH', `/secrets/${id}`, { tags: { a: '1', b: '2', c: '3' } });
+    await keepAndSave(ann, 'Tags › c: not set → 3');
+    expect((await api('GET', `/secrets/${id}`)).tags).toEqual({ a: '9', c: '3' });
+    expectRefusals(ann);
+  });
+
+  it('settings: an address that a colleague added stays when I add mine', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    await api('PATCH', '', { allowed_addresses: ['127.0.0.1', '::1'] });
+    await go('/settings', 'Settings');
+    const field = page.getByLabel('IP addresses and ranges');
+    await field.fill('127.0.0.1\n::1\n192.0.2.1');
+    await api('PATCH', '', { allowed_addresses: ['127.0.0.1', '::1', '203.0.113.0/24'] });
+    await page.getByRole('button', { name: 'Save addresses' }).click();
+    await page.getByText('Allowed IP addresses: 127.0.0.1, ::1 → 127.0.0.1, ::1, 203.0.113.0/24').waitFor();
+    await page.getByRole('button', { name: 'Keep my change' }).click();
+    await page.getByRole('button', { name: 'Save addresses' }).click();
+    await expect.poll(async () => (await api('GET', '')).allowed_addresses).toEqual(['127.0.0.1', '::1', '203.0.113.0/24', '192.0.2.1']);
     expectRefusals(ann);
   });
 
@@ -111,12 +201,12 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByLabel('Name', { exact: true }).fill('Mine');
     const theirs = { environments: ['staging'], auto: true, prune: true };
     await api('PATCH', `/integrations/${id}`, theirs);
-    await keepAndSave(ann, 'Auto: no → yes');
+    await keepAndSave(ann, 'Sync automatically: no → yes');
     expect(await api('GET', `/integrations/${id}`)).toMatchObject({ ...theirs, name: 'Mine' });
     await edit(ann);
     await page.getByLabel('Sync automatically').uncheck();
     await api('PATCH', `/integrations/${id}`, { config: { ...cluster, namespace: 'theirs' }, environments: ['development'] });
-    await keepAndSave(ann, 'Config:');
+    await keepAndSave(ann, 'Namespace: demo → theirs');
     const stored = await api('GET', `/integrations/${id}`);
     expect(stored).toMatchObject({ name: 'Mine', environments: ['development'], auto: false, prune: true });
     expect(stored.config).toMatchObject({ namespace: 'theirs', secretName: 'app' });
@@ -178,7 +268,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await api('PATCH', `/secrets/${id}`, { description: 'theirs', tags: { team: 'core' } });
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Description: not set → theirs').waitFor();
-    await page.getByText('Tags: {} → {"team":"core"}').waitFor();
+    await page.getByText('Tags › team: not set → core').waitFor();
     expect(await api('GET', `/secrets/${id}`)).toMatchObject({ description: 'theirs', version: 1 });
     await page.getByRole('button', { name: 'Keep my change' }).click();
     await page.getByRole('button', { name: 'Save changes' }).click();
