@@ -248,7 +248,8 @@ describe.skipIf(!executablePath)('console: access', () => {
     await go(`/members/${member.id}?in=production&secret=billing/KEY`, 'Cleo');
     await page.getByText('No.').waitFor();
     await go('/grants', 'Grants');
-    await page.getByRole('button', { name: 'Remove grant' }).click();
+    await page.getByRole('button', { name: 'Remove grant of Payments' }).click();
+    await page.getByRole('heading', { name: 'Remove the grant of Payments to read in development · billing/*?' }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove grant' }).click();
     await page.getByText('No grants').waitFor();
     expect((await api('GET', '/grants')).data).toEqual([]);
