@@ -61,7 +61,7 @@ function keysOf(text: string): unknown {
   }
 }
 
-/** The draft in the format of the API. `orNull` is for a change: an empty field then removes the old value. */
+/** The draft in the format of the API. `orNull` is for a change: an empty field then removes the old value, or restores the default. */
 function bodyOf(draft: Draft, orNull: boolean): object {
   const platform = platformOf(draft);
   const isOther = platform.id === 'other';
@@ -77,7 +77,7 @@ function bodyOf(draft: Draft, orNull: boolean): object {
     secrets: linesOf(draft.names).length ? linesOf(draft.names) : none,
     allowed_addresses: linesOf(draft.addresses).length ? linesOf(draft.addresses) : none,
     jwks: draft.jwks.trim() ? keysOf(draft.jwks) : none,
-    ...(audiences.length && { audiences }),
+    ...(audiences.length ? { audiences } : orNull && { audiences: [location.origin] }),
   };
 }
 
