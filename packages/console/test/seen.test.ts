@@ -1,5 +1,6 @@
 // Changes beside other people: a dialog that shows an outdated state changes nothing, says what is different, and applies the member's own
 // change only after they have said so.
+import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -164,6 +165,45 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByRole('button', { name: 'Save addresses' }).click();
     await expect.poll(async () => (await api('GET', '')).allowed_addresses).toEqual(['127.0.0.1', '::1', '203.0.113.0/24', '192.0.2.1']);
     expectRefusals(ann);
+  });
+
+  it('on a phone, what says why nothing was saved is above the buttons', async () => {
+    const ann = await newPerson({ look: { width: 390, scheme: 'light' } });
+    const { page, go, api } = ann;
+    const policy = await api('POST', '/policies', { name: 'Monthly', kind: 'rotation', config: { cron: '0 6 1 * *' } });
+    const isClear = (shown: Locator) =>
+      expect
+        .poll(async () => {
+          const note = await shown.boundingBox();
+          const foot = await page.locator('.dialog-foot').boundingBox();
+          return note && foot ? foot.y - (note.y + note.height) : 'not shown';
+        })
+        .toBeGreaterThanOrEqual(0);
+    await go(`/policies/${policy.id}`, 'Monthly');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Mine');
+    await page.route(`**/policies/${policy.id}`, (route) =>
+      route.request().method() === 'PATCH'
+        ? route.fulfill({
+            status: 503,
+            json: { error: { code: 'UNAVAILABLE', message: 'Not now.', docs: 'http://localhost/docs', request_id: 'req_1' } },
+          })
+        : route.continue(),
+    );
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await isClear(page.locator('.note').filter({ hasText: 'Not now.' }));
+    await page.unroute(`**/policies/${policy.id}`);
+    await api('PATCH', `/policies/${policy.id}`, { enabled: false });
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await isClear(page.locator('.note').filter({ hasText: 'Someone else changed this in the meantime' }));
+    // A refused field gets the focus, above the buttons too.
+    await page.getByRole('button', { name: 'Keep my change' }).click();
+    await page.getByLabel('Cron expression').fill('not a schedule');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await isClear(page.locator('.field-error'));
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    ann.said.length = 0;
   });
 
   it('a trust form does not undo what a colleague changed', async () => {
