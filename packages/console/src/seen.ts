@@ -4,7 +4,8 @@
 import { type components, VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, here, queries, vault } from './api';
-import { ChangedError, differencesOf } from './differences';
+import { ChangedError } from './changed-error';
+import { differencesOf } from './differences';
 import { type Lines, mergedDraft } from './merge';
 
 /** A resource of the API, with its revision, or the ETag of a secret. */

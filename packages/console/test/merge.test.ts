@@ -102,9 +102,9 @@ describe('console: merge of a form with the current state', () => {
         { config: { days: 7 }, tags: {}, l: [], revision: 2 },
       ),
     ).toEqual([
-      { path: ['config', 'days'], before: 90, now: 7 },
-      { path: ['tags', 'a'], before: '1', now: undefined },
-      { path: ['l'], before: ['a'], now: [] },
+      { label: 'Days', before: '90', now: '7' },
+      { label: 'Tags › a', before: '1', now: 'not set' },
+      { label: 'L', before: 'a', now: 'none' },
     ]);
   });
 });
