@@ -167,6 +167,53 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expectRefusals(ann);
   });
 
+  it('environments of a member, events of a webhook and restrictions of a trust: both changes are kept', async () => {
+    const ann = await newPerson();
+    const { page, go, api } = ann;
+    const dialog = page.getByRole('dialog');
+    const member = await api('POST', '/members', {
+      ...{ name: 'Cat', email: 'cat@example.com', role: 'developer', environments: ['development', 'staging'] },
+    });
+    await go(`/members/${member.id}`, 'Cat');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Production').check();
+    await api('PATCH', `/members/${member.id}`, { environments: ['development'] });
+    await keepAndSave(ann, 'Environments: development, staging → development');
+    expect((await api('GET', `/members/${member.id}`)).environments).toEqual(['development', 'production']);
+
+    const webhook = await api('POST', '/webhooks', { url: 'https://hooks.example.com/a', events: ['SECRET_ROTATED', 'SECRET_DELETED'] });
+    await go(`/webhooks/${webhook.id}`);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await dialog.getByText('Secret created', { exact: true }).click();
+    await api('PATCH', `/webhooks/${webhook.id}`, { events: ['SECRET_DELETED'], description: 'theirs' });
+    await keepAndSave(ann, 'Description: not set → theirs');
+    expect(await api('GET', `/webhooks/${webhook.id}`)).toMatchObject({
+      events: ['SECRET_DELETED', 'SECRET_CREATED'],
+      description: 'theirs',
+    });
+
+    const claims = { repository: 'acme/app', repository_owner_id: '65', ref: 'refs/heads/main' };
+    const trust = await api('POST', '/trusts', {
+      ...{ name: 'deploy', issuer: 'https://token.actions.githubusercontent.com', claims, audiences: ['https://a.example.com'] },
+      ...{ scopes: ['secrets:read'], environments: ['development'], secrets: ['app/*', 'db/*'] },
+    });
+    await go(`/credentials/${trust.id}`, 'deploy');
+    await edit(ann);
+    await page.getByLabel('Claims').fill('repository: acme/app\nrepository_owner_id: 65\nref: refs/heads/main\nevent_name: push');
+    await page.getByLabel('Audiences').fill('https://a.example.com\nhttps://b.example.com');
+    await page.getByLabel('Secret names').fill('app/*\ndb/*\nmail/*');
+    await api('PATCH', `/trusts/${trust.id}`, {
+      ...{ claims: { ...claims, ref: 'refs/heads/release' }, audiences: ['https://c.example.com'], secrets: ['app/*'] },
+    });
+    await keepAndSave(ann, 'Claims › ref: refs/heads/main → refs/heads/release');
+    expect(await api('GET', `/trusts/${trust.id}`)).toMatchObject({
+      claims: { ...claims, ref: 'refs/heads/release', event_name: 'push' },
+      ...{ audiences: ['https://c.example.com', 'https://b.example.com'], secrets: ['app/*', 'mail/*'] },
+    });
+    expectRefusals(ann);
+  });
+
   it('on a phone, what says why nothing was saved is above the buttons', async () => {
     const ann = await newPerson({ look: { width: 390, scheme: 'light' } });
     const { page, go, api } = ann;
