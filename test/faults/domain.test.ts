@@ -101,5 +101,5 @@ it('domain: a call that fails anywhere leaves nothing half done', async () => {
     expect(await inD1(o), what).toEqual(await widgetsIn(o));
     expect((await widgetsIn(o))[0]?.[1], what).toBe(`${name}!`);
   }
-  expect(n).toBeGreaterThan(5);
+  expect(n).toBeGreaterThan(3);
 });

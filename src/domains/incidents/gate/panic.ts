@@ -48,7 +48,7 @@ export function ending(call: Call<unknown>, { reason, key, spared }: Ending, now
   });
   const { incident, ...record } = opened(call, { kind: 'panic', credential: null, since: null, spared: [], reason }, now);
   const ended: Plan['events'] = [{ type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: call.caller.id } }];
-  return { incident, plan: { ...record, puts: [org, ...record.writes], events: [...ended, ...record.events] } };
+  return { incident, plan: { ...record, writes: [org, ...record.writes], events: [...ended, ...record.events] } };
 }
 
 /** The generation of credentials after the ending that is planned. */
@@ -77,7 +77,7 @@ export const panic: Operation<PanicInput> = {
           recent: recentOf(call, now),
         },
         ...plan,
-        writes: [...plan.puts, ...(key ? [key] : []), ...onlyThisJwt(call)],
+        writes: [...plan.writes, ...(key ? [key] : []), ...onlyThisJwt(call)],
         resource: row?.id ?? ask.org,
         audit: { ...(row && { successor: row.id }), ...recordedIn(incident) },
       };

@@ -133,7 +133,7 @@ const recover: Operation<RecoverInput> = {
           ...(contained ? { ended_at: iso(now), incident_id: contained.incident?.id ?? null } : { warning: OTHERS_LIVE }),
         },
         ...contained?.plan,
-        writes: [...(contained?.plan.puts ?? []), key, enrolled],
+        writes: [...(contained?.plan.writes ?? []), key, enrolled],
         events: [
           { type: 'ORG_RECOVERED', data: { credential_id: input.token.id, member_id: owner.id } },
           ...(contained?.plan.events ?? []),

@@ -16,7 +16,7 @@ import { environmentOf, slugOf } from '../../../gate/request/target';
 import { linksOf } from '../../shares/gate/links';
 import { type EncryptedValue, etagOf, preconditionFailed, readable, readableVersion } from '../rules';
 import { secretOut } from '../wire';
-import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock, withAbout } from './plans';
+import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock, withAudit } from './plans';
 import { aboutSecret } from './state';
 import { versionOf } from './versions';
 
@@ -116,9 +116,9 @@ export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept
   // safety: equal-value-told-to-readers
   const same = input.value !== null && input.value.fingerprint === row.fingerprint && mayRead;
   const renamed = isRenamed ? { former_name: row.name } : {};
-  if (input.value && !same) return withAbout(advance(call, row, input.value, wanted, left, now), renamed);
+  if (input.value && !same) return withAudit(advance(call, row, input.value, wanted, left, now), renamed);
   const differs = Object.entries(wanted).some(([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]));
-  if (differs) return withAbout(changed(call, row, wanted, now), renamed);
+  if (differs) return withAudit(changed(call, row, wanted, now), renamed);
   return { status: 200, data: secretOut(row, slugOf(core, row.environment_id), now), etag: etagOf(row) };
 }
 
@@ -234,7 +234,7 @@ export const remove: Operation<DeleteInput> = {
       if (!input.permanent) {
         const plan = changed(call, row, { deleted_at: now }, now);
         // safety: soft-delete-destroys-stored-values
-        return withAbout({ ...plan, ...links, status: 204, data: null, etag: undefined, destroyed: [row.id] }, taken);
+        return withAudit({ ...plan, ...links, status: 204, data: null, etag: undefined, destroyed: [row.id] }, taken);
       }
       return {
         status: 204,

@@ -56,7 +56,7 @@ export function compare(call: Call<CompareInput>): Outcome {
   const ids: string[] = [];
   const page = (next: string | null): Outcome => {
     const doubt = inDoubt(call, ...ids);
-    return doubt ? fail(doubt) : { ...ok({ items, next }), ...(bypassed.size && { about: { bypassed_policies: [...bypassed] } }) };
+    return doubt ? fail(doubt) : { ...ok({ items, next }), ...(bypassed.size && { audit: { bypassed_policies: [...bypassed] } }) };
   };
   const start = input.after === null ? '' : `${input.after} ${LAST}`;
   let last: string | null = null;

@@ -94,8 +94,8 @@ export function begin(
 }
 
 /** Adds fields to the audit entry of a plan. */
-export const withAbout = <P extends Plan | Refusal>(plan: P, about: Plan['audit']): P =>
-  isRefusal(plan) ? plan : { ...plan, about: { ...plan.audit, ...about } };
+export const withAudit = <P extends Plan | Refusal>(plan: P, about: Plan['audit']): P =>
+  isRefusal(plan) ? plan : { ...plan, audit: { ...plan.audit, ...about } };
 
 /** The oldest version that is kept after one more version. */
 const oldestAfter = ({ version, oldest_version }: SecretRow) => Math.max(oldest_version, version + 1 - MOST_VERSIONS + 1);
