@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { reported } from '../../shared/expected-error.mjs';
 import { root } from '../../shared/wrangler.mjs';
 import { deployed, lineOf, masterKeysFor, openEverything } from '../vault/every-row.mjs';
+import { incompleteness } from '../vault/schema.mjs';
 import { vaultFile } from '../vault/state-dir.mjs';
 
 const REMEDY = 'versions come back with npm run restore -- FILE --rows; docs/operations/backup-and-restore.md says what mends the others';
@@ -26,6 +27,8 @@ export async function deep({ remote = false, keys, restart }, stateDir, report) 
     const rows = local
       ? (/** @type {string} */ sql, /** @type {(string | number)[]} */ params) => local.prepare(sql).all(...params)
       : deployed;
+    // What a table of keys lacks is reported with the tables.
+    if (await incompleteness(rows)) return report('rows', 'fail', 'not opened, because the database is incomplete.');
     const { opened, faults } = await openEverything(rows, masters, { throttled: true, placeFile, restart });
     for (const fault of faults) report('rows', 'fail', `${lineOf(fault)}.`);
     if (faults.length) report('rows', 'fail', `${faults.length} faults in ${opened} rows: ${REMEDY}.`);

@@ -10,13 +10,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { requireOpenKeys } from '../vault/check-keys.mjs';
-import { masterKeysFor, openEverything, summaryOf } from '../vault/every-row.mjs';
-import { isInUse, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
+import { masterKeysFor, openEverything, rowsOf, summaryOf } from '../vault/every-row.mjs';
+import { incompleteness } from '../vault/schema.mjs';
+import { isInUse, lostDatabase, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
 import { deployedUrl, localUrl, progress, run, stateDir, variable, wrangler } from '../vault/vault.mjs';
 import { answers, BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
-import { countsOf, dump, migrationsOf, statementsOf } from './sql-dump.mjs';
-
-const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
+import { countsOf, dump, migrationsOf, statementsOf, tablesOf } from './sql-dump.mjs';
 
 const USAGE = `npm run backup -- [options]
 
@@ -26,6 +25,7 @@ Writes the whole database of a vault to one SQL file, encrypted as stored.
   --verify        open every row of the backup, and name what does not open
   --keys FILE     with --verify: the file with MASTER_KEYS
   --except ORG    leave out the newest audit entries of an organisation whose gate is broken; can be repeated
+  --incomplete    back up what is left of a database that lacks tables, columns or indexes
   --remote        back up the deployment instead of the vault of npm start
   --url URL       where the service answers, to include the newest audit entries
   --json          print one JSON object
@@ -43,6 +43,7 @@ await run(async () => {
       except: { type: 'string', multiple: true, default: [] },
       verify: { type: 'boolean', default: false },
       keys: { type: 'string' },
+      incomplete: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
@@ -54,14 +55,12 @@ await run(async () => {
     const masters = values.verify ? masterKeysFor({ keys: values.keys, remote: values.remote }) : null;
     const archived = await archive(values.remote ? await remoteService(values.url) : localService(values.url), values.except);
     const db = values.remote ? await exported(scratch) : snapshot();
+    const lacks = await requireWhole(db, values.incomplete);
     if (!(await requireOpenKeys(db, values.remote)))
       process.stderr.write('Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n');
     const made = write(db, file, time);
-    const orgs = db
-      .prepare('SELECT id FROM orgs')
-      .all()
-      .map(({ id }) => String(id));
-    const checked = masters && (await openEverything(db, masters));
+    const orgs = rowsIn(db, 'orgs', 'SELECT id FROM orgs').map(({ id }) => String(id));
+    const checked = masters && !lacks && (await openEverything(db, masters));
     db.close();
     const missing = orgs.filter((id) => !archived.done.has(id));
     const result = {
@@ -75,7 +74,8 @@ await run(async () => {
         : `${file}: ${made.rows} ${made.rows === 1 ? 'row' : 'rows'}, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
     );
     if (checked && !values.json) process.stdout.write(`${summaryOf(checked)}\n`);
-    if (archived.left.length || checked?.faults.length) process.exitCode = 1;
+    if (lacks) process.stderr.write(`Incomplete as asked: ${lacks}.\n`);
+    if (archived.left.length || lacks || checked?.faults.length) process.exitCode = 1;
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }
@@ -137,6 +137,18 @@ async function archive(service, except) {
   };
 }
 
+/** Refuses a database that lacks parts, unless that is asked for. Returns what it lacks. @param {DatabaseSync} db @param {boolean} isAccepted */
+async function requireWhole(db, isAccepted) {
+  const lacks = await incompleteness(rowsOf(db));
+  if (lacks && !isAccepted) throw new ExpectedError(`No backup was made: ${lacks}. --incomplete backs up what is left.`);
+  return lacks;
+}
+
+/** Rows of a table that may be missing. @param {DatabaseSync} db @param {string} table @param {string} sql */
+function rowsIn(db, table, sql) {
+  return tablesOf(db).includes(table) ? db.prepare(sql).all() : [];
+}
+
 /** A snapshot of the local database, without later writes. */
 function snapshot() {
   const [unreadable] = unreadableDatabases(stateDir());
@@ -144,6 +156,8 @@ function snapshot() {
     throw new ExpectedError(
       `The database of the vault cannot be read (${unreadable.why}), and no backup was made: restore the newest backup with npm run restore -- FILE --replace`,
     );
+  const lost = lostDatabase(stateDir());
+  if (lost) throw new ExpectedError(`No backup was made: ${lost}.`);
   const vault = vaultFile(stateDir());
   if (!vault)
     throw new ExpectedError(
@@ -171,10 +185,8 @@ async function exported(scratch) {
 function write(db, file, time) {
   const rows = countsOf(db);
   const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
-  const master_keys = db
-    .prepare(WRAPS)
-    .all()
-    .map((row) => String(row.master_id));
+  const wraps = ['deployment_keys', 'org_keys'].flatMap((table) => rowsIn(db, table, `SELECT master_id FROM ${table}`));
+  const master_keys = [...new Set(wraps.map((row) => String(row.master_id)))].sort();
   const header = { format: 1, made_at: time.toISOString(), migrations: migrationsOf(db), rows, master_keys };
   let fd;
   try {

@@ -11,6 +11,7 @@ import { harmless } from '../../shared/terminal.mjs';
 import { root } from '../../shared/wrangler.mjs';
 import { deployed, masterKeysFor, openEverything, openKeys, rowsOf } from '../vault/every-row.mjs';
 import { attempt, hasRightMac, versionFault, whole } from '../vault/row-checks.mjs';
+import { incompleteness } from '../vault/schema.mjs';
 import { unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
 import { stateDir, wrangler } from '../vault/vault.mjs';
 import { isLegal, literal, pieces } from './sql-dump.mjs';
@@ -57,6 +58,8 @@ async function requireMigrated(rows) {
   const applied = new Set((await rows('SELECT name FROM d1_migrations', [])).map(({ name }) => name));
   if (knownMigrations(path.join(root, 'migrations')).some((name) => !applied.has(name)))
     throw new ExpectedError('The vault lacks migrations of this checkout: start the service once, or deploy; nothing was changed');
+  const lacks = await incompleteness(rows);
+  if (lacks) throw new ExpectedError(`Nothing was changed: ${lacks}`);
 }
 
 // ---------------------------------------------------------------- choice

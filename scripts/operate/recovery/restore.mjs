@@ -7,9 +7,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { agrees, isAsked } from '../../shared/terminal.mjs';
-import { masterKeysFor } from '../vault/every-row.mjs';
+import { deployed, masterKeysFor, rowsOf } from '../vault/every-row.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from '../vault/master-keys.mjs';
 import { applyMigrations } from '../vault/migrate.mjs';
+import { lackingParts } from '../vault/schema.mjs';
 import { claimState, gateFile, setAside, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
 import { deployedService, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from '../vault/vault.mjs';
 import { adoptAll } from './adopt.mjs';
@@ -162,16 +163,36 @@ function clearUnreadable(dir, replace) {
   }
 }
 
+/**
+ * The database with all tables. One that lacks some is set aside. @param {string} dir @param {boolean} replace
+ * @returns {Promise<DatabaseSync>}
+ */
+async function wholeDatabase(dir, replace) {
+  try {
+    await applyMigrations(dir);
+  } catch (error) {
+    // A migration that cannot be applied is one on tables that are missing.
+    if (!replace || !vaultFile(dir)) throw error;
+  }
+  const file = vaultFile(dir);
+  if (!file) throw new ExpectedError(`No database could be created in ${dir}`);
+  const db = new DatabaseSync(file, { timeout: 10_000 });
+  const lacking = await lackingParts(rowsOf(db));
+  if (lacking.length === 0) return db;
+  db.close();
+  const what = `The database in ${dir} lacks ${lacking.slice(0, 5).join(', ')}`;
+  if (!replace) throw new ExpectedError(`${what}: pass --replace to set it aside and restore the backup; nothing was changed`);
+  process.stderr.write(`${what}. It is now in ${setAside(dir, file)}.\n`);
+  return wholeDatabase(dir, false);
+}
+
 /** @param {DatabaseSync} db @param {boolean} replace */
 async function putLocal(db, replace) {
   const dir = stateDir();
   const taken = claimState(dir);
   if (taken) throw new ExpectedError(`${taken}; nothing was changed`);
   clearUnreadable(dir, replace);
-  await applyMigrations(dir);
-  const file = vaultFile(dir);
-  if (!file) throw new ExpectedError(`No database could be created in ${dir}`);
-  const vault = new DatabaseSync(file, { timeout: 10_000 });
+  const vault = await wholeDatabase(dir, replace);
   const bar = progress('restoring, bytes:');
   try {
     vault.exec('BEGIN IMMEDIATE');
@@ -199,6 +220,11 @@ async function putLocal(db, replace) {
 /** One import, which D1 rolls back if it fails. @param {DatabaseSync} db @param {string} file @param {boolean} replace */
 async function putRemote(db, file, replace) {
   await wrangler(['d1', 'migrations', 'apply', 'DB', '--remote']);
+  const lacking = await lackingParts(deployed);
+  if (lacking.length)
+    throw new ExpectedError(
+      `The database of the deployment lacks ${lacking.slice(0, 5).join(', ')}: go back with D1 Time Travel, or delete it (npx wrangler d1 delete) and run npm run deploy, which creates it again; then restore. Nothing was changed`,
+    );
   const [{ n }] = await remoteRows('select (select count(*) from orgs) + (select count(*) from org_keys) as n');
   if (n && !replace) throw new ExpectedError(OCCUPIED);
   const fd = fs.openSync(file, 'wx', 0o600);
