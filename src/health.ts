@@ -5,7 +5,7 @@
 
 import { type Env, type MasterKey, type Settings, settingsOf } from './env';
 import type { Pulse } from './gate/request/call';
-import { DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
+import { DATABASE_LOST, DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
 import { type Keyed, keyedAfter, opensOrg, readSurvey, type Survey, survey } from './survey';
 
 /** How long a result is reused, and how long one that is not `ok`. */
@@ -105,15 +105,16 @@ async function keysIn({ DB }: Env): Promise<StoredKeys> {
 }
 
 /** Whether the deployment key and the organisations' keys open. */
-function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: StoredKeys, { found, all }: Survey): Judged[] {
-  // An empty vault gets its key with the first request.
-  const isOpen = deployment ? opens(masters, 'deployment key', 'deployment', deployment) : !hasOrgs;
+function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: StoredKeys, { found, all, hadOrgs }: Survey): Judged[] {
+  // A new vault gets its key with the first request.
+  const isOpen = deployment ? opens(masters, 'deployment key', 'deployment', deployment) : !hasOrgs && !hadOrgs;
+  const missing = hasOrgs ? DEPLOYMENT_KEY_MISSING : DATABASE_LOST;
   const closed = sample.filter((org) => !opensOrg(masters, org));
   const known = new Set([...found.key, ...closed.map(({ id }) => id)]);
   // Where the survey knows of some, it knows better than a sample whether it is all.
   const isAll = closed.length > 0 && closed.length === sample.length && (all.key || found.key.length === 0);
   return [
-    judge('keys', isOpen, deployment ? whyClosed(masters, deployment) : DEPLOYMENT_KEY_MISSING, true),
+    judge('keys', isOpen, deployment ? whyClosed(masters, deployment) : missing, true),
     judge(
       'organisations',
       known.size === 0,

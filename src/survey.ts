@@ -22,6 +22,8 @@ export interface Survey {
   /** The last organisation of each walk; empty before the first, and once a walk has seen all. */
   keys: string;
   gates: string;
+  /** Whether D1 ever had an organisation: an empty one is then a lost one. */
+  hadOrgs: boolean;
   /** Whether all organisations that the last run looked at had a trouble. */
   all: Record<'key' | 'gate', boolean>;
   /** The organisations known to have a trouble. */
@@ -32,6 +34,7 @@ const none: Survey = {
   at: 0,
   keys: '',
   gates: '',
+  hadOrgs: false,
   all: { key: false, gate: false },
   found: { key: [], gate: [], adoption: [] },
 };
@@ -86,6 +89,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     at: now,
     keys: keyed.length < KEYS_A_RUN ? '' : (keyed.at(-1)?.id ?? ''),
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
+    hadOrgs: before.hadOrgs || keyed.length > 0,
     all: { key: isAll('key', opened), gate: isAll('gate', asked) },
     found: { key: failed.key, gate: [...unseen('gate'), ...failed.gate], adoption: [...unseen('adoption'), ...failed.adoption] },
   };

@@ -37,7 +37,7 @@ interface Asked {
  */
 export async function handle(route: Route, incoming: Incoming): Promise<Response> {
   const { env, settings, base, facts, trace, defer } = incoming;
-  const keyring = keyringOf(env.DB, settings.masterKeys);
+  const keyring = keyringOf(env, settings.masterKeys);
   const caller = await authenticate(route, incoming, keyring);
   if ('code' in caller) return errorResponse(caller, base, trace);
   const asked = await parse(route, incoming, caller);

@@ -153,6 +153,12 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     this.core.meta.set('survey', survey);
   }
 
+  /** On the gate of the health check: whether a survey has seen an organisation. */
+  async hadOrgs(): Promise<boolean> {
+    this.mustBeWhole();
+    return JSON.parse(this.core.meta.get('survey') ?? '{}').hadOrgs === true;
+  }
+
   /** The organisation id for an Idempotency-Key of POST /orgs: the proposed one, or that of the first such request within a day. */
   async reserve(key: string, proposed: string, now = Date.now()): Promise<string> {
     const kept = JSON.parse(this.core.meta.get(`found:${key}`) ?? 'null') as { org: string; at: number } | null;

@@ -41,6 +41,7 @@ const events = () => logged.flatMap(({ event }) => event ?? []);
 
 beforeEach(async () => {
   await db.batch(['deployment_keys', 'org_keys', 'orgs'].map((table) => db.prepare(`delete from ${table}`)));
+  await inCore({ id: 'health' } as Caller, ({ meta }) => meta.forget('survey'));
   await healthz();
   logged = [];
   vi.restoreAllMocks();
@@ -130,6 +131,40 @@ describe('health: down, because nobody can be served', () => {
     await db.prepare('delete from deployment_keys').run();
     expect(await verdict()).toEqual([503, 'down', ['keys']]);
     expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
+  });
+
+  it('with a database that was emptied: no new key is made, for any request', async () => {
+    const o = await newOrg();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    await db.batch(['deployment_keys', 'org_keys', 'orgs'].map((table) => db.prepare(`delete from ${table}`)));
+    const { status, failing, checks } = await healthz();
+    expect([status, failing]).toEqual([503, ['keys']]);
+    expect(checks.find(({ name }) => name === 'keys')?.message).toContain('lost or emptied');
+    for (const send_ of [
+      () => o.get(''),
+      () => send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: {} }),
+      () => send('GET', '/.well-known/jwks.json'),
+    ]) {
+      faults.isolate++;
+      const { status, json } = await send_();
+      expect([status, json.error?.code]).toEqual([503, 'MISCONFIGURED']);
+    }
+    expect(events()).toContain('database_lost');
+    await schedule();
+    expect(await verdict()).toEqual([503, 'down', ['keys']]);
+    expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
+  });
+
+  it('with an empty database, where it is not known whether it had organisations: no key is made', async () => {
+    faults.isolate++;
+    const gate = { id: 'health' } as Caller;
+    await inGate(gate, (_gate, { storage }) => void storage.sql.exec('alter table meta rename to lost; create table meta (other text)'));
+    await evict(gate);
+    expect((await send('GET', '/.well-known/jwks.json')).status).toBeGreaterThanOrEqual(500);
+    expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
+    await inGate(gate, (_gate, { storage }) => void storage.sql.exec('drop table meta; alter table lost rename to meta'));
+    await evict(gate);
   });
 
   it('without the keys of organisations, at once and after the next survey', async () => {
