@@ -56,7 +56,7 @@ it('doctor: --deep names each row that does not open, and the exit code says so'
     new RegExp(`secret_versions ${zeroed.id} \\(${zeroed.name}\\) version ${zeroed.version}: its value does not open`),
   );
   assert.match(messages, new RegExp(`secrets ${altered.id} \\(forged\\): it was altered`));
-  assert.match(lines.at(-1).message, /^3 faults in \d+ rows: versions come back with npm run restore -- FILE --rows/);
+  assert.match(lines.at(-1).message, /^3 faults in \d+ rows: npm run restore -- FILE --rows brings secrets/);
   assert.ok(!fs.existsSync(path.join(state, 'deep-check.json')), 'its place is not kept once it is done');
 });
 
