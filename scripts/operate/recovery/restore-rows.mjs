@@ -14,6 +14,7 @@ import { attempt, hasRightMac, versionFault, whole } from '../vault/row-checks.m
 import { incompleteness } from '../vault/schema.mjs';
 import { unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
 import { stateDir, wrangler } from '../vault/vault.mjs';
+import { restoreLost } from './restore-lost.mjs';
 import { isLegal, literal, pieces } from './sql-dump.mjs';
 
 /** @typedef {{ org: string, secret: string, name?: string, version: number }} Version */
@@ -35,6 +36,7 @@ export async function restoreVersions(backup, made_at, scratch, how) {
   try {
     await requireMigrated(vault.rows);
     const keys = await openKeys(vault.rows, masters);
+    const lost = await restoreLost(backup, vault, keys, how.remote ? undefined : stateDir());
     const { faults } = await openEverything(vault.rows, masters, { throttled: true, tables: ['secrets', 'secret_versions'] });
     const wanted = faults.flatMap(({ org, id, name, version }) => (version ? [{ org: String(org), secret: id, name, version }] : []));
     const { chosen, left } = await choose(wanted, backup, vault.rows, keys);
@@ -46,8 +48,8 @@ export async function restoreVersions(backup, made_at, scratch, how) {
       if (!open.has(keyOf(one))) left.push({ ...public_(one), why: 'its secret was changed meanwhile: run this again' });
     const closed = faults.filter(({ table }) => table === 'org_keys').map(({ org, what }) => ({ org: String(org), what }));
     const altered = faults.filter(({ table, version }) => table === 'secrets' && !version).map(({ id }) => id);
-    if (left.length || closed.length) process.exitCode = 1;
-    return { made_at, restored, left, closed, altered, message: messageOf(made_at, { restored, left, closed, altered }) };
+    if (left.length || closed.length || lost.refused.length) process.exitCode = 1;
+    return { made_at, ...lost, restored, left, closed, altered, message: messageOf(made_at, { ...lost, restored, left, closed, altered }) };
   } finally {
     vault.close();
   }
@@ -241,13 +243,17 @@ const lineOf = ({ org, secret, name, version }) => `  ${org}: ${secret}${name ? 
 
 /**
  * @param {string} made_at
- * @param {{ restored: Version[], left: (Version & { why: string })[], closed: { org: string, what: string }[], altered: string[] }} result
+ * @param {import('./restore-lost.mjs').Returned & { restored: Version[], left: (Version & { why: string })[], closed: { org: string, what: string }[], altered: string[] }} result
  */
-function messageOf(made_at, { restored, left, closed, altered }) {
+function messageOf(made_at, { secrets, segments, refused, restored, left, closed, altered }) {
   const versions = (/** @type {unknown[]} */ list) => `${list.length} ${list.length === 1 ? 'version' : 'versions'}`;
-  if (!restored.length && !left.length && !closed.length && !altered.length)
+  if (![secrets, segments, refused].some(({ length }) => length) && !restored.length && !left.length && !closed.length && !altered.length)
     return 'Every version of every secret is there and opens: nothing was changed.';
+  const named = ({ org, secret, name }) => `${org}: ${secret}${name ? ` (${name})` : ''}`;
   return [
+    ...secrets.map((one) => `the row of ${named(one)} restored`),
+    ...segments.map(({ org, from, to }) => `${org}: audit entries ${from} to ${to} restored`),
+    ...refused.map((one) => `the row of ${named(one)} not restored: ${one.why}`),
     `${versions(restored)} restored from the backup of ${made_at}${restored.length ? ':' : '.'}`,
     ...restored.map(lineOf),
     ...(left.length ? [`${versions(left)} not restored:`, ...left.map((one) => `${lineOf(one)}: ${one.why}`)] : []),
