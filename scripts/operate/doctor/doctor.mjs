@@ -109,7 +109,7 @@ async function local() {
     if (lost) report('keys', 'fail', `${lost}.`);
     else if (missing) report('keys', 'fail', missing);
     else await keys(settings?.worker.MASTER_KEYS, vault, 'MASTER_KEYS');
-    tables(lacks);
+    if (state.applied.size > 0) tables(lacks);
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
   await service(localUrl(), 'run npm start; if it is already running, set PORT and HOST to its values', true, report);
@@ -198,7 +198,7 @@ async function remote() {
       if (known === undefined)
         report('keys', 'warn', `MASTER_KEYS is not on this machine; the vault needs those named ${idsOf([...wraps, ...orgs])}.`);
       else await keys(known, { wraps, orgs: [], wrappedOrgs: orgs }, `MASTER_KEYS of the shell or ${VARS}`);
-      if (applied.size > 0) tables(await incompleteness(deployedRows));
+      if (applied.size > 0) tables(await incompleteness(deployedRows, true));
       migrations(applied, 'npm run deploy', 'update this checkout before you deploy from it');
     });
   }

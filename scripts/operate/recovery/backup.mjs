@@ -55,7 +55,7 @@ await run(async () => {
     const masters = values.verify ? masterKeysFor({ keys: values.keys, remote: values.remote }) : null;
     const archived = await archive(values.remote ? await remoteService(values.url) : localService(values.url), values.except);
     const db = values.remote ? await exported(scratch) : snapshot();
-    const lacks = await requireWhole(db, values.incomplete);
+    const lacks = await requireWhole(db, values.incomplete, values.remote);
     if (!(await requireOpenKeys(db, values.remote)))
       process.stderr.write('Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n');
     const made = write(db, file, time);
@@ -137,9 +137,9 @@ async function archive(service, except) {
   };
 }
 
-/** Refuses a database that lacks parts, unless that is asked for. Returns what it lacks. @param {DatabaseSync} db @param {boolean} isAccepted */
-async function requireWhole(db, isAccepted) {
-  const lacks = await incompleteness(rowsOf(db));
+/** Refuses a database that lacks parts, unless that is asked for. Returns what it lacks. @param {DatabaseSync} db @param {boolean} isAccepted @param {boolean} remote */
+async function requireWhole(db, isAccepted, remote) {
+  const lacks = await incompleteness(rowsOf(db), remote);
   if (lacks && !isAccepted) throw new ExpectedError(`No backup was made: ${lacks}. --incomplete backs up what is left.`);
   return lacks;
 }

@@ -40,10 +40,17 @@ async function partsIn(rows) {
   return new Map(all.filter(({ name }) => !/^(sqlite_|_cf_|d1_)/.test(name)).map((part) => [keyOf(part), part]));
 }
 
-/** What a database lacks, in one line; undefined if it is whole. @param {import('./row-checks.mjs').Rows} rows */
-export async function incompleteness(rows) {
+const REMEDY = 'Restore the newest backup that was made before, with npm run restore -- FILE --replace';
+const REMOTE_REMEDY =
+  'Go back with D1 Time Travel, as docs/operations/backup-and-restore.md says; or delete the database (npx wrangler d1 delete), run npm run deploy, which creates it again, and restore the newest backup with npm run restore -- FILE --remote';
+
+/**
+ * What a database lacks, in one line; undefined if it is whole. @param {import('./row-checks.mjs').Rows} rows @param {boolean} [remote] whether
+ * it is that of the deployment
+ */
+export async function incompleteness(rows, remote = false) {
   const lacking = await lackingParts(rows);
   if (lacking.length === 0) return undefined;
   const more = lacking.length > 5 ? ` and ${lacking.length - 5} more` : '';
-  return `the database lacks ${lacking.slice(0, 5).join(', ')}${more}, which its migrations have made: rows are lost. Restore the newest backup that was made before, with npm run restore -- FILE --replace`;
+  return `the database lacks ${lacking.slice(0, 5).join(', ')}${more}, which its migrations have made: rows are lost. ${remote ? REMOTE_REMEDY : REMEDY}`;
 }
