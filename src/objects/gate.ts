@@ -19,6 +19,7 @@ import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';
 import { runTasks } from '../gate/tasks/run';
+import { type Agreement, type AgreementCalls, agreementOf, type Place } from './agreement';
 
 const newerStorage = () =>
   refuse('UNAVAILABLE', {
@@ -47,7 +48,7 @@ function resetting(ctx: DurableObjectState): DurableObjectStorage {
   });
 }
 
-export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rpc.DurableObjectBranded> {
+export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rpc.DurableObjectBranded>, AgreementCalls {
   readonly core!: Core;
 
   /** Its storage was written by a newer release and must not be touched. */
@@ -137,6 +138,11 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   async vitals(): Promise<Vitals> {
     if (this.isNewer) return 'newer';
     return this.org === null ? 'well' : vitalsOf(this.core);
+  }
+
+  /** For the health check: whether D1 holds its rows, a page of them. */
+  async agreement(from: Place | null): Promise<Agreement> {
+    return this.isNewer || this.org === null ? { differ: [], next: null } : agreementOf(this.core, from);
   }
 
   /** On the gate of the health check: a write and a read of its storage. `sent`: a probe was sent to the queue; `came`: one arrived. */

@@ -1,7 +1,8 @@
-// `npm run restore -- FILE --rows`: restores versions of secrets that the vault's database lacks, or has and cannot open, from a backup.
+// `npm run restore -- FILE --rows`: restores secrets and audit entries that the vault's database lost (restore-lost.mjs), then versions that it
+// lacks, or has and cannot open, from a backup.
 // Invariants: a version that was destroyed, or whose secret or organisation is gone, never returns; a row is taken only if it opens with the
-// organisation's own keys, and is written only while its secret is as it was when this was decided; all are written in one transaction; no
-// other table is changed; no value is shown.
+// organisation's own keys, and is written only while its secret is as it was when this was decided; versions are written in one
+// transaction; no value is shown.
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -34,7 +35,7 @@ export async function restoreVersions(backup, made_at, scratch, how) {
   const masters = masterKeysFor(how);
   const vault = how.remote ? remoteVault(scratch) : localVault();
   try {
-    await requireMigrated(vault.rows);
+    await requireMigrated(vault.rows, how.remote);
     const keys = await openKeys(vault.rows, masters);
     const lost = await restoreLost(backup, vault, keys, how.remote ? undefined : stateDir());
     const { faults } = await openEverything(vault.rows, masters, { throttled: true, tables: ['secrets', 'secret_versions'] });
@@ -55,12 +56,12 @@ export async function restoreVersions(backup, made_at, scratch, how) {
   }
 }
 
-/** Refuses a vault whose tables are those of another release. @param {import('../vault/every-row.mjs').Rows} rows */
-async function requireMigrated(rows) {
+/** Refuses a vault whose tables are those of another release. @param {import('../vault/every-row.mjs').Rows} rows @param {boolean} remote */
+async function requireMigrated(rows, remote) {
   const applied = new Set((await rows('SELECT name FROM d1_migrations', [])).map(({ name }) => name));
   if (knownMigrations(path.join(root, 'migrations')).some((name) => !applied.has(name)))
     throw new ExpectedError('The vault lacks migrations of this checkout: start the service once, or deploy; nothing was changed');
-  const lacks = await incompleteness(rows);
+  const lacks = await incompleteness(rows, remote);
   if (lacks) throw new ExpectedError(`Nothing was changed: ${lacks}`);
 }
 

@@ -26,10 +26,10 @@ const HELP = `npm run restore -- FILE [options]
 npm run restore -- FILE --rows [options]
 npm run restore -- --adopt --reason TEXT [options]
 
-Restores a backup; then --adopt has the gate of each organisation accept the database. With --rows it restores only versions of secrets that
-are missing or do not open, and changes nothing else; the service may run.
+Restores a backup; then --adopt has the gate of each organisation accept the database. With --rows it restores only secrets, versions
+and audit entries that are missing, and versions that do not open, and changes nothing else; the service may run.
 
-  --rows          restore only the versions that the vault lacks or that do not open; exits with 1 if one remains
+  --rows          restore only what the vault lost or cannot open; exits with 1 if something remains
   --replace       replace all that the vault holds; later changes are lost, and a local database that cannot be read is set aside
   --ended FILE    an export of an audit log, as NDJSON: what it says was revoked after the backup is revoked in what is restored
   --keys FILE     the file with the MASTER_KEYS that the backup needs; .dev.vars by default
