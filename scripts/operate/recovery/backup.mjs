@@ -9,7 +9,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
-import { requireOpenKeys } from '../vault/check-keys.mjs';
+import { closedLines, requireOpenKeys } from '../vault/check-keys.mjs';
 import { masterKeysFor, openEverything, rowsOf, summaryOf } from '../vault/every-row.mjs';
 import { incompleteness } from '../vault/schema.mjs';
 import { isInUse, lostDatabase, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
@@ -24,14 +24,15 @@ Writes the whole database of a vault to one SQL file, encrypted as stored.
   --output FILE   the file to create; vault-TIME.sql by default
   --verify        open every row of the backup, and name what does not open
   --keys FILE     with --verify: the file with MASTER_KEYS
-  --except ORG    leave out the newest audit entries of an organisation whose gate is broken; can be repeated
+  --except ORG    accept an organisation whose key does not open, or whose gate is broken: then its newest audit entries are left out; can be
+                  repeated
   --incomplete    back up what is left of a database that lacks tables, columns or indexes
   --remote        back up the deployment instead of the vault of npm start
   --url URL       where the service answers, to include the newest audit entries
   --json          print one JSON object
   --help          print this
 
-The exit code is 1 if an organisation was left out without --except, or a row does not open. The backup is made all the same.
+The exit code is 1 if an organisation was left out, or its key does not open, without --except; or if a row does not open. The backup is made all the same.
 `;
 
 await run(async () => {
@@ -56,7 +57,8 @@ await run(async () => {
     const archived = await archive(values.remote ? await remoteService(values.url) : localService(values.url), values.except);
     const db = values.remote ? await exported(scratch) : snapshot();
     const lacks = await requireWhole(db, values.incomplete, values.remote);
-    if (!(await requireOpenKeys(db, values.remote)))
+    const { closed, isChecked } = await requireOpenKeys(db, values.remote, values.except);
+    if (!isChecked)
       process.stderr.write('Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n');
     const made = write(db, file, time);
     const orgs = rowsIn(db, 'orgs', 'SELECT id FROM orgs').map(({ id }) => String(id));
@@ -65,6 +67,7 @@ await run(async () => {
     const missing = orgs.filter((id) => !archived.done.has(id));
     const result = {
       ...{ file, ...made, archived: orgs.length - missing.length, not_archived: missing.length, left: archived.left },
+      ...{ closed },
       ...(checked && { opened: checked.opened, faults: checked.faults }),
     };
     tellMissing(orgs.length, missing, archived, values.except);
@@ -74,8 +77,14 @@ await run(async () => {
         : `${file}: ${made.rows} ${made.rows === 1 ? 'row' : 'rows'}, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
     );
     if (checked && !values.json) process.stdout.write(`${summaryOf(checked)}\n`);
+    if (closed.length)
+      process.stderr.write(
+        `The backup is complete, but the keys of ${closed.length} of ${orgs.length} organisations do not open, so nobody can read what it holds of them:\n${closedLines(closed)}\nPut their rows of org_keys back from an older backup, as docs/operations/keys.md says. --except ORG accepts one.\n`,
+      );
     if (lacks) process.stderr.write(`Incomplete as asked: ${lacks}.\n`);
-    if (archived.left.length || lacks || checked?.faults.length) process.exitCode = 1;
+    const isAccepted = (/** @type {{ table: string, org: string | null }} */ { table, org }) =>
+      table === 'org_keys' && values.except.includes(String(org));
+    if (archived.left.length || closed.length || lacks || checked?.faults.some((fault) => !isAccepted(fault))) process.exitCode = 1;
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }

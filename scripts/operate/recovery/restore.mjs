@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { agrees, isAsked } from '../../shared/terminal.mjs';
+import { closedLines, closedOrgs, keysIn } from '../vault/check-keys.mjs';
 import { deployed, masterKeysFor, rowsOf } from '../vault/every-row.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from '../vault/master-keys.mjs';
 import { applyMigrations } from '../vault/migrate.mjs';
@@ -37,7 +38,7 @@ and audit entries that are missing, and versions that do not open, and changes n
   --remote        the deployment instead of the vault of npm start; with --adopt, BOOTSTRAP_TOKEN must be in the environment
   --adopt         have each organisation accept the restored database; the service must run
   --reason TEXT   why, for the audit log of each organisation
-  --except ORG    do not have this organisation accept the database; can be repeated
+  --except ORG    restore although this organisation's key does not open; with --adopt, do not have it accept the database; can be repeated
   --url URL       where the service answers
   --json          print one JSON object
   --help          print this
@@ -73,7 +74,7 @@ await run(async () => {
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${result.message}\n`);
 }, HELP);
 
-/** @typedef {{ remote: boolean, replace: boolean, keys?: string, ended: string[], yes: boolean }} How */
+/** @typedef {{ remote: boolean, replace: boolean, except: string[], keys?: string, ended: string[], yes: boolean }} How */
 
 /** @param {string[]} positionals @param {How} how */
 async function restore(positionals, how) {
@@ -108,9 +109,9 @@ async function mend(positionals, how) {
 
 /**
  * Refuses keys that do not decrypt the backup.
- * @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote: boolean, keys: string | undefined }} how
+ * @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {How} how
  */
-async function checkKeys(db, header, { remote, keys: named }) {
+async function checkKeys(db, header, { remote, keys: named, except }) {
   const list = header.master_keys.join(', ');
   const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? undefined : devVarsFile;
   let keys;
@@ -126,16 +127,20 @@ async function checkKeys(db, header, { remote, keys: named }) {
       `MASTER_KEYS is missing: set it, or restore .dev.vars, with the keys that the backup was created with (${list}); nothing was changed`,
     );
   }
-  const wraps = db
-    .prepare('SELECT id AS owner, master_id, key_sealed FROM deployment_keys UNION ALL SELECT org_id, master_id, key_sealed FROM org_keys')
-    .all();
-  const { missing, undecryptable } = await checkWraps(keys, /** @type {any} */ (wraps));
-  const lacking = new Set([...missing, ...undecryptable.map(({ master_id }) => master_id)]);
-  if (lacking.size)
+  const all = keysIn(db);
+  const wraps = all.wraps.filter(({ owner }) => !except.includes(owner));
+  const { missing, undecryptable } = await checkWraps(keys, wraps);
+  const closed = await closedOrgs(all, keys);
+  // The row of one organisation may be damaged. Where none opens, or a master key is missing, MASTER_KEYS is wrong.
+  const isWrong = undecryptable.some(({ owner }) => owner === 'deployment') || undecryptable.length === wraps.length - 1;
+  const lacking = new Set([...missing, ...(isWrong ? undecryptable.map(({ master_id }) => master_id) : [])]);
+  if (wraps.length && lacking.size)
     throw new ExpectedError(
-      `MASTER_KEYS does not decrypt this backup: it lacks ${[...lacking].join(', ')}, or has another key with that id; add it after the current one (it may be in RETIRED_MASTER_KEYS); nothing was changed`,
+      `MASTER_KEYS does not decrypt this backup: it lacks ${[...lacking].join(', ')}, or has another key with that id; add it after the current one (it may be in RETIRED_MASTER_KEYS), or name each organisation that it belongs to with --except; nothing was changed`,
     );
-  return '';
+  return closed.length
+    ? `The keys of ${closed.length} of ${all.orgs.length} organisations do not open, so nothing of theirs can be read:\n${closedLines(closed)}\nPut their rows of org_keys back from an older backup, as docs/operations/keys.md says.\n`
+    : '';
 }
 
 /**
