@@ -7,6 +7,7 @@ import { randomBytes } from '../crypto/bytes';
 import { hkdf } from '../crypto/digest';
 import { decrypt, encrypt, type Purpose } from '../crypto/envelope';
 import { deploymentKeys, orgKeys } from '../db/schema';
+import { unavailable } from '../db/unavailable';
 import type { Env, MasterKey } from '../env';
 import { ApiError, refuse } from '../errors';
 
@@ -279,12 +280,4 @@ export async function rewrap(db: D1Database, masters: MasterKey[], after: string
   const changed = results.slice(0, -1).reduce((sum, { meta }) => sum + meta.changes, 0);
   if (!counts) throw new Error('counting gave no row');
   return { ...counts, next: rows.length > here.length ? (here.at(-1)?.owner ?? null) : null, changed };
-}
-
-function unavailable(error: unknown): never {
-  // Drizzle's own message is the query.
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  const why = cause instanceof Error ? cause.message.slice(0, 200) : 'unknown';
-  console.error(JSON.stringify({ level: 'error', event: 'd1_read_failed', why }));
-  throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 }
