@@ -82,6 +82,9 @@ export const whyClosed = (masters: MasterKey[], { master_id }: Pick<WrappedKey, 
 export const DEPLOYMENT_KEY_MISSING =
   'The database contains organisations, but not the deployment key, which verifies their credentials. A new one would invalidate every credential, so none is created. Restore the row of deployment_keys from a backup: see "A missing deployment key" in docs/operations/keys.md.';
 
+export const ORG_KEY_MISSING =
+  'The key of this organisation is missing from the database, so none of its data can be decrypted. Put its row of org_keys back from a backup: see "A missing deployment key" in docs/operations/keys.md.';
+
 export const DATABASE_LOST =
   'The database is empty, but this deployment has had organisations: it was lost or emptied. A new deployment key would hide that, so none is created. Restore a backup: see "A lost database" in docs/operations/backup-and-restore.md.';
 
