@@ -113,3 +113,27 @@ it('backup: one key that does not open costs only its organisation', async () =>
     db.prepare('INSERT OR REPLACE INTO org_keys VALUES (?, ?, ?, 0)').run(OTHER, 'k1', sealed);
   }
 });
+
+it('key rotation: a master key that is missing is named, and no step claims that it can go on', async () => {
+  const { state } = vault('rotation');
+  const file = path.join(dir, 'rotation.vars');
+  const key = (id) => `${id}:${Buffer.alloc(32, id.charCodeAt(1)).toString('base64')}`;
+  fs.writeFileSync(file, `MASTER_KEYS=${key('k2')}\n`, { mode: 0o600 });
+  const rotate = (...args) => runScript(project, ['scripts/operate/keys-rotate.mjs', ...args, '--keys', file], { STATE_DIR: state });
+  for (const step of [[], ['add'], ['remove']]) {
+    const { status, said } = await rotate(...step);
+    assert.equal(status, 1, said);
+    assert.match(
+      said,
+      /MASTER_KEYS lacks k1, which wraps 2 keys of this vault: add it after the current one \(from your copy of the file\)/,
+    );
+    assert.doesNotMatch(said, /rewrap(?!ped)/);
+  }
+  assert.equal(fs.readFileSync(file, 'utf8'), `MASTER_KEYS=${key('k2')}\n`);
+  fs.writeFileSync(file, `MASTER_KEYS=${key('k2')}\nRETIRED_MASTER_KEYS=${key('k1')}\n`, { mode: 0o600 });
+  assert.match((await rotate()).said, /\(it is in RETIRED_MASTER_KEYS\)/);
+  fs.writeFileSync(file, `MASTER_KEYS=${key('k2')},${key('k1')}\n`, { mode: 0o600 });
+  const known = await rotate();
+  assert.equal(known.status, 0, known.said);
+  assert.match(known.said, /Next: npm run keys:rotate -- rewrap/);
+});
