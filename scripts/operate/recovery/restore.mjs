@@ -159,7 +159,7 @@ async function confirmRevived(db, made_at, how) {
 
 /** Sets a database aside that SQLite cannot read. @param {string} dir @param {boolean} replace */
 function clearUnreadable(dir, replace) {
-  for (const { file, why } of unreadableDatabases(dir, replace)) {
+  for (const { file, why } of unreadableDatabases(dir, true)) {
     if (!replace)
       throw new ExpectedError(
         `The database in ${dir} cannot be read (${why}): pass --replace to set it aside and restore the backup; nothing was changed`,
