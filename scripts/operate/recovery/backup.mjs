@@ -1,6 +1,7 @@
 // `npm run backup`: the whole database of a vault in one SQL file, encrypted as stored. First, the gates of a running service move their
 // newest audit entries to the database; with --verify, every row is then opened. Invariants: the backup shows the vault at one point in
-// time, while the service continues; it is created completely or not at all; its last line is a SHA-256 of everything before it, so a
+// time, while the service continues; it is written beside its name, as FILE.part, and gets the name
+// once it is complete; its last line is a SHA-256 of everything before it, so a
 // truncated backup is recognised; what is missing or does not open is named, and the exit code is then not 0.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -190,6 +191,23 @@ async function exported(scratch) {
   return db;
 }
 
+/** @param {string} file */
+function occupied(file) {
+  return new ExpectedError(`${file} already exists: name another file with --output`);
+}
+
+/** Gives a file that is complete its name, unless another one has taken it meanwhile. @param {string} part @param {string} file */
+function publish(part, file) {
+  try {
+    fs.linkSync(part, file);
+    fs.rmSync(part);
+  } catch (error) {
+    if (error.code === 'EEXIST') throw occupied(file);
+    // Some file systems have no links.
+    fs.renameSync(part, file);
+  }
+}
+
 /** @param {DatabaseSync} db @param {string} file @param {Date} time */
 function write(db, file, time) {
   const rows = countsOf(db);
@@ -197,13 +215,15 @@ function write(db, file, time) {
   const wraps = ['deployment_keys', 'org_keys'].flatMap((table) => rowsIn(db, table, `SELECT master_id FROM ${table}`));
   const master_keys = [...new Set(wraps.map((row) => String(row.master_id)))].sort();
   const header = { format: 1, made_at: time.toISOString(), migrations: migrationsOf(db), rows, master_keys };
+  const part = `${file}.part`;
+  if (fs.existsSync(file)) throw occupied(file);
   let fd;
   try {
-    fd = fs.openSync(file, 'wx', 0o600);
+    // What a backup that was cut off left.
+    fs.rmSync(part, { force: true });
+    fd = fs.openSync(part, 'wx', 0o600);
   } catch (error) {
-    throw new ExpectedError(
-      error.code === 'EEXIST' ? `${file} already exists: name another file with --output` : `${file} cannot be created: ${error.message}`,
-    );
+    throw new ExpectedError(`${part} cannot be created: ${error.message}`);
   }
   const hash = createHash('sha256');
   const put = (/** @type {string} */ text) => {
@@ -223,9 +243,10 @@ function write(db, file, time) {
     fs.writeSync(fd, `-- sha256 ${sha256}\n`);
     fs.fsyncSync(fd);
     fs.closeSync(fd);
+    publish(part, file);
     return { rows: total, sha256, master_keys };
   } catch (error) {
-    fs.rmSync(file, { force: true });
+    fs.rmSync(part, { force: true });
     if (error instanceof ExpectedError) throw error;
     throw new ExpectedError(
       `No backup was made: ${error.message}. Check the free space of the disk, and whether the database can be read: npm run doctor`,
