@@ -108,7 +108,10 @@ export async function openEverything(from, masters, { throttled = false, placeFi
   if (placeFile) fs.rmSync(placeFile, { force: true });
   // Rows that changed while they were read were right before and after.
   const faults = isLive && !tables ? await still(at.faults, rows, checks) : at.faults;
-  const lost = [...(tables ? [] : await lostRows(rows, vault.keys)), ...(gates ? await differences(rows, gates, vault.keys, source) : [])];
+  const apart = gates ? await differences(rows, gates, vault.keys, source) : [];
+  // What a gate knows of a row says more than what is left of it.
+  const isKnown = (/** @type {Unopened} */ { table, id }) => apart.some((other) => other.table === table && other.id === id);
+  const lost = [...(tables ? [] : await lostRows(rows, vault.keys)).filter((one) => !isKnown(one)), ...apart];
   return { opened: at.opened, faults: [...faults.map(({ rowid: _, ...fault }) => fault), ...lost].slice(0, most) };
 }
 
