@@ -123,6 +123,7 @@ async function differing<K extends RowKind>(
     stored.delete(row.id);
     const secret = kind === 'secret' ? (row as SecretRow) : null;
     const isWhole = other?.whole !== 0 || !secret || !hasVersion(secret, secret.version);
+    // safety: lost-rows-told
     return (other?.mac === row.mac && isWhole) || !stays(row) ? [] : [{ id: row.id, state: `${row.mac} ${other?.mac} ${isWhole}` }];
   });
   const surplus = [...stored.keys()].slice(0, TOLD);

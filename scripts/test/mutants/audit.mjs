@@ -15,6 +15,12 @@ export const mutants = [
     change: 'always',
     notice: 'faults/health: with a database that was emptied: no new key is made, for any request',
   },
+  {
+    name: 'rows that D1 lost or has altered are not told',
+    tag: 'lost-rows-told',
+    change: { from: 'other?.mac === row.mac && isWhole', to: 'true' },
+    notice: 'faults/health: is degraded with a secret that D1 lost, until it is mended',
+  },
   // ---------------------------------------------------------------- the audit log
   {
     name: 'an answer leaves before its audit entry is written',
