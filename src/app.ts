@@ -2,6 +2,7 @@
 // and nosniff (and HSTS if PUBLIC_URL is https), and every error has the format of the error catalogue.
 import { Hono } from 'hono';
 import { newId } from './db/ids';
+import { databaseRefusal } from './db/unavailable';
 import { routes } from './domains';
 import { type Env, settingsOf } from './env';
 import { ApiError, type Refusal, refuse } from './errors';
@@ -119,7 +120,9 @@ app.notFound((c) => {
 
 app.onError((error, c) => {
   let refusal: Refusal = refuse('INTERNAL');
+  const ofDatabase = databaseRefusal(error);
   if (error instanceof ApiError) refusal = error.refusal;
+  else if (ofDatabase) refusal = ofDatabase;
   else
     console.error(
       JSON.stringify({

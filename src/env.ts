@@ -7,6 +7,7 @@ import { fromBase64 } from './crypto/bytes';
 import type { IssuerKey } from './db/trusts';
 import type { QueueMessage } from './gate/messages';
 import type { GateCalls } from './gate/request/call';
+import type { AgreementCalls } from './objects/agreement';
 
 /** The calls of a throttle: see `objects/throttle.ts`. */
 export interface ThrottleCalls extends Rpc.DurableObjectBranded {
@@ -31,7 +32,7 @@ export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
 
 export interface Env {
   DB: D1Database;
-  GATE: DurableObjectNamespace<GateCalls>;
+  GATE: DurableObjectNamespace<GateCalls & AgreementCalls>;
   THROTTLE: DurableObjectNamespace<ThrottleCalls>;
   DEVICE_LOGIN: DurableObjectNamespace<DeviceLoginCalls>;
   ISSUER_KEYS: DurableObjectNamespace<IssuerKeysCalls>;

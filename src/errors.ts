@@ -402,7 +402,7 @@ export const catalogue = {
     status: 503,
     message: 'This deployment is not configured correctly.',
     cause:
-      'A variable of the deployment is missing or not valid, or does not contain the keys that encrypt the database; or the deployment key is missing from the database. The message says which.',
+      'A variable of the deployment is missing or not valid, or does not contain the keys that encrypt the database; or the deployment key, or that of the organisation, is missing from the database. The message says which.',
     remedy: 'The operator of the deployment runs `npm run doctor`, which checks all variables and keys and says what to do for each.',
   },
 } as const satisfies Record<string, Entry>;

@@ -1,11 +1,15 @@
 // The health check: can callers be served? `down` (503) if none can, `degraded` (200) if some cannot, or work behind the requests stands
 // still. The database, the deployment key, a sample of organisations' keys and a gate are tried directly; all organisations are seen slowly
 // by the scheduled run (`survey.ts`). Invariants: a caller causes at most one D1 batch and one call to the gate of the health check in ten
-// seconds per isolate; a response has counts, never the id of an organisation.
+// seconds per isolate, and a second query if that batch fails; a response has counts, never the id of an organisation.
 
+import { getTableName, is } from 'drizzle-orm';
+import { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { unequal } from './agreement';
+import * as schema from './db/schema';
 import { type Env, type MasterKey, type Settings, settingsOf } from './env';
 import type { Pulse } from './gate/request/call';
-import { DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
+import { DATABASE_LOST, DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
 import { type Keyed, keyedAfter, opensOrg, readSurvey, type Survey, survey } from './survey';
 
 /** How long a result is reused, and how long one that is not `ok`. */
@@ -22,7 +26,7 @@ const RUNS_WITHIN = 5 * 60_000;
 const SAMPLE = 10;
 
 export interface Check {
-  name: 'database' | 'keys' | 'gate' | 'organisations' | 'gates' | 'adoption' | 'schedule' | 'queue';
+  name: 'database' | 'tables' | 'keys' | 'gate' | 'organisations' | 'gates' | 'adoption' | 'rows' | 'schedule' | 'queue';
   ok: boolean;
   message?: string;
 }
@@ -62,11 +66,11 @@ export async function health(env: Env, settings: Settings, version: string, defe
 }
 
 async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: number): Promise<Health> {
-  const [stored, pulse] = await Promise.all([answered(keysIn(env)), answered(Promise.resolve(gateOf(env).pulse()))]);
+  const [stored, pulse] = await Promise.all([answered(storedIn(env)), answered(Promise.resolve(gateOf(env).pulse()))]);
   const seen = readSurvey(pulse?.survey);
   const judged: Judged[] = [
     judge('database', stored !== null, 'The database does not answer.', true),
-    ...(stored ? keyChecks(masterKeys, stored, seen) : []),
+    ...(stored ? [tablesCheck(stored), ...(stored.keys ? keyChecks(masterKeys, stored.keys, seen) : [])] : []),
     judge('gate', pulse !== null, 'The gate of the health check does not answer.', true),
     ...(pulse ? [...surveyed(seen), ...(await background(env, pulse, seen, now))] : []),
   ];
@@ -93,27 +97,68 @@ interface StoredKeys {
   hasOrgs: boolean;
 }
 
-async function keysIn({ DB }: Env): Promise<StoredKeys> {
-  const [own, page, any] = await DB.batch<Record<string, unknown>>([
+/** The tables that this release uses. */
+const TABLES = Object.values(schema).flatMap((table) => (is(table, SQLiteTable) ? [getTableName(table)] : []));
+const lackingIn = (DB: D1Database) =>
+  DB.prepare(
+    "select value as name from json_each(?) where value not in (select name from sqlite_master where type = 'table') order by name",
+  ).bind(JSON.stringify(TABLES));
+
+interface Stored {
+  /** Tables that are missing. */
+  lacking: string[];
+  /** Null if a table of keys is missing. */
+  keys: StoredKeys | null;
+}
+
+async function storedIn(env: Env): Promise<Stored> {
+  try {
+    return await keysIn(env);
+  } catch (error) {
+    // A batch on a table that is missing fails as a whole.
+    const lacking = (await lackingIn(env.DB).all<{ name: string }>()).results.map(({ name }) => name);
+    if (lacking.length === 0) throw error;
+    return { lacking, keys: null };
+  }
+}
+
+async function keysIn({ DB }: Env): Promise<Stored> {
+  const [own, page, any, lacking] = await DB.batch<Record<string, unknown>>([
     DB.prepare("select master_id, key_sealed from deployment_keys where id = 'deployment'"),
     keyedAfter(DB, sampled, SAMPLE),
     DB.prepare('select exists (select 1 from orgs) or exists (select 1 from org_keys) as n'),
+    lackingIn(DB),
   ]);
   const sample = (page?.results ?? []) as unknown as Keyed[];
   sampled = sample.length < SAMPLE ? '' : (sample.at(-1)?.id ?? '');
-  return { deployment: (own?.results[0] as unknown as WrappedKey) ?? null, sample, hasOrgs: any?.results[0]?.n === 1 };
+  return {
+    lacking: (lacking?.results ?? []).map(({ name }) => String(name)),
+    keys: { deployment: (own?.results[0] as unknown as WrappedKey) ?? null, sample, hasOrgs: any?.results[0]?.n === 1 },
+  };
 }
 
+/** How many missing tables a message names. */
+const NAMED = 5;
+
+const tablesCheck = ({ lacking, keys }: Stored): Judged =>
+  judge(
+    'tables',
+    lacking.length === 0,
+    `The database lacks ${lacking.length === 1 ? 'the table' : 'the tables'} ${lacking.slice(0, NAMED).join(', ')}${lacking.length > NAMED ? ` and ${lacking.length - NAMED} more` : ''}: rows are lost, or migrations were not applied. Run npm run doctor, which says which, and what to do.`,
+    keys === null,
+  );
+
 /** Whether the deployment key and the organisations' keys open. */
-function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: StoredKeys, { found, all }: Survey): Judged[] {
-  // An empty vault gets its key with the first request.
-  const isOpen = deployment ? opens(masters, 'deployment key', 'deployment', deployment) : !hasOrgs;
+function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: StoredKeys, { found, all, hadOrgs }: Survey): Judged[] {
+  // A new vault gets its key with the first request.
+  const isOpen = deployment ? opens(masters, 'deployment key', 'deployment', deployment) : !hasOrgs && !hadOrgs;
+  const missing = hasOrgs ? DEPLOYMENT_KEY_MISSING : DATABASE_LOST;
   const closed = sample.filter((org) => !opensOrg(masters, org));
   const known = new Set([...found.key, ...closed.map(({ id }) => id)]);
   // Where the survey knows of some, it knows better than a sample whether it is all.
   const isAll = closed.length > 0 && closed.length === sample.length && (all.key || found.key.length === 0);
   return [
-    judge('keys', isOpen, deployment ? whyClosed(masters, deployment) : DEPLOYMENT_KEY_MISSING, true),
+    judge('keys', isOpen, deployment ? whyClosed(masters, deployment) : missing, true),
     judge(
       'organisations',
       known.size === 0,
@@ -126,7 +171,7 @@ function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: Stored
 const many = (count: number) => (count === 1 ? '1 organisation' : `${count} organisations`);
 
 /** What the last survey knows of gates. */
-const surveyed = ({ found, all }: Survey): Judged[] => [
+const surveyed = ({ found, all, rows }: Survey): Judged[] => [
   judge(
     'gates',
     found.gate.length === 0,
@@ -139,7 +184,17 @@ const surveyed = ({ found, all }: Survey): Judged[] => [
     `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. Run npm run restore -- --adopt --reason TEXT. The log names them (adoption_awaited).`,
     false,
   ),
+  rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org)) : []),
 ];
+
+/** Where a database that awaits adoption is the reason, that is told instead. */
+const rowsCheck = (orgs: string[]): Judged =>
+  judge(
+    'rows',
+    orgs.length === 0,
+    `Rows of ${many(orgs.length)} differ between the database and the gates: they were lost, altered or put back in the database. The log names them (rows_differ). Run npm run restore -- FILE --rows with a backup that holds them, then npm run doctor -- --deep, which says what is left.`,
+    false,
+  );
 
 /** The scheduled run and the queue. Without them callers are served, but deliveries, syncs and rotations stand still. */
 async function background(env: Env, { sent, came }: Pulse, { at }: Survey, now: number): Promise<Judged[]> {

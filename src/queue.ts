@@ -12,7 +12,7 @@ import { keyringOf } from './keys/keyring';
 export async function runJob(env: Env, { job, org, id }: QueueMessage & { kind: 'job' }): Promise<void> {
   const settings = settingsOf(env);
   if ('problem' in settings) throw new Error('misconfigured');
-  const keys = await keyringOf(env.DB, settings.masterKeys).org(org);
+  const keys = await keyringOf(env, settings.masterKeys).org(org);
   // An organisation without a key has been deleted.
   if (!keys) return;
   const request = () => ({ id: newId('req'), ip: '', user_agent: null, reason: null, place: null });

@@ -3,6 +3,7 @@
 // each run. Invariants: only the schedule starts it, so no caller causes a call to a gate; ids go to the log and to the gate of the health
 // check, never to a response.
 
+import { noWalk, ROWS_A_RUN, type RowWalk, unequal, walkRows } from './agreement';
 import type { Env, MasterKey } from './env';
 import { opens, type WrappedKey } from './keys/keyring';
 
@@ -22,6 +23,10 @@ export interface Survey {
   /** The last organisation of each walk; empty before the first, and once a walk has seen all. */
   keys: string;
   gates: string;
+  /** The walk through the rows of organisations; a survey of an earlier release lacks it. */
+  rows?: RowWalk;
+  /** Whether D1 ever had an organisation: an empty one is then a lost one. */
+  hadOrgs: boolean;
   /** Whether all organisations that the last run looked at had a trouble. */
   all: Record<'key' | 'gate', boolean>;
   /** The organisations known to have a trouble. */
@@ -32,6 +37,7 @@ const none: Survey = {
   at: 0,
   keys: '',
   gates: '',
+  hadOrgs: false,
   all: { key: false, gate: false },
   found: { key: [], gate: [], adoption: [] },
 };
@@ -59,14 +65,17 @@ export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
 /** One step of the survey. Returns what it knows afterwards. */
 export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number): Promise<Survey> {
   const { found } = before;
-  const again = [...new Set([...found.gate, ...found.adoption])];
-  const [keyed, gated, known] = (
+  const walk = before.rows ?? noWalk;
+  // Where rows differ, a restored database may be why.
+  const again = [...new Set([...found.gate, ...found.adoption, ...unequal(walk)])];
+  const [keyed, gated, walked, known] = (
     await env.DB.batch<Keyed>([
       keyedAfter(env.DB, before.keys, KEYS_A_RUN),
       keyedAfter(env.DB, before.gates, GATES_A_RUN),
+      keyedAfter(env.DB, walk.after, ROWS_A_RUN),
       keyedOf(env.DB, [...new Set([...found.key, ...again])]),
     ])
-  ).map(({ results }) => results) as [Keyed[], Keyed[], Keyed[]];
+  ).map(({ results }) => results) as [Keyed[], Keyed[], Keyed[], Keyed[]];
   const exist = new Set(known.map(({ id }) => id));
 
   const opened = unique([...keyed, ...known.filter(({ id }) => found.key.includes(id))]);
@@ -74,6 +83,12 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   const due = again.filter((id) => exist.has(id));
   const asked = unique([...gated, ...due.slice(0, AGAIN_A_RUN).map((id) => ({ id }))]).map(({ id }) => id);
   const vitals = await Promise.all(asked.map((id) => vitalsOf(env, id)));
+  const rows = await walkRows(
+    env,
+    walk,
+    walked.map(({ id }) => id),
+    (id) => exist.has(id),
+  );
   const failed: Survey['found'] = {
     key: opened.filter((org) => !opensOrg(masters, org)).map(({ id }) => id),
     gate: asked.filter((_, at) => vitals[at] === 'silent' || vitals[at] === 'newer'),
@@ -86,6 +101,8 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     at: now,
     keys: keyed.length < KEYS_A_RUN ? '' : (keyed.at(-1)?.id ?? ''),
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
+    rows,
+    hadOrgs: before.hadOrgs || keyed.length > 0,
     all: { key: isAll('key', opened), gate: isAll('gate', asked) },
     found: { key: failed.key, gate: [...unseen('gate'), ...failed.gate], adoption: [...unseen('adoption'), ...failed.adoption] },
   };

@@ -96,6 +96,16 @@ const total = (/** @type {Map<string, number>} */ under) => [...under.values()].
 const others = (/** @type {Map<string, number>} */ under, /** @type {string} */ id) => total(under) - (under.get(id) ?? 0);
 const ids = (/** @type {{ id: string }[]} */ keys) => keys.map(({ id }) => id);
 const keysAre = (/** @type {number} */ n) => (n === 1 ? '1 key is' : `${n} keys are`);
+
+/** What to do about keys wrapped with a master key that is not in the list; undefined if there is none. @param {Task} task @param {Map<string, number>} under */
+function absentKeys({ keys, retired }, under) {
+  const absent = [...under.keys()].filter((id) => !keys.some((key) => key.id === id));
+  if (absent.length === 0) return undefined;
+  const count = absent.reduce((sum, id) => sum + (under.get(id) ?? 0), 0);
+  const where = retired.some(({ id }) => absent.includes(id)) ? 'it is in RETIRED_MASTER_KEYS' : 'from your copy of the file';
+  return `MASTER_KEYS lacks ${absent.join(', ')}, which wraps ${count === 1 ? '1 key' : `${count} keys`} of this vault: add it after the current one (${where}); without it they can be neither read nor re-wrapped`;
+}
+
 /** The command for a step. @param {Task} task @param {string} step */
 const command = ({ remote }, step) => `npm run keys:rotate -- ${step}${remote ? ' with the same options' : ''}`;
 const nothingToDo = (/** @type {Task} */ task) => `There is nothing left to do. To begin a rotation: ${command(task, 'add')}`;
@@ -117,6 +127,8 @@ async function add(task) {
   const under = await counts(task);
   let { keys } = task;
   const [first] = keys;
+  const absent = absentKeys(task, under);
+  if (absent) throw new ExpectedError(`${absent}; nothing was changed`);
   const added = keys.length > 1 && !under.get(first.id);
   if (!added && others(under, first.id))
     throw new ExpectedError(
@@ -187,6 +199,8 @@ async function remove(task) {
   const [first, ...old] = task.keys;
   const under = await counts(task);
   const left = others(under, first.id);
+  const absent = absentKeys(task, under);
+  if (absent) throw new ExpectedError(`${absent}; nothing was removed`);
   if (left)
     throw new ExpectedError(
       `${keysAre(left)} still under another master key than ${first.id}: run ${command(task, 'rewrap')}, then remove again; nothing was removed`,
@@ -216,12 +230,14 @@ async function status(task) {
   const under = await counts(task);
   const [first, ...old] = task.keys;
   const left = others(under, first.id);
-  const next = left ? 'rewrap' : old.length ? (under.get(first.id) ? 'remove' : 'rewrap') : 'add';
+  const absent = absentKeys(task, under);
+  if (absent) process.exitCode = 1;
+  const next = absent ? null : left ? 'rewrap' : old.length ? (under.get(first.id) ? 'remove' : 'rewrap') : 'add';
   return {
     master_keys: ids(task.keys),
     wrapped: Object.fromEntries(under),
     next,
-    message: `MASTER_KEYS holds ${ids(task.keys).join(', ')}; ${total(under) === 0 ? 'the vault is empty and has no keys yet' : `${total(under) - left} of ${total(under)} keys are under ${first.id}`}. ${next === 'add' ? nothingToDo(task) : `Next: ${command(task, next)}`}`,
+    message: `MASTER_KEYS holds ${ids(task.keys).join(', ')}; ${total(under) === 0 ? 'the vault is empty and has no keys yet' : `${total(under) - left} of ${total(under)} keys are under ${first.id}`}. ${absent ? `${absent}.` : next === 'add' ? nothingToDo(task) : `Next: ${command(task, String(next))}`}`,
   };
 }
 

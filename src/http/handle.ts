@@ -11,7 +11,7 @@ import { ApiError, type IntegrityViolation, type Refusal, refuse, statusOf } fro
 import { revisionTag } from '../etag';
 import type { Ask, Named, Reply } from '../gate/request/call';
 import { fail, refusalOf } from '../gate/request/outcome';
-import { keyringOf } from '../keys/keyring';
+import { keyringOf, ORG_KEY_MISSING } from '../keys/keyring';
 import { type Authenticated, authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
 import { type Also, type BaseContext, type Context, type Incoming, keysOf, type Org, type RenderContext } from './context';
@@ -37,7 +37,7 @@ interface Asked {
  */
 export async function handle(route: Route, incoming: Incoming): Promise<Response> {
   const { env, settings, base, facts, trace, defer } = incoming;
-  const keyring = keyringOf(env.DB, settings.masterKeys);
+  const keyring = keyringOf(env, settings.masterKeys);
   const caller = await authenticate(route, incoming, keyring);
   if ('code' in caller) return errorResponse(caller, base, trace);
   const asked = await parse(route, incoming, caller);
@@ -256,6 +256,12 @@ async function askGate(ready: Ready): Promise<Response> {
 const revisionOf = ({ answers }: Route, status: number, data: unknown): string | null =>
   hasRevision(answers[status]) ? revisionTag((data as { revision: number }).revision) : null;
 
+/** What an organisation whose key is missing is refused with: waiting does not help, so no time is named. */
+const withoutKey = (refusal: Refusal, { keys }: Context): Refusal =>
+  keys === null && refusal.code === 'UNAVAILABLE' && refusal.message === undefined
+    ? refuse('MISCONFIGURED', { message: ORG_KEY_MISSING })
+    : refusal;
+
 /** Renders the gate's result. */
 async function respond(
   ready: Ready,
@@ -264,7 +270,8 @@ async function respond(
 ): Promise<Response> {
   const { route, incoming, caller, asked, context, prepared } = ready;
   const headers: Record<string, string> = replay ? { 'Idempotency-Replayed': 'true' } : {};
-  if (outcome.kind !== 'ok') return errorResponse(refusalOf(outcome), incoming.base, incoming.trace, rate_limit, headers);
+  if (outcome.kind !== 'ok')
+    return errorResponse(withoutKey(refusalOf(outcome), context), incoming.base, incoming.trace, rate_limit, headers);
   const { status, data } = outcome;
   const etag = outcome.etag ?? revisionOf(route, status, data);
   if (etag) headers.ETag = etag;

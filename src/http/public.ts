@@ -18,7 +18,7 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
   const finding = findingOf(headers, body, found);
   if (finding) return errorResponse(finding, base, trace);
 
-  const keyring = keyringOf(env.DB, settings.masterKeys);
+  const keyring = keyringOf(env, settings.masterKeys);
   /** The last call to a gate: an integrity violation is reported for its organisation. */
   let last: Ask | null = null;
   const gate = (ask: Ask) => callGate(env, ask, trace, true, incoming.defer);

@@ -7,7 +7,8 @@ import { randomBytes } from '../crypto/bytes';
 import { hkdf } from '../crypto/digest';
 import { decrypt, encrypt, type Purpose } from '../crypto/envelope';
 import { deploymentKeys, orgKeys } from '../db/schema';
-import type { MasterKey } from '../env';
+import { unavailable } from '../db/unavailable';
+import type { Env, MasterKey } from '../env';
 import { ApiError, refuse } from '../errors';
 
 const NO_SALT = new Uint8Array();
@@ -81,6 +82,12 @@ export const whyClosed = (masters: MasterKey[], { master_id }: Pick<WrappedKey, 
 export const DEPLOYMENT_KEY_MISSING =
   'The database contains organisations, but not the deployment key, which verifies their credentials. A new one would invalidate every credential, so none is created. Restore the row of deployment_keys from a backup: see "A missing deployment key" in docs/operations/keys.md.';
 
+export const ORG_KEY_MISSING =
+  'The key of this organisation is missing from the database, so none of its data can be decrypted. Put its row of org_keys back from a backup: see "A missing deployment key" in docs/operations/keys.md.';
+
+export const DATABASE_LOST =
+  'The database is empty, but this deployment has had organisations: it was lost or emptied. A new deployment key would hide that, so none is created. Restore a backup: see "A lost database" in docs/operations/backup-and-restore.md.';
+
 /** How long an isolate caches an organisation's key before it checks that it still exists. */
 const HELD_FOR = 600_000;
 const MOST_HELD = 1000;
@@ -101,16 +108,32 @@ export interface Keyring {
   create(id: string): { keys: OrgKeys; wrapped: WrappedKey };
 }
 
+type Where = Pick<Env, 'DB' | 'GATE'>;
+
 /** The keyring of this isolate, read from D1 on first use. */
-export function keyringOf(db: D1Database, masters: MasterKey[]): Keyring {
-  const known = keyrings.get(db);
+export function keyringOf(env: Where, masters: MasterKey[]): Keyring {
+  const known = keyrings.get(env.DB);
   if (known?.masters === masters) return known.keyring;
-  const keyring = createKeyring(db, masters);
-  keyrings.set(db, { masters, keyring });
+  const keyring = createKeyring(env, masters);
+  keyrings.set(env.DB, { masters, keyring });
   return keyring;
 }
 
-function createKeyring(db: D1Database, masters: MasterKey[]): Keyring {
+/** Refuses a database that is empty now and was not before. Who cannot tell creates no key either. */
+async function requireNew(gates: Env['GATE']): Promise<void> {
+  const hadOrgs = await gates
+    .getByName('health')
+    .hadOrgs()
+    .catch(() => {
+      throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+    });
+  // safety: lost-database-gets-no-key
+  if (!hadOrgs) return;
+  console.error(JSON.stringify({ level: 'error', event: 'database_lost' }));
+  throw new ApiError(refuse('MISCONFIGURED', { message: DATABASE_LOST }));
+}
+
+function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
   const held = isolate.get(db) ?? { deployment: null, orgs: new Map() };
   isolate.set(db, held);
   const orm = drizzle(db);
@@ -135,6 +158,7 @@ function createKeyring(db: D1Database, masters: MasterKey[]): Keyring {
       .all()
       .catch(unavailable);
   const found = async (): Promise<WrappedKey> => {
+    await requireNew(GATE);
     const { master_id, key_sealed } = wrap(masters, 'deployment key', 'deployment', randomBytes(32));
     // Only an empty vault gets a key, and the statement itself decides: elsewhere, a new key would invalidate every credential.
     // safety: deployment-key-not-replaced
@@ -259,12 +283,4 @@ export async function rewrap(db: D1Database, masters: MasterKey[], after: string
   const changed = results.slice(0, -1).reduce((sum, { meta }) => sum + meta.changes, 0);
   if (!counts) throw new Error('counting gave no row');
   return { ...counts, next: rows.length > here.length ? (here.at(-1)?.owner ?? null) : null, changed };
-}
-
-function unavailable(error: unknown): never {
-  // Drizzle's own message is the query.
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  const why = cause instanceof Error ? cause.message.slice(0, 200) : 'unknown';
-  console.error(JSON.stringify({ level: 'error', event: 'd1_read_failed', why }));
-  throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 }

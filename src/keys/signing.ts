@@ -8,7 +8,7 @@ import { fromUtf8, toBase62, utf8 } from '../crypto/bytes';
 import { equal, hmac } from '../crypto/digest';
 import { decrypt, encrypt } from '../crypto/envelope';
 import { newId } from '../db/ids';
-import { ApiError, refuse } from '../errors';
+import { unavailable } from '../db/unavailable';
 import type { DeploymentKeys } from './keyring';
 
 const DAY = 86_400_000;
@@ -125,7 +125,7 @@ export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys
         await look(now);
       }
     }
-    return fresh(now) ?? unavailable();
+    return fresh(now) ?? unavailable(new Error('no signing key'));
   };
   return {
     current,
@@ -144,8 +144,4 @@ export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys
     },
     verified: new QuickLRU({ maxSize: 2500 }),
   };
-}
-
-function unavailable(): never {
-  throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 }

@@ -19,6 +19,7 @@ import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';
 import { runTasks } from '../gate/tasks/run';
+import { type Agreement, type AgreementCalls, agreementOf, type Place } from './agreement';
 
 const newerStorage = () =>
   refuse('UNAVAILABLE', {
@@ -47,7 +48,7 @@ function resetting(ctx: DurableObjectState): DurableObjectStorage {
   });
 }
 
-export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rpc.DurableObjectBranded> {
+export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rpc.DurableObjectBranded>, AgreementCalls {
   readonly core!: Core;
 
   /** Its storage was written by a newer release and must not be touched. */
@@ -139,6 +140,11 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     return this.org === null ? 'well' : vitalsOf(this.core);
   }
 
+  /** For the health check: whether D1 holds its rows, a page of them. */
+  async agreement(from: Place | null): Promise<Agreement> {
+    return this.isNewer || this.org === null ? { differ: [], next: null } : agreementOf(this.core, from);
+  }
+
   /** On the gate of the health check: a write and a read of its storage. `sent`: a probe was sent to the queue; `came`: one arrived. */
   async pulse(event?: 'sent' | 'came', at = Date.now()): Promise<Pulse> {
     if (event) this.core.meta.set(`probe:${event}`, String(at));
@@ -151,6 +157,12 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   /** On the gate of the health check: keeps the last survey. */
   async surveyed(survey: string): Promise<void> {
     this.core.meta.set('survey', survey);
+  }
+
+  /** On the gate of the health check: whether a survey has seen an organisation. */
+  async hadOrgs(): Promise<boolean> {
+    this.mustBeWhole();
+    return JSON.parse(this.core.meta.get('survey') ?? '{}').hadOrgs === true;
   }
 
   /** The organisation id for an Idempotency-Key of POST /orgs: the proposed one, or that of the first such request within a day. */

@@ -20,7 +20,7 @@ type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: 
 async function publicKeys(env: Env): Promise<Response> {
   const settings = settingsOf(env);
   if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
-  const deployment = await keyringOf(env.DB, settings.masterKeys).deployment();
+  const deployment = await keyringOf(env, settings.masterKeys).deployment();
   return Response.json({ keys: await signingKeysOf(env.DB, deployment).published() });
 }
 

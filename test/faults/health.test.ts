@@ -41,6 +41,7 @@ const events = () => logged.flatMap(({ event }) => event ?? []);
 
 beforeEach(async () => {
   await db.batch(['deployment_keys', 'org_keys', 'orgs'].map((table) => db.prepare(`delete from ${table}`)));
+  await inCore({ id: 'health' } as Caller, ({ meta }) => meta.forget('survey'));
   await healthz();
   logged = [];
   vi.restoreAllMocks();
@@ -60,7 +61,7 @@ describe('health: a vault that works', () => {
     await schedule();
     const { status, is, checks } = await healthz();
     expect([status, is]).toEqual([200, 'ok']);
-    const names = ['database', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'schedule', 'queue'];
+    const names = ['database', 'tables', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'rows', 'schedule', 'queue'];
     expect(checks).toEqual(names.map((name) => ({ name, ok: true })));
   });
 
@@ -132,6 +133,40 @@ describe('health: down, because nobody can be served', () => {
     expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
   });
 
+  it('with a database that was emptied: no new key is made, for any request', async () => {
+    const o = await newOrg();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    await db.batch(['deployment_keys', 'org_keys', 'orgs'].map((table) => db.prepare(`delete from ${table}`)));
+    const { status, failing, checks } = await healthz();
+    expect([status, failing]).toEqual([503, ['keys']]);
+    expect(checks.find(({ name }) => name === 'keys')?.message).toContain('lost or emptied');
+    for (const send_ of [
+      () => o.get(''),
+      () => send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: {} }),
+      () => send('GET', '/.well-known/jwks.json'),
+    ]) {
+      faults.isolate++;
+      const { status, json } = await send_();
+      expect([status, json.error?.code]).toEqual([503, 'MISCONFIGURED']);
+    }
+    expect(events()).toContain('database_lost');
+    await schedule();
+    expect(await verdict()).toEqual([503, 'down', ['keys']]);
+    expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
+  });
+
+  it('with an empty database, where it is not known whether it had organisations: no key is made', async () => {
+    faults.isolate++;
+    const gate = { id: 'health' } as Caller;
+    await inGate(gate, (_gate, { storage }) => void storage.sql.exec('alter table meta rename to lost; create table meta (other text)'));
+    await evict(gate);
+    expect((await send('GET', '/.well-known/jwks.json')).status).toBeGreaterThanOrEqual(500);
+    expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
+    await inGate(gate, (_gate, { storage }) => void storage.sql.exec('drop table meta; alter table lost rename to meta'));
+    await evict(gate);
+  });
+
   it('without the keys of organisations, at once and after the next survey', async () => {
     await newOrg();
     await schedule();
@@ -139,6 +174,17 @@ describe('health: down, because nobody can be served', () => {
     expect(await verdict()).toEqual([503, 'down', ['organisations']]);
     await schedule();
     expect(await verdict()).toEqual([503, 'down', ['organisations']]);
+  });
+
+  it('without a table of keys, which is named', async () => {
+    await newOrg();
+    await schedule();
+    await db.prepare('alter table org_keys rename to lost').run();
+    const { status, is, failing, checks } = await healthz();
+    await db.prepare('alter table lost rename to org_keys').run();
+    expect([status, is, failing]).toEqual([503, 'down', ['tables']]);
+    expect(checks.find(({ name }) => name === 'tables')?.message).toContain('lacks the table org_keys: rows are lost');
+    expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
   it('without a database that answers', async () => {
@@ -199,7 +245,8 @@ describe('health: degraded, because some cannot be served', () => {
     await damage(orgs.find(({ id }) => id === last) as Caller);
     faults.gate = 0;
     await worker.scheduled({ scheduledTime: new Date(), cron: '* * * * *' });
-    expect(faults.gate).toBe(5);
+    // Five for their vitals, and five to compare rows.
+    expect(faults.gate).toBe(10);
     await schedule(2);
     expect(await verdict()).toEqual([200, 'degraded', ['gates']]);
     expect(events()).toContain('gate_unreachable');
@@ -294,6 +341,106 @@ describe('health: a database that awaits adoption', () => {
       while (going) await newSecret(o);
     })();
     for (let n = 0; n < 10; n++) expect(await inGate(o, (gate) => gate.vitals())).toBe('well');
+    going = false;
+    await busy;
+  });
+});
+
+describe('health: rows that D1 and a gate do not both have', () => {
+  const told = (o: Caller) => logged.filter(({ event, org }) => event === 'rows_differ' && org === o.id) as unknown as { rows: string[] }[];
+  const key = (o: Caller, name: string) => o.post('/api-keys', { name, scopes: ['secrets:read'] });
+  /** A row of a table, and how to put it back. */
+  async function take(table: string, where: string, ...values: string[]) {
+    const row = (await db
+      .prepare(`select * from ${table} where ${where}`)
+      .bind(...values)
+      .first()) as Record<string, unknown>;
+    await db
+      .prepare(`delete from ${table} where ${where}`)
+      .bind(...values)
+      .run();
+    const columns = Object.keys(row);
+    return () =>
+      db
+        .prepare(`insert into ${table} (${columns}) values (${columns.map(() => '?')})`)
+        .bind(...Object.values(row))
+        .run();
+  }
+  /** What the gate holds last is a change of something else, so that the adoption check has nothing to tell. */
+  const settle = (o: Caller) => o.patch('', { name: `Renamed ${Math.random()}` });
+
+  it.each<[string, (o: Caller) => Promise<() => unknown>]>([
+    ['a secret that D1 lost', async (o) => take('secrets', 'id = ?', (await newSecret(o)).id)],
+    ['the current version of a secret', async (o) => take('secret_versions', 'secret_id = ?', (await newSecret(o)).id)],
+    ['a key that D1 lost', async (o) => take('credentials', 'id = ?', (await key(o, 'ci')).json.id)],
+    [
+      'a key that was deleted, and put back in D1',
+      async (o) => {
+        const { id } = (await key(o, 'ci')).json;
+        const { results } = await db.prepare('select * from credentials where id = ?').bind(id).all<Record<string, unknown>>();
+        await o.del(`/api-keys/${id}`);
+        const revoked = await db.prepare('select revoked_at, revision, mac from credentials where id = ?').bind(id).first();
+        const put = (row: Record<string, unknown>) =>
+          db
+            .prepare('update credentials set revoked_at = ?, revision = ?, mac = ? where id = ?')
+            .bind(row.revoked_at, row.revision, row.mac, id)
+            .run();
+        await put(results[0] as Record<string, unknown>);
+        return () => put(revoked as Record<string, unknown>);
+      },
+    ],
+    [
+      'an environment of another organisation that was moved in D1',
+      async (o) => {
+        const other = await newOrg();
+        const { id, slug } = (await other.get('/environments')).json.data[0];
+        const move = (org: string, name: string) =>
+          db.prepare('update environments set org_id = ?, slug = ? where id = ?').bind(org, name, id).run();
+        await move(o.id, 'moved');
+        return () => move(other.id, slug);
+      },
+    ],
+  ])('is degraded with %s, until it is mended', async (_what, damage_) => {
+    const o = await newOrg();
+    const mend = await damage_(o);
+    await settle(o);
+    await schedule();
+    const { text, ...found } = await healthz();
+    expect(found.failing).toContain('rows');
+    expect(found.is).toBe('degraded');
+    expect(text).not.toContain(o.id);
+    expect(text).toContain('npm run restore -- FILE --rows');
+    expect(told(o)).toHaveLength(1);
+    await mend();
+    await schedule();
+    expect((await healthz()).failing).not.toContain('rows');
+  });
+
+  it('is found beyond the first page, a page in each run', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await inCore(o, ({ rows }) => {
+      const secret = rows.get('secret', id);
+      for (let n = 0; secret && n < 1100; n++) rows.put('secret', { ...secret, id: `sec_${n}`, name: `S${n}` });
+    });
+    const before = await inGate(o, (gate) => gate.agreement(null));
+    let [at, pages, last] = [before.next, 1, before.differ];
+    for (; at; pages++) {
+      const page = await inGate(o, (gate) => gate.agreement(at));
+      [at, last] = [page.next, page.differ.length ? page.differ : last];
+    }
+    expect(pages).toBeGreaterThan(3);
+    expect(last.length).toBe(20);
+  });
+
+  it('is not taken from changes that are under way, or in doubt', async () => {
+    const o = await newOrg();
+    faults.delay = 30;
+    let going = true;
+    const busy = (async () => {
+      while (going) await o.patch(`/secrets/${(await newSecret(o)).id}`, { value: 'later' });
+    })();
+    for (let n = 0; n < 5; n++) expect((await inGate(o, (gate) => gate.agreement(null))).differ).toEqual([]);
     going = false;
     await busy;
   });

@@ -359,7 +359,10 @@ describe('tampering: wrapped keys', () => {
     await put('org_keys', { ...(mine as Row), key_sealed: deployment?.key_sealed as string });
     await refused('wrapped_key_does_not_open', [503, 'MISCONFIGURED']);
     await run('delete from org_keys where org_id = ?', w.o.id);
-    await refused('org_key_missing', [503, 'UNAVAILABLE']);
+    await refused('org_key_missing', [503, 'MISCONFIGURED']);
+    const { json } = await w.o.get('');
+    expect(json.error).not.toHaveProperty('retry_after');
+    expect(json.error.message).toContain('row of org_keys back');
     expect((await alarms(w.o))[0]).toMatchObject({ reason: 'org_key_missing', resource: w.o.id, status: 503 });
     await put('org_keys', mine as Row);
     await put('org_keys', theirs as Row);

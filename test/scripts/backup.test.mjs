@@ -151,7 +151,7 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
   // No change is taken before, even where the rows that it needs are the same: it would hide what the database lacks.
   const early = await service.call('POST', `${at}/secrets`, key, { name: 'EARLY', type: 'generic', value: 'before adoption' });
   assert.equal(early.status, 503);
-  assert.match(early.json.error.message, /After a restore from a backup, the operator must call/);
+  assert.match(early.json.error.message, /After a restore of a whole backup, the operator must call/);
   const told = await run(dir, 'restore', ['--adopt', '--url', service.base, '--reason', 'went back']);
   assert.match(told.said, /^1 organisation has adopted/);
   assert.equal((await read('LARGE')).value, large);

@@ -1,16 +1,17 @@
 // Damaged rows are named: by doctor --deep, by backup --verify, and in a database that cannot be read.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openEverything } from '../../scripts/operate/vault/every-row.mjs';
 import { parseMasterKeys } from '../../scripts/operate/vault/master-keys.mjs';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { putState, releases } from './fixtures.mjs';
-import { copyOfProject, project, runCommand as run } from './service.mjs';
+import { copyOfProject, env, project, runCommand as run } from './service.mjs';
 
 /** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
 
@@ -56,7 +57,7 @@ it('doctor: --deep names each row that does not open, and the exit code says so'
     new RegExp(`secret_versions ${zeroed.id} \\(${zeroed.name}\\) version ${zeroed.version}: its value does not open`),
   );
   assert.match(messages, new RegExp(`secrets ${altered.id} \\(forged\\): it was altered`));
-  assert.match(lines.at(-1).message, /^3 faults in \d+ rows: versions come back with npm run restore -- FILE --rows/);
+  assert.match(lines.at(-1).message, /^3 faults in \d+ rows: npm run restore -- FILE --rows brings secrets/);
   assert.ok(!fs.existsSync(path.join(state, 'deep-check.json')), 'its place is not kept once it is done');
 });
 
@@ -140,6 +141,47 @@ it('backup: --verify makes the backup, names what does not open in it, and fails
   assert.equal(closed.status, 1);
   assert.match(closed.said, /No backup was made, because it could not be decrypted: /);
   assert.ok(!fs.existsSync(path.join(dir, 'closed.sql')));
+});
+
+it('restore: a damaged database is named before anything is changed, with what to type', { timeout: 120_000 }, async () => {
+  const { dir, file } = vault();
+  assert.equal((await run(dir, 'backup', ['--output', 'b.sql'])).status, 0);
+  const db = new DatabaseSync(file);
+  const page = Number(db.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'secrets'").get()?.rootpage);
+  db.close();
+  const whole = fs.readFileSync(file);
+  const torn = Buffer.from(whole);
+  torn.fill(0x5a, (page - 1) * 4096, page * 4096);
+  fs.writeFileSync(file, torn);
+  const { status, said } = await run(dir, 'restore', ['b.sql']);
+  assert.equal(status, 1);
+  assert.match(said, /cannot be read .*pass --replace to set it aside and restore the backup; nothing was changed/);
+  assert.doesNotMatch(said, /\n +at /);
+});
+
+it('backup: one that is cut off has another name, and the next one is whole', { timeout: 120_000 }, async () => {
+  const { dir, inDatabase } = vault();
+  inDatabase((db) => {
+    const insert = db.prepare('INSERT INTO commits (id, org_id, holds, created_at) VALUES (?, ?, 1, 0)');
+    db.exec('BEGIN');
+    for (let n = 0; n < 200_000; n++) insert.run(`filler-${n}`, 'org_x');
+    db.exec('COMMIT');
+  });
+  const file = path.join(dir, 'b.sql');
+  const cut = spawn(process.execPath, ['scripts/operate/recovery/backup.mjs', '--output', file], { cwd: dir, env, stdio: 'ignore' });
+  const ended = new Promise((done) => cut.once('exit', done));
+  while (cut.exitCode === null && !(fs.existsSync(`${file}.part`) && fs.statSync(`${file}.part`).size > 0)) await sleep(5);
+  cut.kill('SIGKILL');
+  await ended;
+  assert.ok(!fs.existsSync(file), 'a backup that is not complete does not have its name');
+  assert.ok(fs.existsSync(`${file}.part`));
+  const made = await run(dir, 'backup', ['--output', 'b.sql']);
+  assert.equal(made.status, 0, made.said);
+  assert.deepEqual(
+    fs.readdirSync(dir).filter((name) => name.startsWith('b.sql')),
+    ['b.sql'],
+  );
+  assert.match((await run(dir, 'backup', ['--output', 'b.sql'])).said, /already exists: name another file/);
 });
 
 it('restore: --replace restores in place of a database that cannot be read, and keeps its files', { timeout: 200_000 }, async () => {

@@ -44,8 +44,8 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.equal(org.status, 201);
     const well = doctor(dir, { PORT: String(port) });
     assert.equal(well.status, 0, well.stdout);
-    const health = ['service', 'database', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'schedule', 'queue'];
-    const all = ['variables', 'bindings', 'disk', 'keys', 'migrations', 'clock', ...health];
+    const health = ['service', 'database', 'tables', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'rows', 'schedule', 'queue'];
+    const all = ['variables', 'bindings', 'disk', 'keys', 'tables', 'migrations', 'clock', ...health];
     assert.deepEqual(verdicts(well.stdout), Object.fromEntries(all.map((check) => [check, 'ok'])));
     assert.match(well.stdout, /^ok +keys +2 wrapped keys decrypt \(k1\)$/m);
     const json = JSON.parse(doctor(dir, { PORT: String(port) }, ['--json']).stdout);
@@ -219,9 +219,16 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const keys = `k1:${master.toString('base64')}`;
     const well = await remote({ MASTER_KEYS: keys });
     assert.equal(well.code, 0, well.out);
-    const checks = ['account', 'variables', 'release', 'bindings', 'keys', 'migrations', 'clock', 'service', 'database', 'gate', 'queue'];
+    const own = ['account', 'variables', 'release', 'bindings', 'keys', 'tables', 'migrations', 'clock'];
+    const checks = [...own, 'service', 'database', 'gate', 'queue'];
     assert.deepEqual(verdicts(well.out), Object.fromEntries(checks.map((check) => [check, 'ok'])));
     assert.ok(!well.out.includes(master.toString('base64')));
+
+    db.exec('ALTER TABLE webhooks RENAME TO lost');
+    const incomplete = await remote({ MASTER_KEYS: keys });
+    db.exec('ALTER TABLE lost RENAME TO webhooks');
+    assert.equal(incomplete.code, 1);
+    assert.match(incomplete.out, /^fail +tables +the database lacks the table webhooks.*D1 Time Travel/m);
 
     db.exec("UPDATE org_keys SET master_id = 'k0'; DELETE FROM d1_migrations");
     account.worker.secrets.delete('BOOTSTRAP_TOKEN');

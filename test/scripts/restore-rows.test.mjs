@@ -131,9 +131,13 @@ it('restore: --rows never brings back what was destroyed, and says what it leave
   const first = await mend();
   assert.equal(first.status, 1, first.said);
   assert.deepEqual(
-    first.restored.map(({ secret }) => secret),
-    [trashed.id],
-    'a deleted secret that can be restored has its versions',
+    new Set(first.restored.map(({ secret }) => secret)),
+    new Set([trashed.id, gone.id]),
+    'a deleted secret that can be restored has its versions, and one that its gate has too',
+  );
+  assert.deepEqual(
+    first.secrets.map(({ secret }) => secret),
+    [gone.id],
   );
   const whyOf = ({ id }) => first.left.find(({ secret }) => secret === id)?.why;
   assert.equal(whyOf(destroyed), 'it was destroyed on purpose');
@@ -141,7 +145,7 @@ it('restore: --rows never brings back what was destroyed, and says what it leave
   assert.match(whyOf(altered), /^the row of its secret was altered/);
   assert.deepEqual(first.altered, [altered.id]);
   assert.equal(first.left.length, 3);
-  const isTrashed = ({ secret_id }) => secret_id === trashed.id;
+  const isTrashed = ({ secret_id }) => secret_id === trashed.id || secret_id === gone.id;
   assert.deepEqual(
     versions().filter((row) => !isTrashed(row)),
     before.filter((row) => !isTrashed(row)),

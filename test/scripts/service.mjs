@@ -82,13 +82,16 @@ export async function sharedService() {
   return { dir: copy, ...(await startService(copy)) };
 }
 
-/** Starts the service. @param {string} dir @param {Record<string, string>} variables @param {number} free a port, unless a variable names one */
-export function launch(dir, variables, free) {
+/**
+ * Starts the service. @param {string} dir @param {Record<string, string>} variables @param {number} free a port, unless a variable names one
+ * @param {string[]} [options] of `npm start`
+ */
+export function launch(dir, variables, free, options = []) {
   const port = variables.PORT ? Number(variables.PORT) : free;
   const service = reached(dir, port, `http://${reachedAt(variables.HOST ?? '127.0.0.1')}:${port}`);
   const start = () => {
     const log = fs.openSync(logOf(dir, port), 'w', 0o600);
-    const started = spawn('npm', ['start'], {
+    const started = spawn('npm', ['start', '--', ...options], {
       cwd: dir,
       detached: true,
       stdio: ['ignore', log, log],

@@ -71,3 +71,69 @@ it('backup: a vault is backed up only if its keys open', async () => {
   db.exec(fs.readFileSync(path.join(dir, 'keys.sql'), 'utf8'));
   assert.deepEqual(db.prepare('SELECT * FROM deployment_keys').get(), row);
 });
+
+it('backup: one key that does not open costs only its organisation', async () => {
+  const { state, db } = vault('one-of-two');
+  const OTHER = 'org_0000000000000000000002';
+  const sealed = encrypt(master, 'org key', [OTHER, 'k1'], new Uint8Array(32));
+  db.prepare('INSERT INTO org_keys VALUES (?, ?, ?, 0)').run(OTHER, 'k1', sealed);
+  db.prepare(
+    "INSERT INTO orgs (id, shard, name, default_environment, created_at, updated_at, revision, mac) VALUES (?, 0, 'B', 'env', 0, 0, 1, '')",
+  ).run(OTHER);
+  const variables = { STATE_DIR: state, MASTER_KEYS: `k1:${master.toString('base64')}` };
+  const run = (command, args, more = {}) =>
+    runScript(project, [`scripts/operate/recovery/${command}.mjs`, ...args], { ...variables, ...more });
+  const damages = {
+    'its key does not open': `UPDATE org_keys SET key_sealed = 'x' WHERE org_id = '${OTHER}'`,
+    'its key is missing': `DELETE FROM org_keys WHERE org_id = '${OTHER}'`,
+    'MASTER_KEYS lacks k9': `UPDATE org_keys SET master_id = 'k9' WHERE org_id = '${OTHER}'`,
+  };
+  for (const [at, [why, sql]] of Object.entries(damages).entries()) {
+    db.exec(sql);
+    const file = path.join(dir, `one-${at}.sql`);
+    const made = await run('backup', ['--verify', '--output', file]);
+    assert.equal(made.status, 1, made.said);
+    assert.match(made.said, /the keys of 1 of 2 organisations do not open/);
+    assert.match(made.said, new RegExp(`  ${OTHER}: ${why}`));
+    assert.doesNotMatch(made.said, new RegExp(`${ORG}:.*key`));
+    assert.ok(fs.existsSync(file), why);
+    const accepted = await run('backup', ['--except', OTHER, '--output', path.join(dir, `accepted-${at}.sql`)]);
+    assert.equal(accepted.status, 0, accepted.said);
+    assert.doesNotMatch(accepted.said, /do not open/);
+
+    const into = { STATE_DIR: path.join(dir, `restored-${at}`) };
+    const plain = await run('restore', [file, '--yes'], into);
+    if (why.includes('lacks')) {
+      assert.equal(plain.status, 1, plain.said);
+      assert.match(plain.said, /it lacks k9, .*--except/);
+    }
+    const restored = why.includes('lacks') ? await run('restore', [file, '--yes', '--except', OTHER], into) : plain;
+    assert.equal(restored.status, 0, restored.said);
+    assert.match(restored.said, new RegExp(`  ${OTHER}: ${why}`));
+    db.prepare('INSERT OR REPLACE INTO org_keys VALUES (?, ?, ?, 0)').run(OTHER, 'k1', sealed);
+  }
+});
+
+it('key rotation: a master key that is missing is named, and no step claims that it can go on', async () => {
+  const { state } = vault('rotation');
+  const file = path.join(dir, 'rotation.vars');
+  const key = (id) => `${id}:${Buffer.alloc(32, id.charCodeAt(1)).toString('base64')}`;
+  fs.writeFileSync(file, `MASTER_KEYS=${key('k2')}\n`, { mode: 0o600 });
+  const rotate = (...args) => runScript(project, ['scripts/operate/keys-rotate.mjs', ...args, '--keys', file], { STATE_DIR: state });
+  for (const step of [[], ['add'], ['remove']]) {
+    const { status, said } = await rotate(...step);
+    assert.equal(status, 1, said);
+    assert.match(
+      said,
+      /MASTER_KEYS lacks k1, which wraps 2 keys of this vault: add it after the current one \(from your copy of the file\)/,
+    );
+    assert.doesNotMatch(said, /rewrap(?!ped)/);
+  }
+  assert.equal(fs.readFileSync(file, 'utf8'), `MASTER_KEYS=${key('k2')}\n`);
+  fs.writeFileSync(file, `MASTER_KEYS=${key('k2')}\nRETIRED_MASTER_KEYS=${key('k1')}\n`, { mode: 0o600 });
+  assert.match((await rotate()).said, /\(it is in RETIRED_MASTER_KEYS\)/);
+  fs.writeFileSync(file, `MASTER_KEYS=${key('k2')},${key('k1')}\n`, { mode: 0o600 });
+  const known = await rotate();
+  assert.equal(known.status, 0, known.said);
+  assert.match(known.said, /Next: npm run keys:rotate -- rewrap/);
+});

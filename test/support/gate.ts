@@ -40,7 +40,7 @@ export const runTasksLater = (o: Org, ms: number, due?: number) =>
 /** The settings of the Worker under test. */
 export const settings = () => settingsOf(env as unknown as Env) as Settings;
 
-export const keyring = () => keyringOf((env as unknown as Env).DB, settings().masterKeys);
+export const keyring = () => keyringOf(env as unknown as Env, settings().masterKeys);
 
 export async function keysOf(o: Org): Promise<OrgKeys> {
   const keys = await keyring().org(o.id);

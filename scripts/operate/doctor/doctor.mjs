@@ -20,8 +20,10 @@ import '../../shared/temporary-files.mjs';
 import { knownMigrations } from '../../shared/migrations.mjs';
 import { root } from '../../shared/wrangler.mjs';
 import { closedKeys, DEPLOYMENT_KEY_MISSING, keysIn, missingKeys } from '../vault/check-keys.mjs';
+import { deployed as deployedRows, rowsOf } from '../vault/every-row.mjs';
+import { incompleteness } from '../vault/schema.mjs';
 import { readSettings } from '../vault/settings.mjs';
-import { inspectState, vaultFile } from '../vault/state-dir.mjs';
+import { inspectState, lostDatabase, vaultFile } from '../vault/state-dir.mjs';
 
 const USAGE = `npm run doctor -- [options]
 
@@ -86,7 +88,7 @@ async function local() {
   // A first start creates the missing secrets: without a vault, missing secrets are not a problem.
   const before = readSettings(process.env, { ...freshSecrets(process.env), ...devVars?.vars }).settings;
   const dir = path.resolve(root, before?.stateDir ?? process.env.STATE_DIR ?? devVars?.vars.STATE_DIR ?? path.join('.wrangler', 'state'));
-  const { state, vault, why } = readVault(dir);
+  const { state, vault, lacks, lost, why } = await readVault(dir);
   const isNew = !devVars && !state?.hasVault;
   const { settings, problem } = readSettings(process.env, isNew ? freshSecrets(process.env) : (devVars?.vars ?? {}));
 
@@ -104,8 +106,10 @@ async function local() {
     report('migrations', 'fail', remedy);
   } else {
     const missing = noVault(state, devVars);
-    if (missing) report('keys', 'fail', missing);
+    if (lost) report('keys', 'fail', `${lost}.`);
+    else if (missing) report('keys', 'fail', missing);
     else await keys(settings?.worker.MASTER_KEYS, vault, 'MASTER_KEYS');
+    if (state.applied.size > 0) tables(lacks);
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
   await service(localUrl(), 'run npm start; if it is already running, set PORT and HOST to its values', true, report);
@@ -122,22 +126,22 @@ function noVault(state, devVars) {
   return devVars && 'there is no vault in .wrangler/state: set STATE_DIR to the directory that has it; if it is to be new, run npm start.';
 }
 
-/** The keys of the vault in a directory. @param {string} dir */
-function keysOf(dir) {
+/** The keys of the vault in a directory, and what its database lacks. @param {string} dir */
+async function vaultOf(dir) {
   const file = vaultFile(dir);
-  if (!file) return { wraps: [], orgs: [] };
+  if (!file) return { vault: { wraps: [], orgs: [] } };
   const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
   try {
-    return keysIn(db);
+    return { vault: keysIn(db), lacks: await incompleteness(rowsOf(db)) };
   } finally {
     db.close();
   }
 }
 
 /** What is in the local database, or why it cannot be read. @param {string} dir */
-function readVault(dir) {
+async function readVault(dir) {
   try {
-    return { state: inspectState(dir), vault: keysOf(dir) };
+    return { state: inspectState(dir), ...(await vaultOf(dir)), lost: lostDatabase(dir) };
   } catch (error) {
     return { why: refusalOf(error) ?? error.message };
   }
@@ -194,6 +198,7 @@ async function remote() {
       if (known === undefined)
         report('keys', 'warn', `MASTER_KEYS is not on this machine; the vault needs those named ${idsOf([...wraps, ...orgs])}.`);
       else await keys(known, { wraps, orgs: [], wrappedOrgs: orgs }, `MASTER_KEYS of the shell or ${VARS}`);
+      if (applied.size > 0) tables(await incompleteness(deployedRows, true));
       migrations(applied, 'npm run deploy', 'update this checkout before you deploy from it');
     });
   }
@@ -252,6 +257,12 @@ async function keys(text, { wraps, orgs, wrappedOrgs = [] }, source) {
     'ok',
     `${wraps.length} wrapped ${many}${wrappedOrgs.length ? ', and the others are wrapped under known keys' : ''} (${idsOf(rows)})`,
   );
+}
+
+/** @param {string | undefined} lacks */
+function tables(lacks) {
+  if (lacks) report('tables', 'fail', `${lacks}.`);
+  else report('tables', 'ok', 'whole');
 }
 
 /** @param {Set<string>} applied @param {string} how the command that applies them @param {string} remedy if this checkout is older */

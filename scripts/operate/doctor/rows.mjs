@@ -5,9 +5,27 @@ import { DatabaseSync } from 'node:sqlite';
 import { reported } from '../../shared/expected-error.mjs';
 import { root } from '../../shared/wrangler.mjs';
 import { deployed, lineOf, masterKeysFor, openEverything } from '../vault/every-row.mjs';
+import { incompleteness } from '../vault/schema.mjs';
 import { vaultFile } from '../vault/state-dir.mjs';
 
-const REMEDY = 'versions come back with npm run restore -- FILE --rows; docs/operations/backup-and-restore.md says what mends the others';
+const PAGE = 'docs/operations/backup-and-restore.md, "Open every row"';
+/** What mends the rows of each table; `''` is for all others. */
+const REMEDIES = {
+  secrets: 'npm run restore -- FILE --rows brings secrets and their versions back',
+  secret_versions: 'npm run restore -- FILE --rows brings secrets and their versions back',
+  audit_segments: 'npm run restore -- FILE --rows brings audit entries back',
+  event_segments: 'events that were not delivered are lost, and nothing needs to be done',
+  org_keys: 'docs/operations/keys.md says how to put keys back',
+  deployment_keys: 'docs/operations/keys.md says how to put keys back',
+  signing_keys: 'delete the row: the service makes another key, and people sign in again',
+  webhooks: `set the URLs and credentials of webhooks, connections and syncs again, see ${PAGE}`,
+  integrations: `set the URLs and credentials of webhooks, connections and syncs again, see ${PAGE}`,
+  syncs: `set the URLs and credentials of webhooks, connections and syncs again, see ${PAGE}`,
+  '': `restore secrets first if some are named, then npm run restore -- --adopt --reason TEXT writes what decides about access back, see ${PAGE}`,
+};
+
+/** What to do about faults. @param {import('../vault/every-row.mjs').Unopened[]} faults */
+export const remedyFor = (faults) => [...new Set(faults.map(({ table }) => REMEDIES[table] ?? REMEDIES['']))].join('; ');
 
 /**
  * @param {{ remote?: boolean, keys?: string, restart?: boolean }} options
@@ -26,9 +44,16 @@ export async function deep({ remote = false, keys, restart }, stateDir, report) 
     const rows = local
       ? (/** @type {string} */ sql, /** @type {(string | number)[]} */ params) => local.prepare(sql).all(...params)
       : deployed;
-    const { opened, faults } = await openEverything(rows, masters, { throttled: true, placeFile, restart });
+    // What a table of keys lacks is reported with the tables.
+    if (await incompleteness(rows)) return report('rows', 'fail', 'not opened, because the database is incomplete.');
+    const { opened, faults } = await openEverything(rows, masters, {
+      throttled: true,
+      placeFile,
+      restart,
+      gates: remote ? undefined : stateDir,
+    });
     for (const fault of faults) report('rows', 'fail', `${lineOf(fault)}.`);
-    if (faults.length) report('rows', 'fail', `${faults.length} faults in ${opened} rows: ${REMEDY}.`);
+    if (faults.length) report('rows', 'fail', `${faults.length} faults in ${opened} rows: ${remedyFor(faults)}.`);
     else report('rows', 'ok', `all ${opened} open`);
   } catch (error) {
     const why = reported(error);

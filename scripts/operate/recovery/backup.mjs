@@ -1,6 +1,7 @@
 // `npm run backup`: the whole database of a vault in one SQL file, encrypted as stored. First, the gates of a running service move their
 // newest audit entries to the database; with --verify, every row is then opened. Invariants: the backup shows the vault at one point in
-// time, while the service continues; it is created completely or not at all; its last line is a SHA-256 of everything before it, so a
+// time, while the service continues; it is written beside its name, as FILE.part, and gets the name
+// once it is complete; its last line is a SHA-256 of everything before it, so a
 // truncated backup is recognised; what is missing or does not open is named, and the exit code is then not 0.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -9,14 +10,13 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
-import { requireOpenKeys } from '../vault/check-keys.mjs';
-import { masterKeysFor, openEverything, summaryOf } from '../vault/every-row.mjs';
-import { isInUse, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
+import { closedLines, requireOpenKeys } from '../vault/check-keys.mjs';
+import { masterKeysFor, openEverything, rowsOf, summaryOf } from '../vault/every-row.mjs';
+import { incompleteness } from '../vault/schema.mjs';
+import { isInUse, lostDatabase, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
 import { deployedUrl, localUrl, progress, run, stateDir, variable, wrangler } from '../vault/vault.mjs';
 import { answers, BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
-import { countsOf, dump, migrationsOf, statementsOf } from './sql-dump.mjs';
-
-const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
+import { countsOf, dump, migrationsOf, statementsOf, tablesOf } from './sql-dump.mjs';
 
 const USAGE = `npm run backup -- [options]
 
@@ -25,13 +25,15 @@ Writes the whole database of a vault to one SQL file, encrypted as stored.
   --output FILE   the file to create; vault-TIME.sql by default
   --verify        open every row of the backup, and name what does not open
   --keys FILE     with --verify: the file with MASTER_KEYS
-  --except ORG    leave out the newest audit entries of an organisation whose gate is broken; can be repeated
+  --except ORG    accept an organisation whose key does not open, or whose gate is broken: then its newest audit entries are left out; can be
+                  repeated
+  --incomplete    back up what is left of a database that lacks tables, columns or indexes
   --remote        back up the deployment instead of the vault of npm start
   --url URL       where the service answers, to include the newest audit entries
   --json          print one JSON object
   --help          print this
 
-The exit code is 1 if an organisation was left out without --except, or a row does not open. The backup is made all the same.
+The exit code is 1 if an organisation was left out, or its key does not open, without --except; or if a row does not open. The backup is made all the same.
 `;
 
 await run(async () => {
@@ -43,6 +45,7 @@ await run(async () => {
       except: { type: 'string', multiple: true, default: [] },
       verify: { type: 'boolean', default: false },
       keys: { type: 'string' },
+      incomplete: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
@@ -54,18 +57,18 @@ await run(async () => {
     const masters = values.verify ? masterKeysFor({ keys: values.keys, remote: values.remote }) : null;
     const archived = await archive(values.remote ? await remoteService(values.url) : localService(values.url), values.except);
     const db = values.remote ? await exported(scratch) : snapshot();
-    if (!(await requireOpenKeys(db, values.remote)))
+    const lacks = await requireWhole(db, values.incomplete, values.remote);
+    const { closed, isChecked } = await requireOpenKeys(db, values.remote, values.except);
+    if (!isChecked)
       process.stderr.write('Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n');
     const made = write(db, file, time);
-    const orgs = db
-      .prepare('SELECT id FROM orgs')
-      .all()
-      .map(({ id }) => String(id));
-    const checked = masters && (await openEverything(db, masters));
+    const orgs = rowsIn(db, 'orgs', 'SELECT id FROM orgs').map(({ id }) => String(id));
+    const checked = masters && !lacks && (await openEverything(db, masters));
     db.close();
     const missing = orgs.filter((id) => !archived.done.has(id));
     const result = {
       ...{ file, ...made, archived: orgs.length - missing.length, not_archived: missing.length, left: archived.left },
+      ...{ closed },
       ...(checked && { opened: checked.opened, faults: checked.faults }),
     };
     tellMissing(orgs.length, missing, archived, values.except);
@@ -75,7 +78,14 @@ await run(async () => {
         : `${file}: ${made.rows} ${made.rows === 1 ? 'row' : 'rows'}, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
     );
     if (checked && !values.json) process.stdout.write(`${summaryOf(checked)}\n`);
-    if (archived.left.length || checked?.faults.length) process.exitCode = 1;
+    if (closed.length)
+      process.stderr.write(
+        `The backup is complete, but the keys of ${closed.length} of ${orgs.length} organisations do not open, so nobody can read what it holds of them:\n${closedLines(closed)}\nPut their rows of org_keys back from an older backup, as docs/operations/keys.md says. --except ORG accepts one.\n`,
+      );
+    if (lacks) process.stderr.write(`Incomplete as asked: ${lacks}.\n`);
+    const isAccepted = (/** @type {{ table: string, org: string | null }} */ { table, org }) =>
+      table === 'org_keys' && values.except.includes(String(org));
+    if (archived.left.length || closed.length || lacks || checked?.faults.some((fault) => !isAccepted(fault))) process.exitCode = 1;
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }
@@ -137,6 +147,18 @@ async function archive(service, except) {
   };
 }
 
+/** Refuses a database that lacks parts, unless that is asked for. Returns what it lacks. @param {DatabaseSync} db @param {boolean} isAccepted @param {boolean} remote */
+async function requireWhole(db, isAccepted, remote) {
+  const lacks = await incompleteness(rowsOf(db), remote);
+  if (lacks && !isAccepted) throw new ExpectedError(`No backup was made: ${lacks}. --incomplete backs up what is left.`);
+  return lacks;
+}
+
+/** Rows of a table that may be missing. @param {DatabaseSync} db @param {string} table @param {string} sql */
+function rowsIn(db, table, sql) {
+  return tablesOf(db).includes(table) ? db.prepare(sql).all() : [];
+}
+
 /** A snapshot of the local database, without later writes. */
 function snapshot() {
   const [unreadable] = unreadableDatabases(stateDir());
@@ -144,6 +166,8 @@ function snapshot() {
     throw new ExpectedError(
       `The database of the vault cannot be read (${unreadable.why}), and no backup was made: restore the newest backup with npm run restore -- FILE --replace`,
     );
+  const lost = lostDatabase(stateDir());
+  if (lost) throw new ExpectedError(`No backup was made: ${lost}.`);
   const vault = vaultFile(stateDir());
   if (!vault)
     throw new ExpectedError(
@@ -167,22 +191,39 @@ async function exported(scratch) {
   return db;
 }
 
+/** @param {string} file */
+function occupied(file) {
+  return new ExpectedError(`${file} already exists: name another file with --output`);
+}
+
+/** Gives a file that is complete its name, unless another one has taken it meanwhile. @param {string} part @param {string} file */
+function publish(part, file) {
+  try {
+    fs.linkSync(part, file);
+    fs.rmSync(part);
+  } catch (error) {
+    if (error.code === 'EEXIST') throw occupied(file);
+    // Some file systems have no links.
+    fs.renameSync(part, file);
+  }
+}
+
 /** @param {DatabaseSync} db @param {string} file @param {Date} time */
 function write(db, file, time) {
   const rows = countsOf(db);
   const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
-  const master_keys = db
-    .prepare(WRAPS)
-    .all()
-    .map((row) => String(row.master_id));
+  const wraps = ['deployment_keys', 'org_keys'].flatMap((table) => rowsIn(db, table, `SELECT master_id FROM ${table}`));
+  const master_keys = [...new Set(wraps.map((row) => String(row.master_id)))].sort();
   const header = { format: 1, made_at: time.toISOString(), migrations: migrationsOf(db), rows, master_keys };
+  const part = `${file}.part`;
+  if (fs.existsSync(file)) throw occupied(file);
   let fd;
   try {
-    fd = fs.openSync(file, 'wx', 0o600);
+    // What a backup that was cut off left.
+    fs.rmSync(part, { force: true });
+    fd = fs.openSync(part, 'wx', 0o600);
   } catch (error) {
-    throw new ExpectedError(
-      error.code === 'EEXIST' ? `${file} already exists: name another file with --output` : `${file} cannot be created: ${error.message}`,
-    );
+    throw new ExpectedError(`${part} cannot be created: ${error.message}`);
   }
   const hash = createHash('sha256');
   const put = (/** @type {string} */ text) => {
@@ -202,9 +243,10 @@ function write(db, file, time) {
     fs.writeSync(fd, `-- sha256 ${sha256}\n`);
     fs.fsyncSync(fd);
     fs.closeSync(fd);
+    publish(part, file);
     return { rows: total, sha256, master_keys };
   } catch (error) {
-    fs.rmSync(file, { force: true });
+    fs.rmSync(part, { force: true });
     if (error instanceof ExpectedError) throw error;
     throw new ExpectedError(
       `No backup was made: ${error.message}. Check the free space of the disk, and whether the database can be read: npm run doctor`,

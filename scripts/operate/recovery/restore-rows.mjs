@@ -1,7 +1,8 @@
-// `npm run restore -- FILE --rows`: restores versions of secrets that the vault's database lacks, or has and cannot open, from a backup.
+// `npm run restore -- FILE --rows`: restores secrets and audit entries that the vault's database lost (restore-lost.mjs), then versions that it
+// lacks, or has and cannot open, from a backup.
 // Invariants: a version that was destroyed, or whose secret or organisation is gone, never returns; a row is taken only if it opens with the
-// organisation's own keys, and is written only while its secret is as it was when this was decided; all are written in one transaction; no
-// other table is changed; no value is shown.
+// organisation's own keys, and is written only while its secret is as it was when this was decided; versions are written in one
+// transaction; no value is shown.
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,8 +12,10 @@ import { harmless } from '../../shared/terminal.mjs';
 import { root } from '../../shared/wrangler.mjs';
 import { deployed, masterKeysFor, openEverything, openKeys, rowsOf } from '../vault/every-row.mjs';
 import { attempt, hasRightMac, versionFault, whole } from '../vault/row-checks.mjs';
+import { incompleteness } from '../vault/schema.mjs';
 import { unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
 import { stateDir, wrangler } from '../vault/vault.mjs';
+import { restoreLost } from './restore-lost.mjs';
 import { isLegal, literal, pieces } from './sql-dump.mjs';
 
 /** @typedef {{ org: string, secret: string, name?: string, version: number }} Version */
@@ -32,8 +35,9 @@ export async function restoreVersions(backup, made_at, scratch, how) {
   const masters = masterKeysFor(how);
   const vault = how.remote ? remoteVault(scratch) : localVault();
   try {
-    await requireMigrated(vault.rows);
+    await requireMigrated(vault.rows, how.remote);
     const keys = await openKeys(vault.rows, masters);
+    const lost = await restoreLost(backup, vault, keys, how.remote ? undefined : stateDir());
     const { faults } = await openEverything(vault.rows, masters, { throttled: true, tables: ['secrets', 'secret_versions'] });
     const wanted = faults.flatMap(({ org, id, name, version }) => (version ? [{ org: String(org), secret: id, name, version }] : []));
     const { chosen, left } = await choose(wanted, backup, vault.rows, keys);
@@ -45,18 +49,20 @@ export async function restoreVersions(backup, made_at, scratch, how) {
       if (!open.has(keyOf(one))) left.push({ ...public_(one), why: 'its secret was changed meanwhile: run this again' });
     const closed = faults.filter(({ table }) => table === 'org_keys').map(({ org, what }) => ({ org: String(org), what }));
     const altered = faults.filter(({ table, version }) => table === 'secrets' && !version).map(({ id }) => id);
-    if (left.length || closed.length) process.exitCode = 1;
-    return { made_at, restored, left, closed, altered, message: messageOf(made_at, { restored, left, closed, altered }) };
+    if (left.length || closed.length || lost.refused.length) process.exitCode = 1;
+    return { made_at, ...lost, restored, left, closed, altered, message: messageOf(made_at, { ...lost, restored, left, closed, altered }) };
   } finally {
     vault.close();
   }
 }
 
-/** Refuses a vault whose tables are those of another release. @param {import('../vault/every-row.mjs').Rows} rows */
-async function requireMigrated(rows) {
+/** Refuses a vault whose tables are those of another release. @param {import('../vault/every-row.mjs').Rows} rows @param {boolean} remote */
+async function requireMigrated(rows, remote) {
   const applied = new Set((await rows('SELECT name FROM d1_migrations', [])).map(({ name }) => name));
   if (knownMigrations(path.join(root, 'migrations')).some((name) => !applied.has(name)))
     throw new ExpectedError('The vault lacks migrations of this checkout: start the service once, or deploy; nothing was changed');
+  const lacks = await incompleteness(rows, remote);
+  if (lacks) throw new ExpectedError(`Nothing was changed: ${lacks}`);
 }
 
 // ---------------------------------------------------------------- choice
@@ -238,13 +244,17 @@ const lineOf = ({ org, secret, name, version }) => `  ${org}: ${secret}${name ? 
 
 /**
  * @param {string} made_at
- * @param {{ restored: Version[], left: (Version & { why: string })[], closed: { org: string, what: string }[], altered: string[] }} result
+ * @param {import('./restore-lost.mjs').Returned & { restored: Version[], left: (Version & { why: string })[], closed: { org: string, what: string }[], altered: string[] }} result
  */
-function messageOf(made_at, { restored, left, closed, altered }) {
+function messageOf(made_at, { secrets, segments, refused, restored, left, closed, altered }) {
   const versions = (/** @type {unknown[]} */ list) => `${list.length} ${list.length === 1 ? 'version' : 'versions'}`;
-  if (!restored.length && !left.length && !closed.length && !altered.length)
+  if (![secrets, segments, refused].some(({ length }) => length) && !restored.length && !left.length && !closed.length && !altered.length)
     return 'Every version of every secret is there and opens: nothing was changed.';
+  const named = ({ org, secret, name }) => `${org}: ${secret}${name ? ` (${name})` : ''}`;
   return [
+    ...secrets.map((one) => `the row of ${named(one)} restored`),
+    ...segments.map(({ org, from, to }) => `${org}: audit entries ${from} to ${to} restored`),
+    ...refused.map((one) => `the row of ${named(one)} not restored: ${one.why}`),
     `${versions(restored)} restored from the backup of ${made_at}${restored.length ? ':' : '.'}`,
     ...restored.map(lineOf),
     ...(left.length ? [`${versions(left)} not restored:`, ...left.map((one) => `${lineOf(one)}: ${one.why}`)] : []),

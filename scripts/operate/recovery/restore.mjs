@@ -7,9 +7,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { agrees, isAsked } from '../../shared/terminal.mjs';
-import { masterKeysFor } from '../vault/every-row.mjs';
+import { closedLines, closedOrgs, keysIn } from '../vault/check-keys.mjs';
+import { deployed, masterKeysFor, rowsOf } from '../vault/every-row.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from '../vault/master-keys.mjs';
 import { applyMigrations } from '../vault/migrate.mjs';
+import { lackingParts } from '../vault/schema.mjs';
 import { claimState, gateFile, setAside, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
 import { deployedService, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from '../vault/vault.mjs';
 import { adoptAll } from './adopt.mjs';
@@ -25,10 +27,10 @@ const HELP = `npm run restore -- FILE [options]
 npm run restore -- FILE --rows [options]
 npm run restore -- --adopt --reason TEXT [options]
 
-Restores a backup; then --adopt has the gate of each organisation accept the database. With --rows it restores only versions of secrets that
-are missing or do not open, and changes nothing else; the service may run.
+Restores a backup; then --adopt has the gate of each organisation accept the database. With --rows it restores only secrets, versions
+and audit entries that are missing, and versions that do not open, and changes nothing else; the service may run.
 
-  --rows          restore only the versions that the vault lacks or that do not open; exits with 1 if one remains
+  --rows          restore only what the vault lost or cannot open; exits with 1 if something remains
   --replace       replace all that the vault holds; later changes are lost, and a local database that cannot be read is set aside
   --ended FILE    an export of an audit log, as NDJSON: what it says was revoked after the backup is revoked in what is restored
   --keys FILE     the file with the MASTER_KEYS that the backup needs; .dev.vars by default
@@ -36,7 +38,7 @@ are missing or do not open, and changes nothing else; the service may run.
   --remote        the deployment instead of the vault of npm start; with --adopt, BOOTSTRAP_TOKEN must be in the environment
   --adopt         have each organisation accept the restored database; the service must run
   --reason TEXT   why, for the audit log of each organisation
-  --except ORG    do not have this organisation accept the database; can be repeated
+  --except ORG    restore although this organisation's key does not open; with --adopt, do not have it accept the database; can be repeated
   --url URL       where the service answers
   --json          print one JSON object
   --help          print this
@@ -72,7 +74,7 @@ await run(async () => {
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${result.message}\n`);
 }, HELP);
 
-/** @typedef {{ remote: boolean, replace: boolean, keys?: string, ended: string[], yes: boolean }} How */
+/** @typedef {{ remote: boolean, replace: boolean, except: string[], keys?: string, ended: string[], yes: boolean }} How */
 
 /** @param {string[]} positionals @param {How} how */
 async function restore(positionals, how) {
@@ -107,9 +109,9 @@ async function mend(positionals, how) {
 
 /**
  * Refuses keys that do not decrypt the backup.
- * @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote: boolean, keys: string | undefined }} how
+ * @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {How} how
  */
-async function checkKeys(db, header, { remote, keys: named }) {
+async function checkKeys(db, header, { remote, keys: named, except }) {
   const list = header.master_keys.join(', ');
   const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? undefined : devVarsFile;
   let keys;
@@ -125,16 +127,20 @@ async function checkKeys(db, header, { remote, keys: named }) {
       `MASTER_KEYS is missing: set it, or restore .dev.vars, with the keys that the backup was created with (${list}); nothing was changed`,
     );
   }
-  const wraps = db
-    .prepare('SELECT id AS owner, master_id, key_sealed FROM deployment_keys UNION ALL SELECT org_id, master_id, key_sealed FROM org_keys')
-    .all();
-  const { missing, undecryptable } = await checkWraps(keys, /** @type {any} */ (wraps));
-  const lacking = new Set([...missing, ...undecryptable.map(({ master_id }) => master_id)]);
-  if (lacking.size)
+  const all = keysIn(db);
+  const wraps = all.wraps.filter(({ owner }) => !except.includes(owner));
+  const { missing, undecryptable } = await checkWraps(keys, wraps);
+  const closed = await closedOrgs(all, keys);
+  // The row of one organisation may be damaged. Where none opens, or a master key is missing, MASTER_KEYS is wrong.
+  const isWrong = undecryptable.some(({ owner }) => owner === 'deployment') || undecryptable.length === wraps.length - 1;
+  const lacking = new Set([...missing, ...(isWrong ? undecryptable.map(({ master_id }) => master_id) : [])]);
+  if (wraps.length && lacking.size)
     throw new ExpectedError(
-      `MASTER_KEYS does not decrypt this backup: it lacks ${[...lacking].join(', ')}, or has another key with that id; add it after the current one (it may be in RETIRED_MASTER_KEYS); nothing was changed`,
+      `MASTER_KEYS does not decrypt this backup: it lacks ${[...lacking].join(', ')}, or has another key with that id; add it after the current one (it may be in RETIRED_MASTER_KEYS), or name each organisation that it belongs to with --except; nothing was changed`,
     );
-  return '';
+  return closed.length
+    ? `The keys of ${closed.length} of ${all.orgs.length} organisations do not open, so nothing of theirs can be read:\n${closedLines(closed)}\nPut their rows of org_keys back from an older backup, as docs/operations/keys.md says.\n`
+    : '';
 }
 
 /**
@@ -153,7 +159,7 @@ async function confirmRevived(db, made_at, how) {
 
 /** Sets a database aside that SQLite cannot read. @param {string} dir @param {boolean} replace */
 function clearUnreadable(dir, replace) {
-  for (const { file, why } of unreadableDatabases(dir, replace)) {
+  for (const { file, why } of unreadableDatabases(dir, true)) {
     if (!replace)
       throw new ExpectedError(
         `The database in ${dir} cannot be read (${why}): pass --replace to set it aside and restore the backup; nothing was changed`,
@@ -162,16 +168,36 @@ function clearUnreadable(dir, replace) {
   }
 }
 
+/**
+ * The database with all tables. One that lacks some is set aside. @param {string} dir @param {boolean} replace
+ * @returns {Promise<DatabaseSync>}
+ */
+async function wholeDatabase(dir, replace) {
+  try {
+    await applyMigrations(dir);
+  } catch (error) {
+    // A migration that cannot be applied is one on tables that are missing.
+    if (!replace || !vaultFile(dir)) throw error;
+  }
+  const file = vaultFile(dir);
+  if (!file) throw new ExpectedError(`No database could be created in ${dir}`);
+  const db = new DatabaseSync(file, { timeout: 10_000 });
+  const lacking = await lackingParts(rowsOf(db));
+  if (lacking.length === 0) return db;
+  db.close();
+  const what = `The database in ${dir} lacks ${lacking.slice(0, 5).join(', ')}`;
+  if (!replace) throw new ExpectedError(`${what}: pass --replace to set it aside and restore the backup; nothing was changed`);
+  process.stderr.write(`${what}. It is now in ${setAside(dir, file)}.\n`);
+  return wholeDatabase(dir, false);
+}
+
 /** @param {DatabaseSync} db @param {boolean} replace */
 async function putLocal(db, replace) {
   const dir = stateDir();
   const taken = claimState(dir);
   if (taken) throw new ExpectedError(`${taken}; nothing was changed`);
   clearUnreadable(dir, replace);
-  await applyMigrations(dir);
-  const file = vaultFile(dir);
-  if (!file) throw new ExpectedError(`No database could be created in ${dir}`);
-  const vault = new DatabaseSync(file, { timeout: 10_000 });
+  const vault = await wholeDatabase(dir, replace);
   const bar = progress('restoring, bytes:');
   try {
     vault.exec('BEGIN IMMEDIATE');
@@ -199,6 +225,11 @@ async function putLocal(db, replace) {
 /** One import, which D1 rolls back if it fails. @param {DatabaseSync} db @param {string} file @param {boolean} replace */
 async function putRemote(db, file, replace) {
   await wrangler(['d1', 'migrations', 'apply', 'DB', '--remote']);
+  const lacking = await lackingParts(deployed);
+  if (lacking.length)
+    throw new ExpectedError(
+      `The database of the deployment lacks ${lacking.slice(0, 5).join(', ')}: go back with D1 Time Travel, or delete it (npx wrangler d1 delete) and run npm run deploy, which creates it again; then restore. Nothing was changed`,
+    );
   const [{ n }] = await remoteRows('select (select count(*) from orgs) + (select count(*) from org_keys) as n');
   if (n && !replace) throw new ExpectedError(OCCUPIED);
   const fd = fs.openSync(file, 'wx', 0o600);

@@ -15,13 +15,14 @@ import { harmless } from '../../shared/terminal.mjs';
 import { root, wranglerArgs, wranglerEnv } from '../../shared/wrangler.mjs';
 import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from '../vault/dev-vars.mjs';
 import { isLocalHost, originAt, reachedAt, readSettings } from '../vault/settings.mjs';
-import { claimState, inspectState } from '../vault/state-dir.mjs';
+import { claimState, inspectState, lostDatabase, setVaultAside } from '../vault/state-dir.mjs';
 import { isHealthPoll, isHealthy, lineReader } from './log-lines.mjs';
 import { readiness } from './readiness.mjs';
 
 const USAGE = `npm start -- [options]
 
   --log FORMAT   short (one line per request, the default) or json (the lines of the Worker, as a deployment logs them)
+  --new          begin a new vault where the database of the old one is lost; what is left of that is set aside
   --help         print this
 
 Its settings are variables of the shell or of .dev.vars: see docs/reference/environment-variables.md.
@@ -44,7 +45,7 @@ process.stderr.on('error', () => {});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
 endWithParent();
 
-const log = logFormat();
+const { log, new: isNew } = readOptions();
 const devVarsFile = path.join(root, '.dev.vars');
 const { host, port, stateDir, worker } = await prepare();
 // The state belongs only to this process, including what an earlier one left here.
@@ -65,17 +66,18 @@ await serve();
 
 // ---------------------------------------------------------------- before anything is spawned
 
-/** The format of the output. @returns {string} */
-function logFormat() {
+/** The options of the command. */
+function readOptions() {
+  const flag = { type: /** @type {const} */ ('boolean'), default: false };
   const parsed = orFail(
-    () => parseArgs({ options: { log: { type: 'string', default: 'short' }, help: { type: 'boolean', default: false } } }).values,
+    () => parseArgs({ options: { log: { type: 'string', default: 'short' }, new: flag, help: flag } }).values,
     `Unknown option: npm start -- --help lists them`,
   );
   if (parsed.help) {
     process.stdout.write(USAGE);
     process.exit(0);
   }
-  return ['short', 'json'].includes(parsed.log) ? parsed.log : fail('--log takes short or json');
+  return ['short', 'json'].includes(parsed.log) ? parsed : fail('--log takes short or json');
 }
 
 /** All checks, and the keys of a first start. */
@@ -99,6 +101,13 @@ async function prepare() {
   const unknown = [...state.applied].find((name) => !known.includes(name));
   if (unknown)
     fail(`STATE_DIR was migrated by a newer checkout (${harmless(unknown)}): update this checkout, or set STATE_DIR to another directory`);
+  const lost = orFail(() => lostDatabase(settings.stateDir), 'STATE_DIR contains a database that cannot be read: npm run doctor says why');
+  if (lost && !isNew) fail(`${lost[0]?.toUpperCase()}${lost.slice(1)}`);
+  if (isNew && !lost && state.hasVault) fail('--new is for a vault whose database is lost, and this one has its database: leave it out');
+  if (lost) {
+    const to = orFail(() => setVaultAside(settings.stateDir), 'STATE_DIR is not a writable directory: set it to one');
+    process.stderr.write(`What was left of the old vault is now in ${to}.\n`);
+  }
   if (devVars && state.applied.size === 0)
     process.stderr.write(
       `There is no vault in ${settings.stateDir}: a new, empty one is created. If yours is elsewhere, end this and set STATE_DIR to its directory.\n`,

@@ -2,6 +2,7 @@
 // called well.
 import fs from 'node:fs';
 import { ExpectedError } from '../../shared/expected-error.mjs';
+import { harmless } from '../../shared/terminal.mjs';
 import { varsFile } from './deployment-config.mjs';
 import { readDevVars } from './dev-vars.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
@@ -55,13 +56,41 @@ function mastersHere(remote) {
 }
 
 /**
- * Refuses a database whose keys do not open: its backup could not be read by anyone. Returns whether the master keys were at hand to check.
- * @param {import('node:sqlite').DatabaseSync} db @param {boolean} remote
+ * The organisations whose keys do not open. @param {VaultKeys} keys @param {import('./master-keys.mjs').MasterKey[] | undefined} masters without
+ * them, only keys that are missing are found @returns {Promise<{ org: string, why: string }[]>}
  */
-export async function requireOpenKeys(db, remote) {
-  const keys = keysIn(db);
+export async function closedOrgs({ wraps, orgs }, masters) {
+  const { undecryptable } = masters ? await checkWraps(masters, wraps) : { undecryptable: [] };
+  const own = wraps.filter(({ owner }) => owner !== 'deployment');
+  return [
+    ...orgs.filter((id) => !own.some(({ owner }) => owner === id)).map((org) => ({ org, why: 'its key is missing' })),
+    ...own
+      .filter(({ master_id }) => masters && !masters.some(({ id }) => id === master_id))
+      .map(({ owner, master_id }) => ({ org: owner, why: `MASTER_KEYS lacks ${harmless(master_id)}` })),
+    ...undecryptable.filter(({ owner }) => owner !== 'deployment').map(({ owner }) => ({ org: owner, why: 'its key does not open' })),
+  ];
+}
+
+/** One line for each. @param {{ org: string, why: string }[]} closed */
+export const closedLines = (closed) => closed.map(({ org, why }) => `  ${harmless(org)}: ${why}`).join('\n');
+
+/**
+ * Refuses a database that nobody could read: its deployment key does not open, or no organisation's. Returns the organisations whose keys do
+ * not open, and whether the master keys were at hand to check.
+ * @param {import('node:sqlite').DatabaseSync} db @param {boolean} remote @param {string[]} except organisations that do not matter
+ */
+export async function requireOpenKeys(db, remote, except) {
+  const all = keysIn(db);
   const masters = mastersHere(remote);
-  const problem = missingKeys(keys) ?? (masters && (await closedKeys(keys, masters, 'MASTER_KEYS')));
+  const keys = {
+    wraps: all.wraps.filter(({ owner }) => !except.includes(owner)),
+    orgs: all.orgs.filter((id) => !except.includes(id)),
+  };
+  const closed = await closedOrgs(keys, masters);
+  const own = keys.wraps.filter(({ owner }) => owner === 'deployment');
+  const isOpen = own.length === 1 && !(masters && (await closedKeys({ wraps: own, orgs: [] }, masters, 'MASTER_KEYS')));
+  const isReadable = isOpen && !(keys.orgs.length > 0 && keys.orgs.every((id) => closed.some(({ org }) => org === id)));
+  const problem = isReadable ? undefined : (missingKeys(keys) ?? (masters && (await closedKeys(keys, masters, 'MASTER_KEYS'))));
   if (problem) throw new ExpectedError(`No backup was made, because it could not be decrypted: ${problem}.`);
-  return masters !== undefined;
+  return { closed, isChecked: masters !== undefined };
 }

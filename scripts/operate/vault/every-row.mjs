@@ -8,6 +8,7 @@ import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { varsFile } from './deployment-config.mjs';
 import { readDevVars } from './dev-vars.mjs';
+import { differences, lostRows } from './lost-rows.mjs';
 import { parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { checksOf } from './row-checks.mjs';
 import { devVarsFile, progress, remoteRows } from './vault.mjs';
@@ -28,7 +29,7 @@ const SOURCE = `
 ${ROW_KINDS}export { decrypt } from './src/crypto/envelope';
 export { deriveDeployment, deriveOrg } from './src/keys/keyring';
 export { getTableColumns } from 'drizzle-orm';
-export { fromD1, kindOf, macOf, readable, RESTORABLE, rowKinds, tableName } from './src/db/rows';
+export { fromD1, isBrief, kindOf, macOf, readable, RESTORABLE, rowKinds, rowOf, sweepAt, tableName } from './src/db/rows';
 export { secretVersions } from './src/db/schema';
 export { hasVersion } from './src/domains/secrets/rules';
 `;
@@ -68,12 +69,12 @@ export function deployed(sql, params) {
  * Opens every row of a database.
  * @param {import('node:sqlite').DatabaseSync | Rows} from a function for a database that lives on while it is read
  * @param {MasterKey[]} masters
- * @param {{ throttled?: boolean, placeFile?: string, restart?: boolean, tables?: string[] }} [how] `throttled`: it rests as long as it works;
+ * @param {{ throttled?: boolean, placeFile?: string, restart?: boolean, tables?: string[], gates?: string }} [how] `throttled`: it rests as long as it works;
  * `placeFile`: where it keeps its place, to continue there; `restart`: from the beginning all the same; `tables`: only these, and all their
- * faults as first seen, for a caller that looks again itself
+ * faults as first seen, for a caller that looks again itself; `gates`: the directory of a local vault, whose gates it is compared with
  * @returns {Promise<Opened>}
  */
-export async function openEverything(from, masters, { throttled = false, placeFile, restart = false, tables } = {}) {
+export async function openEverything(from, masters, { throttled = false, placeFile, restart = false, tables, gates } = {}) {
   const isLive = typeof from === 'function';
   const rows = isLive ? from : rowsOf(from);
   const { source, ...vault } = await openKeys(rows, masters);
@@ -107,7 +108,11 @@ export async function openEverything(from, masters, { throttled = false, placeFi
   if (placeFile) fs.rmSync(placeFile, { force: true });
   // Rows that changed while they were read were right before and after.
   const faults = isLive && !tables ? await still(at.faults, rows, checks) : at.faults;
-  return { opened: at.opened, faults: faults.map(({ rowid: _, ...fault }) => fault) };
+  const apart = gates ? await differences(rows, gates, vault.keys, source) : [];
+  // What a gate knows of a row says more than what is left of it.
+  const isKnown = (/** @type {Unopened} */ { table, id }) => apart.some((other) => other.table === table && other.id === id);
+  const lost = [...(tables ? [] : await lostRows(rows, vault.keys)).filter((one) => !isKnown(one)), ...apart];
+  return { opened: at.opened, faults: [...faults.map(({ rowid: _, ...fault }) => fault), ...lost].slice(0, most) };
 }
 
 /** The faults that a second look finds again. @param {any[]} faults @param {Rows} rows @param {Record<string, import('./row-checks.mjs').Check>} checks */

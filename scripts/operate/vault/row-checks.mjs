@@ -93,7 +93,7 @@ export function attempt(look) {
 }
 
 /** @param {Record<string, any>} raw @param {unknown} packed @param {string | null} last the hash of the last entry */
-function segmentFault({ first_sequence: first, last_sequence: end }, packed, last) {
+export function segmentFault({ first_sequence: first, last_sequence: end }, packed, last) {
   const entries = JSON.parse(gunzipSync(Buffer.from(String(packed), 'base64')).toString());
   const isWhole = entries.at(-1)?.sequence === end && entries[0]?.sequence === first && (last === null || entries.at(-1)?.hash === last);
   return isWhole ? null : 'it does not hold the entries that it names';

@@ -119,10 +119,16 @@ export function unreadableDatabases(dir, whole = false) {
   });
 }
 
-/** Moves a database with its journal files out of the way. Returns where they are. @param {string} dir @param {string} file */
-export function setAside(dir, file) {
+/** A new folder for what is set aside. @param {string} dir */
+function newFolder(dir) {
   const to = path.join(dir, 'set-aside', new Date().toISOString().replaceAll(':', ''));
   fs.mkdirSync(to, { recursive: true, mode: 0o700 });
+  return to;
+}
+
+/** Moves a database with its journal files out of the way. Returns where they are. @param {string} dir @param {string} file */
+export function setAside(dir, file) {
+  const to = newFolder(dir);
   // Journals first: one that is left behind would be replayed into the next database of that name.
   for (const end of ['-wal', '-shm', '-journal', ''])
     if (fs.existsSync(file + end)) fs.renameSync(file + end, path.join(to, path.basename(file) + end));
@@ -137,17 +143,77 @@ const databases = (dir) =>
         .map((name) => path.join(dir, name))
     : [];
 
+/** Whether a local D1 has an organisation, or the key of one. @param {string} dir */
+const hasOrgs = (dir) =>
+  databases(path.join(dir, 'v3', 'd1')).some((file) =>
+    reading(file, (db) =>
+      ['orgs', 'org_keys'].some(
+        (table) =>
+          db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table) &&
+          db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get(),
+      ),
+    ),
+  );
+
+/** @template T @param {string} file @param {(db: DatabaseSync) => T} use @returns {T} */
+function reading(file, use) {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
+  try {
+    return use(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** An organisation that a local gate holds and that is not deleted. @param {string} dir @returns {string | undefined} */
+function orgOfGates(dir) {
+  const folder = path.join(dir, 'v3', 'do', gates());
+  for (const name of fs.existsSync(folder) ? fs.readdirSync(folder).filter((one) => one.endsWith('.sqlite')) : [])
+    try {
+      const found = reading(path.join(folder, name), (db) =>
+        db.prepare("SELECT id FROM rows WHERE kind = 'org' AND body IS NOT NULL AND body ->> 'deleted_at' IS NULL LIMIT 1").get(),
+      );
+      if (found) return String(found.id);
+    } catch {} // a gate without tables, or one that cannot be read, shows nothing
+  return undefined;
+}
+
+/**
+ * Whether the local database is gone while its gates are there: a new one in its place would hide the loss.
+ * @param {string} dir @returns {string | undefined} what is wrong, and what to do
+ */
+export function lostDatabase(dir) {
+  if (hasOrgs(dir)) return undefined;
+  const org = orgOfGates(dir);
+  return (
+    org &&
+    `the database in ${dir} has no organisations, but the gates beside it have some, such as ${org}: it was lost or emptied. Restore a backup with npm run restore -- FILE. To begin a new vault instead, run npm start -- --new, which sets this one aside`
+  );
+}
+
+/** Moves all that the runtime stored out of the way, so that a new vault begins. Returns where it is. @param {string} dir */
+export function setVaultAside(dir) {
+  const to = newFolder(dir);
+  fs.renameSync(path.join(dir, 'v3'), path.join(to, 'v3'));
+  return to;
+}
+
 /** @type {string | undefined} */
 let namespace;
+
+/** The folder of the gates. */
+function gates() {
+  namespace ??= `${partsOf(readToml()).worker}-Gate`;
+  return namespace;
+}
 
 /**
  * The file of an organisation's gate in a local vault: the local runtime derives the id of a Durable Object from its name.
  * @param {string} dir @param {string} org
  */
 export function gateFile(dir, org) {
-  namespace ??= `${partsOf(readToml()).worker}-Gate`;
-  const key = createHash('sha256').update(namespace).digest();
+  const key = createHash('sha256').update(gates()).digest();
   const first = createHmac('sha256', key).update(org).digest().subarray(0, 16);
   const id = Buffer.concat([first, createHmac('sha256', key).update(first).digest().subarray(0, 16)]).toString('hex');
-  return path.join(dir, 'v3', 'do', namespace, `${id}.sqlite`);
+  return path.join(dir, 'v3', 'do', gates(), `${id}.sqlite`);
 }

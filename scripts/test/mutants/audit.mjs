@@ -9,6 +9,18 @@ export const mutants = [
     change: { from: 'not exists (select 1 from orgs) and not exists (select 1 from org_keys)', to: '1' },
     notice: 'faults/key-rotation: is not replaced after the loss of its row',
   },
+  {
+    name: 'a database that was emptied gets a new deployment key',
+    tag: 'lost-database-gets-no-key',
+    change: 'always',
+    notice: 'faults/health: with a database that was emptied: no new key is made, for any request',
+  },
+  {
+    name: 'rows that D1 lost or has altered are not told',
+    tag: 'lost-rows-told',
+    change: { from: 'other?.mac === row.mac && isWhole', to: 'true' },
+    notice: 'faults/health: is degraded with a secret that D1 lost, until it is mended',
+  },
   // ---------------------------------------------------------------- the audit log
   {
     name: 'an answer leaves before its audit entry is written',

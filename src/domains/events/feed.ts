@@ -1,7 +1,9 @@
 // The event feed: closed ranges from D1 and the newest events from the gate. Invariants: events are returned oldest first; a page starts
 // exactly where the previous one ended; a missing range is an error and is never skipped silently.
+
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
+import { unavailable } from '../../db/unavailable';
 import { ApiError } from '../../errors';
 import type { EventType, StoredEvent } from '../../gate/events/outbox';
 import type { RenderContext } from '../../http/context';
@@ -42,7 +44,8 @@ const rangeAfter = ({ env, org, trace }: RenderContext, sequence: number): Promi
        and last_sequence >= ?2 order by first_sequence limit 1`,
   )
     .bind(org, sequence + 1)
-    .first<Range>();
+    .first<Range>()
+    .catch(unavailable);
 };
 
 /** Continues after what the gate returned. */

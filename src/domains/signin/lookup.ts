@@ -3,7 +3,7 @@
 import { readPageToken } from '../../auth/token';
 import { macOf, type RowKind, type RowTypes, readable } from '../../db/rows';
 import type { MemberRow, PasskeyRow } from '../../db/schema';
-import { ApiError, refuse } from '../../errors';
+import { unavailable } from '../../db/unavailable';
 import type { PublicContext } from '../../http/context';
 import type { OrgKeys } from '../../keys/keyring';
 
@@ -11,10 +11,6 @@ const genuine = <K extends RowKind>(keys: OrgKeys, kind: K, raw: Record<string, 
   const row = readable(kind, raw);
   return row && row.mac === macOf(keys.row, kind, row) ? [row] : [];
 };
-
-function unavailable(): never {
-  throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-}
 
 export interface Enrolment {
   org: string;

@@ -9,6 +9,7 @@ import { forms } from '../../db/names';
 import { macOf, readable } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import type { Trust } from '../../db/trusts';
+import { unavailable } from '../../db/unavailable';
 import { checkTarget } from '../../delivery/egress';
 import { ApiError, invalid, refuse, statusOf } from '../../errors';
 import { refusalOf } from '../../gate/request/outcome';
@@ -80,9 +81,7 @@ async function storedTrust({ env, trace }: PublicContext, keys: OrgKeys, org: st
   const { results } = await env.DB.prepare("select * from credentials where org_id = ? and id = ? and kind = 'trust'")
     .bind(org, id)
     .all<Record<string, unknown>>()
-    .catch(() => {
-      throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-    });
+    .catch(unavailable);
   const row = results[0] ? readable('credential', results[0]) : null;
   // safety: trust-mac
   return row?.trust && row.mac === macOf(keys.row, 'credential', row) ? row : null;

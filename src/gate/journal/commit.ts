@@ -193,7 +193,7 @@ async function write(core: Core, intent: Intent, plan: Plan): Promise<'done' | '
       reportViolation(core, violation, intent.draft, { why: end.why });
       return refuse('UNAVAILABLE', {
         message:
-          "The database does not match the records of this organisation (an integrity violation). The deployment's log has the details. After a restore from a backup, the operator must call POST /api/v1/orgs/:org_id/adopt.",
+          "The database does not match the records of this organisation (an integrity violation). The deployment's log has the details. If the database has lost rows that this organisation had, the operator first runs npm run restore -- FILE --rows. After a restore of a whole backup, the operator must call POST /api/v1/orgs/:org_id/adopt, which gives up secrets that the database lacks.",
         retry_after: 60,
       });
     }

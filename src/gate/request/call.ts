@@ -198,6 +198,7 @@ export interface GateCalls extends Rpc.DurableObjectBranded {
   pulse(event?: 'sent' | 'came', at?: number): Promise<Pulse>;
   vitals(): Promise<Vitals>;
   surveyed(survey: string): Promise<void>;
+  hadOrgs(): Promise<boolean>;
   reset(): Promise<void>;
   reserve(key: string, proposed: string, now?: number): Promise<string>;
 }

@@ -3,7 +3,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { randomBytes, toBase64 } from '../../../src/crypto/bytes';
 import type { Purpose } from '../../../src/crypto/envelope';
-import type { MasterKey } from '../../../src/env';
+import type { Env, MasterKey } from '../../../src/env';
 import { ApiError, errorBody } from '../../../src/errors';
 import { deriveDeployment, deriveOrg, keyringOf, unwrap, type WrappedKey, wrap } from '../../../src/keys/keyring';
 import { toHex } from '../../support/hex';
@@ -102,7 +102,7 @@ describe('keyring: a database that does not answer', () => {
     async function fails(): Promise<never> {
       throw new Error('database or disk is full');
     }
-    const keyring = keyringOf({ prepare: () => query } as unknown as D1Database, [k1]);
+    const keyring = keyringOf({ DB: { prepare: () => query } } as unknown as Env, [k1]);
     await expect(keyring.deployment()).rejects.toMatchObject({ refusal: { code: 'UNAVAILABLE' } });
     const [line] = logged.mock.calls.map(([text]) => JSON.parse(text));
     logged.mockRestore();

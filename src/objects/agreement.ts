@@ -1,0 +1,142 @@
+// Whether D1 holds the rows of an organisation's gate, and no others, a page at a time: for the survey of the health check. Invariants: it
+// changes nothing; a change that is under way, or a row that has ended, is never taken for a difference; it tells ids, never contents.
+import { isBrief, type RowKind, type RowTypes, readable, rowKinds, sweepAt, tableName } from '../db/rows';
+import type { CredentialRow, SecretRow } from '../db/schema';
+import { hasVersion } from '../domains/secrets/rules';
+import type { Core } from '../gate/core';
+import { intents } from '../gate/journal/intents';
+
+/** Where a comparison goes on: after this row of a kind. */
+export interface Place {
+  kind: string;
+  after: string;
+}
+
+export interface Agreement {
+  /** Some rows that differ. */
+  differ: { table: string; id: string }[];
+  /** Null once all rows were compared. */
+  next: Place | null;
+}
+
+export interface AgreementCalls {
+  agreement(from: Place | null): Promise<Agreement>;
+}
+
+/** Rows that one call compares, and differences that it tells. */
+const PAGE = 500;
+const TOLD = 20;
+/** How long a difference must last: a change reaches D1 and the gate one after the other. */
+const LASTING = 1000;
+
+export async function agreementOf(core: Core, from: Place | null): Promise<Agreement> {
+  const page = pageFrom(core, from);
+  const first = await look(core, page);
+  if (first.differ.size === 0) return { differ: [], next: first.next };
+  await new Promise((done) => setTimeout(done, LASTING));
+  const second = await look(core, page);
+  const lasting = [...second.differ].filter(([place, { state }]) => first.differ.get(place)?.state === state);
+  return { differ: lasting.slice(0, TOLD).map(([, { table, id }]) => ({ table, id })), next: first.next };
+}
+
+interface Page {
+  kinds: RowKind[];
+  /** Where the first kind begins. */
+  after: string;
+}
+
+/** The kinds that one call compares: as many as fit. */
+function pageFrom(core: Core, from: Place | null): Page {
+  const all = rowKinds();
+  const rest = from ? all.slice(all.indexOf(from.kind as RowKind)) : all;
+  const kinds: RowKind[] = [];
+  let size = 0;
+  for (const kind of rest) {
+    size += core.rows.count(kind);
+    if (kinds.length && size > PAGE) break;
+    kinds.push(kind);
+  }
+  return { kinds, after: from?.after ?? '' };
+}
+
+interface Look {
+  /** By table and id; `state`: both MACs. */
+  differ: Map<string, { table: string; id: string; state: string }>;
+  next: Place | null;
+}
+
+/** A row in D1: its id, its MAC, and whether the current version of a secret is there. */
+type There = [id: string, mac: string, whole: 0 | 1];
+
+async function look(core: Core, page: Page): Promise<Look> {
+  const found: Look = { differ: new Map(), next: null };
+  const changing = intents(core).touched();
+  const [stored] = await core.database.all<Record<string, string>>({
+    sql: `select ${page.kinds.map((kind, at) => `(${rowsOf(kind, at === 0)}) as "${kind}"`).join(', ')}`,
+    params: [core.org, page.after, PAGE],
+  });
+  for (const id of intents(core).touched()) changing.add(id);
+  // An adoption changes both.
+  if (!stored || intents(core).isPaused || core.rows.get('org', core.org)?.deleted_at !== null) return found;
+  for (const [at, kind] of page.kinds.entries()) {
+    const here = core.rows.after(kind, at === 0 ? page.after : '', PAGE);
+    const there = JSON.parse(stored[kind] ?? '[]') as There[];
+    const ends = [here.at(-1)?.id, there.at(-1)?.[0]].filter((id, side) => id !== undefined && [here, there][side]?.length === PAGE);
+    const end = ends.sort()[0];
+    const within = (id: string) => (end === undefined || id <= end) && !changing.has(id);
+    for (const { id, state } of await differing(
+      core,
+      kind,
+      here.filter(({ id }) => within(id)),
+      there.filter(([id]) => within(id)),
+    ))
+      found.differ.set(`${kind} ${id}`, { table: tableName(kind), id, state });
+    if (end !== undefined) return { ...found, next: { kind, after: end } };
+  }
+  const next = rowKinds()[rowKinds().indexOf(page.kinds.at(-1) as RowKind) + 1];
+  return { ...found, next: next ? { kind: next, after: '' } : null };
+}
+
+/** The rows of a kind in D1, as one JSON array. The table is one of the schema's names. */
+function rowsOf(kind: RowKind, isFirst: boolean): string {
+  const owner = kind === 'org' ? 'id' : 'org_id';
+  const whole =
+    kind === 'secret'
+      ? 'exists (select 1 from secret_versions v where v.org_id = ?1 and v.secret_id = t.id and v.version = t.version)'
+      : '1';
+  const after = isFirst ? '?2' : "''";
+  return `select json_group_array(json_array(id, mac, whole)) from (select id, mac, ${whole} as whole from ${tableName(kind)} t
+    where ${owner} = ?1 and id > ${after} order by id limit ?3)`;
+}
+
+/** The rows that differ, without those that have ended: they leave D1 and the gate one after the other. */
+async function differing<K extends RowKind>(
+  core: Core,
+  kind: K,
+  here: RowTypes[K][],
+  there: There[],
+): Promise<{ id: string; state: string }[]> {
+  const stored = new Map(there.map(([id, mac, whole]) => [id, { mac, whole }]));
+  const stays = (row: RowTypes[K]) => (sweepAt(kind, row) ?? Number.POSITIVE_INFINITY) > core.now();
+  const found = here.flatMap((row) => {
+    const other = stored.get(row.id);
+    stored.delete(row.id);
+    const secret = kind === 'secret' ? (row as SecretRow) : null;
+    const isWhole = other?.whole !== 0 || !secret || !hasVersion(secret, secret.version);
+    // safety: lost-rows-told
+    return (other?.mac === row.mac && isWhole) || !stays(row) ? [] : [{ id: row.id, state: `${row.mac} ${other?.mac} ${isWhole}` }];
+  });
+  const surplus = [...stored.keys()].slice(0, TOLD);
+  if (surplus.length === 0) return found;
+  const rows = await core.database.all<Record<string, unknown>>({
+    sql: `select * from ${tableName(kind)} where ${kind === 'org' ? 'id' : 'org_id'} = ? and id in (select value from json_each(?))`,
+    params: [core.org, JSON.stringify(surplus)],
+  });
+  for (const raw of rows) {
+    const row = readable(kind, raw);
+    // A gate that began from D1 leaves sessions out.
+    const isSession = kind === 'credential' && isBrief((raw as unknown as CredentialRow).kind);
+    if (!isSession && (!row || stays(row))) found.push({ id: String(raw.id), state: `- ${raw.mac}` });
+  }
+  return found;
+}

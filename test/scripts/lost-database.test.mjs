@@ -1,0 +1,129 @@
+// A local database that is lost, emptied or incomplete is never taken for a new or a whole one.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, it } from 'node:test';
+import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
+import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { putState, releases } from './fixtures.mjs';
+import { copyOfProject, freePort, launch, runCommand } from './service.mjs';
+
+/** A vault of an earlier release in the tables of this one. */
+async function vault() {
+  const dir = copyOfProject();
+  putState(releases.at(-1) ?? '', dir);
+  const state = path.join(dir, '.wrangler', 'state');
+  await applyMigrations(state);
+  const run = (/** @type {string} */ command, /** @type {string[]} */ args = [], variables = {}) =>
+    runCommand(dir, command, args, variables);
+  const file = /** @type {string} */ (vaultFile(state));
+  const change = (/** @type {string} */ sql) => {
+    const db = new DatabaseSync(file, { timeout: 5000 });
+    db.exec(sql);
+    db.close();
+  };
+  return { dir, state, run, file, change };
+}
+
+/** @param {string} stdout @param {string} name */
+const checkOf = (stdout, name) => JSON.parse(stdout).checks.find(({ check }) => check === name);
+
+it('lost database: nothing begins a new vault beside the gates of the old one', { timeout: 300_000 }, async () => {
+  const { dir, state, run, file, change } = await vault();
+  const made = await run('backup', ['--output', 'b.sql']);
+  assert.equal(made.status, 0, made.said);
+  const losses = {
+    emptied: () =>
+      change('DELETE FROM deployment_keys; DELETE FROM org_keys; DELETE FROM orgs; DELETE FROM secrets; DELETE FROM secret_versions'),
+    truncated: () => fs.truncateSync(file),
+    deleted: () => fs.rmSync(file),
+  };
+  for (const [how, lose] of Object.entries(losses)) {
+    lose();
+    if (how !== 'emptied') for (const end of ['-wal', '-shm']) fs.rmSync(file + end, { force: true });
+    for (const [command, args] of /** @type {const} */ ([
+      ['start', []],
+      ['backup', ['--output', `${how}.sql`]],
+    ])) {
+      const { status, said } = await run(command, [...args], { PORT: String(await freePort()) });
+      assert.equal(status, 1, `${how}: ${said}`);
+      assert.match(
+        said,
+        /the gates beside it have some, such as org_\w+: it was lost or emptied\. Restore a backup with npm run restore/,
+        how,
+      );
+    }
+    assert.ok(!fs.existsSync(path.join(dir, `${how}.sql`)));
+    const { status, stdout } = await run('doctor', ['--json']);
+    assert.equal(status, 1);
+    assert.equal(checkOf(stdout, 'keys').verdict, 'fail', how);
+    assert.match(checkOf(stdout, 'keys').message, /lost or emptied/);
+    const restored = await run('restore', ['b.sql']);
+    assert.equal(restored.status, 0, restored.said);
+    assert.equal(checkOf((await run('doctor', ['--json'])).stdout, 'keys').verdict, 'ok', how);
+  }
+  assert.ok(!fs.existsSync(path.join(state, 'set-aside')));
+});
+
+it('incomplete database: a missing table, column or index is named, and nothing is backed up without it', {
+  timeout: 300_000,
+}, async () => {
+  const { dir, state, run, change } = await vault();
+  const made = await run('backup', ['--output', 'b.sql']);
+  assert.equal(made.status, 0, made.said);
+  assert.equal(checkOf((await run('doctor', ['--json'])).stdout, 'tables').verdict, 'ok');
+  const damages = {
+    'the table credentials': 'DROP TABLE credentials',
+    'the table secret_versions': 'DROP TABLE secret_versions',
+    'the table org_keys': 'DROP TABLE org_keys',
+    'the table orgs': 'DROP TABLE orgs',
+    'the column generated of secret_versions': 'ALTER TABLE secret_versions DROP COLUMN generated',
+    'the index secrets_live_name': 'DROP INDEX secrets_live_name',
+  };
+  for (const [what, sql] of Object.entries(damages)) {
+    change(sql);
+    const said = [];
+    const doctor = await run('doctor', ['--deep', '--json']);
+    assert.equal(doctor.status, 1, what);
+    assert.equal(checkOf(doctor.stdout, 'tables').verdict, 'fail', what);
+    assert.match(checkOf(doctor.stdout, 'tables').message, new RegExp(`lacks ${what}`));
+    for (const [command, args] of /** @type {const} */ ([
+      ['backup', ['--verify', '--output', 'no.sql']],
+      ['restore', ['b.sql', '--rows']],
+      ['restore', ['b.sql']],
+    ])) {
+      const refused = await run(command, [...args]);
+      assert.equal(refused.status, 1, `${what}: ${refused.said}`);
+      assert.match(refused.said, new RegExp(`lacks ${what}`));
+      said.push(refused.said);
+    }
+    assert.ok(!fs.existsSync(path.join(dir, 'no.sql')));
+    const asked = await run('backup', ['--incomplete', '--output', `${what}.sql`]);
+    assert.equal(asked.status, 1, asked.said);
+    assert.match(asked.said, /Incomplete as asked/);
+    assert.ok(fs.existsSync(path.join(dir, `${what}.sql`)), asked.said);
+    for (const text of [...said, doctor.said, asked.said]) assert.doesNotMatch(text, /\n +at /, 'no stack trace');
+    const restored = await run('restore', ['b.sql', '--replace']);
+    assert.equal(restored.status, 0, restored.said);
+    assert.match(restored.said, /It is now in .*set-aside/);
+    assert.equal((await run('doctor', ['--deep', '--json'])).stdout.includes('"tables","verdict":"ok"'), true, what);
+  }
+  assert.equal(fs.readdirSync(path.join(state, 'set-aside')).length, Object.keys(damages).length);
+});
+
+it('lost database: --new sets the old vault aside, and only where its database is lost', { timeout: 300_000 }, async () => {
+  const { dir, state, run, change } = await vault();
+  const refused = await run('start', ['--new'], { PORT: String(await freePort()) });
+  assert.equal(refused.status, 1);
+  assert.match(refused.said, /--new is for a vault whose database is lost/);
+  change('DELETE FROM deployment_keys; DELETE FROM org_keys; DELETE FROM orgs');
+  const service = launch(dir, {}, await freePort(), ['--new']);
+  after(() => service.stop().catch(() => {}));
+  await service.ready();
+  const { status, json } = await service.call('GET', '/orgs', service.variable('BOOTSTRAP_TOKEN'));
+  assert.deepEqual([status, json.data], [200, []]);
+  const [aside] = fs.readdirSync(path.join(state, 'set-aside'));
+  assert.ok(fs.existsSync(path.join(state, 'set-aside', String(aside), 'v3', 'd1')));
+  assert.match(service.said(), /What was left of the old vault is now in .*set-aside/);
+});

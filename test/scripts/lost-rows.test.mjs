@@ -1,0 +1,80 @@
+// Rows that are missing are found, although each row that is there opens: by doctor --deep from the gates, and in a backup by itself.
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { it } from 'node:test';
+import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { copyOfProject, runCommand, startService } from './service.mjs';
+
+it('lost rows: doctor --deep names each, backup --verify some, and restore --rows puts secrets back', { timeout: 300_000 }, async () => {
+  const dir = copyOfProject();
+  const service = await startService(dir);
+  const run = (/** @type {string} */ command, /** @type {string[]} */ args) =>
+    runCommand(dir, command, args, { PORT: String(service.port) });
+  const founded = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
+    name: 'Acme',
+    owner: { email: 'you@example.com', name: 'You' },
+  });
+  const [org, token] = [founded.json.org.id, founded.json.api_key.token];
+  const call = (/** @type {string} */ method, /** @type {string} */ at, /** @type {any} */ body = undefined) =>
+    service.call(method, `/orgs/${org}${at}`, token, body);
+  const ids = {};
+  for (const name of ['ONE', 'TWO', 'THREE'])
+    ids[name] = (await call('POST', '/secrets', { name, type: 'generic', value: `value of ${name}` })).json.id;
+  await call('PATCH', `/secrets/${ids.TWO}`, { value: 'second' });
+  const hook = await call('POST', '/webhooks', { url: 'https://example.com/hook', events: ['SECRET_CREATED'] });
+  const key = await call('POST', '/api-keys', { name: 'ci', scopes: ['secrets:read'] });
+  assert.deepEqual([hook.status, key.status], [201, 201]);
+  const gone = await call('POST', '/api-keys', { name: 'gone', scopes: ['secrets:read'] });
+  await call('DELETE', `/api-keys/${gone.json.api_key?.id ?? gone.json.id}`);
+  const rowsOf = async () => {
+    const { status, stdout, said } = await run('doctor', ['--deep', '--json']);
+    assert.doesNotMatch(said, /\n +at /);
+    const checks = JSON.parse(stdout).checks.filter(({ check }) => check === 'rows');
+    return { status, text: checks.map(({ message }) => message).join('\n'), verdict: checks.at(-1).verdict };
+  };
+  const whole = await rowsOf();
+  assert.equal(whole.verdict, 'ok', whole.text);
+  const made = await run('backup', ['--verify', '--output', 'b.sql']);
+  assert.equal(made.status, 0, made.said);
+
+  const db = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), { timeout: 10_000 });
+  const before = db.prepare('SELECT * FROM secrets ORDER BY id').all();
+  const segments = db.prepare('SELECT * FROM audit_segments ORDER BY first_sequence').all();
+  assert.ok(segments.length >= 1, 'the backup has moved the entries');
+  db.prepare('DELETE FROM secrets WHERE id = ?').run(ids.ONE);
+  for (const sql of ['DELETE FROM secrets WHERE id = ?', 'DELETE FROM secret_versions WHERE secret_id = ?']) db.prepare(sql).run(ids.TWO);
+  db.prepare('DELETE FROM webhooks').run();
+  db.prepare("DELETE FROM credentials WHERE name = 'ci'").run();
+  const lost = await rowsOf();
+  assert.equal(lost.status, 1);
+  assert.match(lost.text, new RegExp(`secrets ${ids.ONE} \\(ONE\\): only the gate has it`));
+  assert.match(lost.text, new RegExp(`secrets ${ids.TWO} \\(TWO\\): only the gate has it`));
+  assert.match(lost.text, /webhooks whk_\w+.*: only the gate has it/);
+  assert.match(lost.text, /credentials key_\w+ \(ci\): only the gate has it/);
+  assert.doesNotMatch(lost.text, /THREE|gone/);
+  const verified = await run('backup', ['--verify', '--output', 'c.sql', '--json']);
+  assert.equal(verified.status, 1);
+  assert.deepEqual(
+    JSON.parse(verified.stdout).faults.map(({ table, id, what }) => [table, id, what]),
+    [['secrets', ids.ONE, 'its row is missing, and 1 of its versions are there']],
+  );
+
+  const mended = await run('restore', ['b.sql', '--rows']);
+  assert.equal(mended.status, 0, mended.said);
+  assert.match(mended.said, new RegExp(`${ids.ONE} \\(ONE\\)`));
+  assert.deepEqual(db.prepare('SELECT * FROM secrets ORDER BY id').all(), before);
+  for (const [name, value] of Object.entries({ ONE: 'value of ONE', TWO: 'second', THREE: 'value of THREE' }))
+    assert.equal((await call('GET', `/secrets/by-name/${name}`)).json.value, value);
+  assert.equal((await call('PATCH', `/secrets/${ids.ONE}`, { value: 'later' })).status, 200);
+  db.prepare('DELETE FROM audit_segments WHERE first_sequence = 1').run();
+  assert.match((await rowsOf()).text, /audit_segments 1: the entries 1 to \d+ are missing/);
+  const again = await run('restore', ['b.sql', '--rows']);
+  assert.equal(again.status, 0, again.said);
+  assert.match(again.said, /audit entries 1 to \d+ restored/);
+  assert.deepEqual(db.prepare('SELECT * FROM audit_segments ORDER BY first_sequence').all().slice(0, segments.length), segments);
+  assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);
+  const after = await rowsOf();
+  assert.doesNotMatch(after.text, /secrets sec_/);
+  db.close();
+});
