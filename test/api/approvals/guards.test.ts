@@ -158,10 +158,13 @@ describe('approval: break-glass', () => {
     expect((await glass.o.get(`/secrets/${a.id}`)).json.value).toBe(a.value);
     expect((await glass.o.patch(`/secrets/${a.id}`, { value: 'new' })).status).toBe(200);
     expect(codeOf(await glass.o.get(`/secrets/${b.id}`))).toEqual(HELD);
+    const compared = await glass.o.get('/environments/compare?environments=development,production');
+    expect(compared.status, compared.text).toBe(200);
     const entries = (await o.get(`/audit-log?actor=${glass.id}`)).json.data;
     expect(
       entries.map((entry: { bypassed_policies?: string[]; emergency: boolean }) => [entry.bypassed_policies, entry.emergency]),
     ).toEqual([
+      [[open], true],
       [undefined, true],
       [[open], true],
       [[open], true],
