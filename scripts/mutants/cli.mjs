@@ -113,6 +113,13 @@ export const mutants = [
     notice: 'packages/cli/manage: device: registered with a public key, assigned, blocked and removed',
   },
 
+  {
+    name: 'svc completion: offers any text that a vault sends as a name',
+    tag: 'cli-completion-names',
+    change: { from: "LC_ALL=C command grep -xE '[A-Za-z0-9_][A-Za-z0-9_./-]*'", to: 'cat' },
+    notice: 'packages/cli/completion: completion bash: names of secrets after ["get",""] are neither run nor offered',
+  },
+
   // ---------------------------------------------------------------- values and arguments
   {
     name: 'svc: a token is accepted as an argument',
