@@ -64,6 +64,18 @@ export const mutants = [
     notice: 'packages/cli/scan: scan: a link that an argument names is scanned, and what is no file is missed',
   },
   {
+    name: 'svc: a scan reads a file of several encodings in one of them',
+    tag: 'cli-scan-bytes',
+    change: 'remove',
+    notice: 'packages/cli/scan: scan --staged: a file of UTF-16 and then ASCII is scanned',
+  },
+  {
+    name: 'svc: a scan reads UTF-16 only where a file begins with it',
+    tag: 'cli-scan-readings',
+    change: 'never',
+    notice: 'packages/cli/scan: scan --staged: a file UTF-16 in part is scanned',
+  },
+  {
     name: 'svc: a scan reads wide characters as lines of one character',
     tag: 'cli-scan-wide',
     change: { from: ".replace(WIDE, (wide) => wide.replaceAll('\\0', ''))", to: '' },
