@@ -76,6 +76,21 @@ export const mutants = [
     notice: 'packages/cli/scan: scan --staged: a file UTF-16 in part is scanned',
   },
   {
+    name: 'svc: a scan passes over a directory that it cannot list',
+    tag: 'cli-scan-unreadable',
+    change: 'remove',
+    notice: 'packages/cli/scan-files: scan: what is gone or cannot be listed while a directory is read is missed',
+  },
+  {
+    name: 'svc: a scan of staged files leaves out what only the working tree ignores',
+    tag: 'cli-scan-staged-ignore',
+    change: {
+      from: 'stagedFile(context, IGNORE_FILE)?.toString()',
+      to: 'textAt(path.join(rootOf(context) ?? context.host.cwd, IGNORE_FILE))',
+    },
+    notice: 'packages/cli/scan-files: scan --staged: the ignore file is that of the next commit',
+  },
+  {
     name: 'svc: a scan reads wide characters as lines of one character',
     tag: 'cli-scan-wide',
     change: { from: ".replace(WIDE, (wide) => wide.replaceAll('\\0', ''))", to: '' },
