@@ -80,7 +80,7 @@ const reserved = () =>
     ...rowsOf(PATTERNS.steering),
     '```',
     '',
-    'Names of what a client signs in with steer nothing else, and pass:',
+    `Names of what a client signs in with steer nothing else, and pass, except ${PATTERNS.never.map((name) => `\`${name}\``).join(', ')}:`,
     '',
     '```text',
     ...rowsOf(PATTERNS.credentials),

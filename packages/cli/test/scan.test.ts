@@ -6,6 +6,7 @@ import path from 'node:path';
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BIN, type Machine, signedIn, succeeding } from './harness.ts';
+import { placesIn, repositories } from './repository.ts';
 
 const SCHEMA = path.resolve(import.meta.dirname, '../../../test/support/vectors/sarif-2.1.0.json');
 const sarifSchema = JSON.parse(fs.readFileSync(SCHEMA, 'utf8'));
@@ -50,26 +51,7 @@ describe('scan', () => {
 
 const AWS = ['AKIA', 'Y3M2XTF6BQ4LZWNE'].join('');
 
-/** A new repository. */
-function repository(name: string) {
-  const dir = path.join(machine.work, name);
-  fs.mkdirSync(dir);
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, stdio: 'pipe' });
-  git('init', '-q');
-  git('config', 'user.name', 'Ann Example');
-  git('config', 'user.email', 'ann@example.com');
-  const write = (file: string | Buffer, content: string | Buffer) =>
-    fs.writeFileSync(typeof file === 'string' ? path.join(dir, file) : Buffer.concat([Buffer.from(`${dir}/`), file]), content);
-  const scan = (argv: string[], cwd = dir) => machine.svc(['scan', ...argv], { host: { cwd } });
-  return { dir, git, write, scan };
-}
-
-/** The places that a scan reports. */
-const placesIn = ({ stdout }: { stdout: string }) =>
-  stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => line.split('\t')[0]);
+const repository = repositories(() => machine);
 
 describe('scan: what is staged equals what is scanned', () => {
   it.each([
@@ -80,6 +62,10 @@ describe('scan: what is staged equals what is scanned', () => {
     ['UTF-16 in part', Buffer.concat([Buffer.from([0, 1, 2, 0x0a]), Buffer.from(`\u0100 KEY=${AWS}\n`, 'utf16le')])],
     ['UTF-16 with few Latin letters', Buffer.from(`${'漢字'.repeat(900)}\nKEY=${AWS}\n`, 'utf16le')],
     ['UTF-32', Buffer.from([...`\ufeffKEY=${AWS}\n`].flatMap((char) => [...Buffer.from(char, 'utf16le'), 0, 0]))],
+    ['of UTF-16 and then ASCII', Buffer.concat([Buffer.from('\ufeffhi\r\n', 'utf16le'), Buffer.from(`${AWS}\r\n`)])],
+    ['of big-endian UTF-16 and then ASCII', Buffer.concat([Buffer.from('\ufeffhi\n', 'utf16le').swap16(), Buffer.from(`${AWS}\n`)])],
+    ['of ASCII after 8 KiB of 16-bit words', Buffer.concat([Buffer.from('x'.repeat(4096), 'utf16le'), Buffer.from(`\nKEY=${AWS}\n`)])],
+    ['UTF-16 at an odd offset', Buffer.concat([Buffer.from('\ufeffx', 'utf16le'), Buffer.from('\n'), Buffer.from(`${AWS}\n`, 'utf16le')])],
     ['of 2 MB, at its end', Buffer.from(`${'some words\n'.repeat(180_000)}KEY=${AWS}\n`)],
     ['of one line of 2 MB, across the border of two requests', Buffer.from(`${'x '.repeat(450_000 - 20)}${AWS}${' y'.repeat(600_000)}`)],
   ])('scan --staged: a file %s is scanned', async (name, content) => {
@@ -88,6 +74,17 @@ describe('scan: what is staged equals what is scanned', () => {
     git('add', '.');
     const found = await scan(['--staged']);
     expect([found.code, placesIn(found)]).toEqual([9, [expect.stringMatching(/^file:\d+:\d+$/)]]);
+  });
+
+  it('scan --staged: a token in two encodings of one file is one finding, and two tokens are two', async () => {
+    const { git, write, scan } = repository('encodings');
+    const other = AWS.replace('Y3', 'Z3');
+    write('twice', Buffer.concat([Buffer.from(`\ufeffa\n${AWS}\n`, 'utf16le'), Buffer.from(`${AWS}\n`)]));
+    write('two', Buffer.concat([Buffer.from(`\ufeffa\n${AWS}\n`, 'utf16le'), Buffer.from(`${other}\n`)]));
+    git('add', '.');
+    const places = placesIn(await scan(['--staged']));
+    expect(places).toEqual(expect.arrayContaining(['twice:2:1', 'two:2:1']));
+    expect(places).toHaveLength(3);
   });
 
   it('scan --staged: the position in a long file is that of the file', async () => {

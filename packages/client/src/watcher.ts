@@ -1,5 +1,5 @@
 // The event stream: reports changes as they happen, and reconnects until it is stopped. Invariants: an open connection misses no event; after
-// a gap, everything cached is revalidated; events contain names, never values.
+// a gap, everything cached is revalidated, at once or, where connections keep ending, at most once a minute; events contain names, never values.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
 import { sleep } from './wait.js';
@@ -29,6 +29,9 @@ const LONGEST_PAUSE = 15_000;
 const LARGEST_EVENT = 1024 * 1024;
 /** A connection that ends sooner counts as a failure: something in between may close every stream at once. */
 const LASTS = 30_000;
+/** The least time between polls while no stream opens; and the most while each one ends at once. */
+const POLL_AFTER = 15_000;
+const LONGEST_POLL_AFTER = 60_000;
 /** The number of polls before a refused stream is tried again. */
 const POLLS = 20;
 
@@ -49,6 +52,10 @@ export class Watcher {
   readonly #ending = new AbortController();
   #isRunning = false;
   #connections = 0;
+  /** The number of connections in a row that opened and ended too soon. */
+  #cut = 0;
+  #polledAt = Number.NEGATIVE_INFINITY;
+  #isPollDue = false;
   #lastEventId: string | null = null;
 
   constructor(options: WatcherOptions) {
@@ -79,24 +86,44 @@ export class Watcher {
         this.#options.onRefused(error);
         return;
       }
-      const hasHeld = this.#connections > opened && Date.now() - since >= LASTS;
+      const hasOpened = this.#connections > opened;
+      const hasHeld = hasOpened && Date.now() - since >= LASTS;
       failures = hasHeld ? 1 : failures + 1;
-      const refusal = isRefusal(error) ? error : null;
-      if (refusal?.code === 'EVENTS_GONE') this.#lastEventId = null;
-      await this.#pollAndWait(refusal, failures);
+      if (hasOpened) this.#cut = hasHeld ? 0 : this.#cut + 1;
+      if (isRefusal(error)) await this.#replace(error);
+      else {
+        // After an open connection, the next one polls.
+        if (!hasOpened) this.#pollLater(POLL_AFTER).catch(() => {});
+        await sleep(pauseAfter(failures), signal);
+      }
     }
   }
 
-  /** Waits until the next attempt. A refused stream is replaced by polls for a while. */
-  async #pollAndWait(refusal: VaultError | null, failures: number): Promise<void> {
-    const replaces = refusal !== null && refusal.code !== 'EVENTS_GONE';
-    for (let polls = replaces ? POLLS : 1; polls > 0; polls--) {
-      const holds = await this.#options.poll();
+  /** Polls in place of a refused stream for a while; once if only the last event is gone. */
+  async #replace(refusal: VaultError): Promise<void> {
+    const isGone = refusal.code === 'EVENTS_GONE';
+    if (isGone) this.#lastEventId = null;
+    for (let polls = isGone ? 1 : POLLS; polls > 0; polls--) {
+      const holds = await this.#poll();
       this.#ending.signal.throwIfAborted();
       // A refusal by something in between, such as a proxy, does not count as one by the vault.
-      if (replaces && !holds && refusal.code !== 'UNEXPECTED_RESPONSE') this.#options.onRefused(refusal);
-      await sleep(refusal ? LONGEST_PAUSE : pauseAfter(failures), this.#ending.signal);
+      if (!isGone && !holds && refusal.code !== 'UNEXPECTED_RESPONSE') this.#options.onRefused(refusal);
+      await sleep(LONGEST_PAUSE, this.#ending.signal);
     }
+  }
+
+  #poll(): Promise<boolean> {
+    this.#polledAt = Date.now();
+    return this.#options.poll();
+  }
+
+  /** Polls once as much time has passed since the last poll. */
+  async #pollLater(ms: number): Promise<void> {
+    if (this.#isPollDue) return;
+    this.#isPollDue = true;
+    while (Date.now() < this.#polledAt + ms) await sleep(this.#polledAt + ms - Date.now(), this.#ending.signal);
+    this.#isPollDue = false;
+    await this.#poll();
   }
 
   /** One connection, until it ends. */
@@ -147,8 +174,9 @@ export class Watcher {
   #opened(): void {
     this.#connections++;
     this.#options.onConnection(this.#connections);
-    // The stream does not report changes from before it was open.
-    this.#options.poll().catch(() => {});
+    // The stream does not report changes from before it was open. Where each connection ends at once, reading everything for each is too much.
+    const after = Math.min(LONGEST_POLL_AFTER, POLL_AFTER * 2 ** (this.#cut - 1));
+    (this.#cut === 0 ? this.#poll() : this.#pollLater(after)).catch(() => {});
   }
 
   #tell(text: string): void {

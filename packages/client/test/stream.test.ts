@@ -8,6 +8,7 @@ import { thrown, until } from './support.ts';
 
 const { at, open, reader, fresh } = useReaders();
 const READS = '/by-name/';
+const REFUSED = { error: { code: 'INSUFFICIENT_SCOPE', message: 'm', docs: 'd' } };
 
 describe('stream', () => {
   it('stream: reads come from the cache until an event, and a rotation is read immediately', async () => {
@@ -90,8 +91,7 @@ describe('stream', () => {
   it('poll: if the stream is refused, changes of cached reads are found by polling', async () => {
     const name = fresh();
     await at.put(name, 'one');
-    const body = { error: { code: 'INSUFFICIENT_SCOPE', message: 'm', docs: 'd' } };
-    at.proxy.fail({ kind: 'refuse', status: 403, body, times: 99, when: ({ url }) => (url ?? '').includes('/events/stream') });
+    at.proxy.fail({ kind: 'refuse', status: 403, body: REFUSED, times: 99, when: ({ url }) => (url ?? '').includes('/events/stream') });
     const { vault, changes } = await reader();
     await vault.get(name);
     await at.put(name, 'two');
@@ -101,24 +101,46 @@ describe('stream', () => {
     expect((await vault.get(name)).reveal()).toBe('two');
   });
 
-  it('stream: something in between that closes each stream at once is asked ever less often', async () => {
+  const something = (stream: () => Response) => {
     vi.useFakeTimers();
     const count = { streams: 0, reads: 0 };
     const fetch = async (url: string) => {
       const isStream = url.includes('/events/stream');
       count[isStream ? 'streams' : 'reads']++;
-      if (isStream) return new Response(': hello\n\n', { headers: { 'Content-Type': 'text/event-stream' } });
-      return Response.json(
-        { name: 'A', value: 'one', version: 1, environment: 'production', expires_at: null },
-        { headers: { ETag: '"v1"' } },
-      );
+      if (isStream) return stream();
+      const name = new URL(url).pathname.split('/').at(-1);
+      return Response.json({ name, value: 'one', version: 1, environment: 'production', expires_at: null }, { headers: { ETag: '"v1"' } });
     };
     const vault = createVault({ url: 'https://vault.example.com', org: 'org_1', credential: 'svcag_x', cache: 'watch', fetch });
     open.push(vault);
-    await vault.get('A');
-    await vi.advanceTimersByTimeAsync(120_000);
+    return { vault, count };
+  };
+  const VALUES = 60;
+  const read = (vault: ReturnType<typeof createVault>) => Promise.all(Array.from({ length: VALUES }, (_, n) => vault.get(`A${n}`)));
+
+  it('stream: something in between that closes each stream at once is asked ever less often', async () => {
+    const { vault, count } = something(() => new Response(': hello\n\n', { headers: { 'Content-Type': 'text/event-stream' } }));
+    await read(vault);
+    await vi.advanceTimersByTimeAsync(14_000);
+    expect(count.reads).toBeLessThanOrEqual(2 * VALUES);
+    await vi.advanceTimersByTimeAsync(106_000);
     expect(count.streams).toBeLessThan(20);
-    expect(count.reads).toBeLessThan(45);
+    expect(count.reads).toBeLessThanOrEqual(5 * VALUES);
+    const before = count.reads;
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(count.reads - before).toBeGreaterThanOrEqual(9 * VALUES);
+    expect(count.reads - before).toBeLessThanOrEqual(10 * VALUES);
+  });
+
+  it('stream: while none opens, cached values are read again every 15 seconds', async () => {
+    const { vault, count } = something(() => new Response('busy', { status: 502 }));
+    await read(vault);
+    await vi.advanceTimersByTimeAsync(14_000);
+    expect(count.reads).toBeLessThanOrEqual(2 * VALUES);
+    const before = count.reads;
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(count.reads - before).toBeGreaterThanOrEqual(20 * VALUES);
+    expect(count.reads - before).toBeLessThanOrEqual(41 * VALUES);
   });
 
   it('revocation: the stream closes with its credential, and the cache is cleared', async () => {
@@ -152,9 +174,8 @@ describe('stream', () => {
   it('revocation: a refused stream is an error if reads are refused too, and not while polls replace it', async () => {
     const name = fresh();
     await at.put(name, 'one');
-    const body = { error: { code: 'INSUFFICIENT_SCOPE', message: 'm', docs: 'd' } };
     const refuse = (part: string) =>
-      at.proxy.fail({ kind: 'refuse', status: 403, body, times: 99, when: ({ url = '' }) => url.includes(part) });
+      at.proxy.fail({ kind: 'refuse', status: 403, body: REFUSED, times: 99, when: ({ url = '' }) => url.includes(part) });
     refuse('/events/stream');
     const errors: VaultError[] = [];
     const listening = async () => {
@@ -202,6 +223,7 @@ describe('stream', () => {
     await at.put(name, 'one');
     await vault.get(name);
     at.proxy.fail({ delay: 300, when: ({ url = '' }) => url.includes(READS) });
+    at.proxy.fail({ kind: 'refuse', status: 403, body: REFUSED, times: 99, when: ({ url = '' }) => url.includes('/events/stream') });
     at.proxy.hangUp();
     await until(() => at.proxy.seen.filter(({ path }) => path.includes(READS)).length > 1);
     at.proxy.seen.length = 0;

@@ -64,6 +64,33 @@ export const mutants = [
     notice: 'packages/cli/scan: scan: a link that an argument names is scanned, and what is no file is missed',
   },
   {
+    name: 'svc: a scan reads a file of several encodings in one of them',
+    tag: 'cli-scan-bytes',
+    change: 'remove',
+    notice: 'packages/cli/scan: scan --staged: a file of UTF-16 and then ASCII is scanned',
+  },
+  {
+    name: 'svc: a scan reads UTF-16 only where a file begins with it',
+    tag: 'cli-scan-readings',
+    change: 'never',
+    notice: 'packages/cli/scan: scan --staged: a file UTF-16 in part is scanned',
+  },
+  {
+    name: 'svc: a scan passes over a directory that it cannot list',
+    tag: 'cli-scan-unreadable',
+    change: 'remove',
+    notice: 'packages/cli/scan-files: scan: what is gone or cannot be listed while a directory is read is missed',
+  },
+  {
+    name: 'svc: a scan of staged files leaves out what only the working tree ignores',
+    tag: 'cli-scan-staged-ignore',
+    change: {
+      from: 'stagedFile(context, IGNORE_FILE)?.toString()',
+      to: 'textAt(path.join(rootOf(context) ?? context.host.cwd, IGNORE_FILE))',
+    },
+    notice: 'packages/cli/scan-files: scan --staged: the ignore file is that of the next commit',
+  },
+  {
     name: 'svc: a scan reads wide characters as lines of one character',
     tag: 'cli-scan-wide',
     change: { from: ".replace(WIDE, (wide) => wide.replaceAll('\\0', ''))", to: '' },
@@ -111,6 +138,13 @@ export const mutants = [
     tag: 'cli-device-private-key',
     change: 'never',
     notice: 'packages/cli/manage: device: registered with a public key, assigned, blocked and removed',
+  },
+
+  {
+    name: 'svc completion: offers any text that a vault sends as a name',
+    tag: 'cli-completion-names',
+    change: { from: "LC_ALL=C command grep -xE '[A-Za-z0-9_][A-Za-z0-9_./-]*'", to: 'cat' },
+    notice: 'packages/cli/completion: completion bash: names of secrets after ["get",""] are neither run nor offered',
   },
 
   // ---------------------------------------------------------------- values and arguments

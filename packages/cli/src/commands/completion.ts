@@ -1,5 +1,6 @@
 // svc completion: prints a completion script generated from the command tree. It sends no request to the vault. The script runs svc to find
-// names of secrets and environments; it never asks, and never sees a value.
+// names of secrets and environments; it never asks, and never sees a value. Invariant: a name of a vault is not run or expanded by the
+// shell. Words that are not names are dropped, and those that are left are compared as text.
 import { type Command, type Commands, command } from '../command.ts';
 import { commonOptions } from '../common.ts';
 import { usage } from '../errors.ts';
@@ -68,6 +69,10 @@ const kinds = (branches: Branch[], indent: string) =>
     .map(({ path, completes }) => `${indent}${quoted(path.join(' '))}) kind=${completes} ;;`)
     .join('\n');
 
+/** Keeps only lines that are names: of secrets or slugs. A shell expands none of their characters. */
+// safety: cli-completion-names
+const ONLY_NAMES = "LC_ALL=C command grep -xE '[A-Za-z0-9_][A-Za-z0-9_./-]*'";
+
 /** The function `_svc_names KIND PREFIX` of bash and zsh, which prints names. `words` are those before the cursor. */
 const NAMES = `_svc_names() {
   local -a given
@@ -83,7 +88,7 @@ const NAMES = `_svc_names() {
     environments) svc environment list "\${given[@]}" ;;
     deleted) svc list --status deleted --limit 200 "\${given[@]}" ;;
     *) svc list --prefix "$2" --limit 200 "\${given[@]}" ;;
-  esac 2>/dev/null </dev/null | cut -f1
+  esac 2>/dev/null </dev/null | command cut -f1 | ${ONLY_NAMES}
 }`;
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -95,8 +100,8 @@ const SCRIPTS: Record<Shell, (branches: Branch[]) => string> = {
   bash: (branches) => `# svc completion bash
 ${NAMES}
 _svc() {
-  local choices path="" word at kind="" current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD - 1]}"
-  local -a words=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
+  local path="" word at kind="" current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD - 1]}"
+  local -a choices words=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
   for ((at = 1; at < COMP_CWORD; at++)); do
     word="\${COMP_WORDS[at]}"
     [[ $word == -* ]] && continue
@@ -109,14 +114,21 @@ ${branches
     esac
   done
   case "$path" in
-${branches.map(({ path, words }) => `    ${quoted(path.join(' '))}) choices=${quoted(words.join(' '))} ;;`).join('\n')}
+${branches.map(({ path, words }) => `    ${quoted(path.join(' '))}) choices=(${words.map(quoted).join(' ')}) ;;`).join('\n')}
   esac
   case "$path" in
 ${kinds(branches, '    ')}
   esac
   case "$before" in ${OF_ENVIRONMENT.join(' | ')}) kind=environments current="\${current##*,}" ;; esac
-  [[ -n $kind && $current != -* ]] && choices="$(_svc_names "$kind" "$current")"
-  COMPREPLY=($(compgen -W "$choices" -- "$current"))
+  if [[ -n $kind && $current != -* ]]; then
+    choices=()
+    while IFS= read -r word; do choices+=("$word"); done < <(_svc_names "$kind" "$current")
+  fi
+  COMPREPLY=()
+  # No compgen -W: it runs command substitutions in its words.
+  for word in "\${choices[@]}"; do
+    [[ $word == "$current"* ]] && COMPREPLY+=("$word")
+  done
   [[ \${#COMPREPLY[@]} -eq 0 ]] && compopt -o default
 }
 complete -F _svc svc
@@ -190,7 +202,7 @@ function __svc_names
       case '*'
         svc list --prefix (commandline -ct) --limit 200 $given
     end
-  end 2>/dev/null </dev/null | cut -f1
+  end 2>/dev/null </dev/null | command cut -f1 | ${ONLY_NAMES}
 end
 ${branches.flatMap(({ path, completes }) => (completes ? [`complete -c svc -n ${quoted(`__svc_at ${quoted(path.join(' '))}`)} -f -a ${quoted(`(__svc_names ${completes})`)}`] : [])).join('\n')}
 ${branches.flatMap(({ path, words, about }) => words.map((word) => `complete -c svc -n ${quoted(`__svc_at ${quoted(path.join(' '))}`)} ${wordOf(word)}${about[word] ? ` -d ${quoted(about[word])}` : ''}`)).join('\n')}

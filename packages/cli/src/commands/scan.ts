@@ -93,6 +93,8 @@ interface Scanned {
 async function scan(context: Context, options: Options, files: Iterable<Source>, left: Left): Promise<Scanned> {
   const scanned: Scanned = { found: [], logs: [], files: 0 };
   const seen = new Set<string>();
+  /** The text of a file that showed a finding first: other texts of the file may show the same. */
+  const readings = new Map<string, number | undefined>();
   const paths = new Set<string>();
   const ask = async (batch: Part[]): Promise<void> => {
     const { log, truncated } = await answered(context, options, batch);
@@ -100,11 +102,16 @@ async function scan(context: Context, options: Options, files: Iterable<Source>,
       const smaller = smallerThan(batch);
       for (const each of smaller) await ask(each);
       if (smaller.length > 0) return;
-      left.missed.push(`${batch[0]?.path} (more than one scan can examine)`);
+      const missed = `${batch[0]?.path} (more than one scan can examine)`;
+      if (!left.missed.includes(missed)) left.missed.push(missed);
     }
     scanned.logs.push(log);
+    const reading = batch[0]?.reading;
     for (const each of foundIn(log, batch)) {
-      const { path, line, column, rule, secret_id } = each.finding;
+      const { path, line, column, rule, secret_id, fingerprint } = each.finding;
+      const value = [path, rule, secret_id, fingerprint].join('\n');
+      if (!readings.has(value)) readings.set(value, reading);
+      if (readings.get(value) !== reading) continue;
       const key = [path, line, column, rule, secret_id].join('\n');
       // Parts of a long file overlap.
       if (!seen.has(key)) scanned.found.push(each);

@@ -110,3 +110,10 @@ export const sizeOf = (context: Context, { id }: Staged): number => Number(lineO
 
 /** The content of a staged entry, without filters. */
 export const contentOf = (context: Context, { id }: Staged): Buffer => inGit(context, ['cat-file', 'blob', id]);
+
+/** The content of a file in the root of the repository, as the index has it; undefined if it has none, or a link. */
+export function stagedFile(context: Context, name: string): Buffer | undefined {
+  const [entry] = split(inGit(context, ['ls-files', '--stage', '-z', '--', `:(top,literal)${name}`]));
+  const [, mode = '', id = ''] = /^(\d+) ([0-9a-f]+) 0\t/.exec(String(entry)) ?? [];
+  return mode.startsWith('100') ? contentOf(context, { name: Buffer.from(name), id }) : undefined;
+}

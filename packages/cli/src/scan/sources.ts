@@ -6,7 +6,7 @@ import ignore from 'ignore';
 import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
 import { clean } from '../text.ts';
-import { contentOf, inGit, prefixOf, rootOf, sizeOf, split, staged } from './git.ts';
+import { contentOf, inGit, prefixOf, rootOf, sizeOf, split, staged, stagedFile } from './git.ts';
 import type { Source } from './text.ts';
 
 /** A larger file is not scanned, and the scan fails. */
@@ -23,11 +23,18 @@ export interface Left {
   missed: string[];
 }
 
-/** The files that the next commit contains, as they are staged. */
+/** A path as bytes, because a name may be no UTF-8, and as text. */
+interface Listed {
+  at: Buffer;
+  shown: string;
+}
+
+/** The files that the next commit contains, as they are staged. The ignore file is that of the commit too. */
 export function* stagedFiles(context: Context, left: Left): Generator<Source> {
-  const isIgnored = ignoring(context);
+  // safety: cli-scan-staged-ignore
+  const isIgnored = ignoring(stagedFile(context, IGNORE_FILE)?.toString());
   for (const entry of staged(context)) {
-    const name = entry.name.toString();
+    const name = textOfName(entry.name);
     if (isIgnored(name)) left.ignored++;
     else if (sizeOf(context, entry) > MOST_FILE) left.missed.push(`${clean(name)} (over ${MOST_FILE >> 20} MiB)`);
     else yield { path: name, bytes: contentOf(context, entry) };
@@ -37,37 +44,41 @@ export function* stagedFiles(context: Context, left: Left): Generator<Source> {
 /** The files at these paths, or without paths those that git tracks here. A file that a path names itself is never ignored. */
 export function* filesAt(context: Context, paths: string[], left: Left): Generator<Source> {
   const { cwd } = context.host;
-  const isIgnored = ignoring(context);
+  const isIgnored = ignoring(textAt(path.join(rootOf(context) ?? cwd, IGNORE_FILE)));
   const prefix = prefixOf(context);
-  const listed = paths.length === 0 ? tracked(context) : paths.flatMap((name) => below(cwd, name, paths));
-  for (const name of listed) {
-    const shown = name.toString();
+  const listed = paths.length === 0 ? tracked(context) : paths.flatMap((name) => named(cwd, name, left));
+  for (const { at, shown } of listed) {
     const fromRoot = path.posix.join(prefix, path.relative(cwd, path.resolve(cwd, shown)).split(path.sep).join('/'));
     const isNamed = paths.includes(shown);
     if (!isNamed && !fromRoot.startsWith('..') && isIgnored(fromRoot)) {
       left.ignored++;
       continue;
     }
-    const bytes = read(
-      typeof name === 'string' ? path.resolve(cwd, name) : Buffer.concat([Buffer.from(`${cwd}/`), name]),
-      shown,
-      left,
-      isNamed,
-    );
+    const bytes = read(at, shown, left, isNamed);
     if (bytes) yield { path: shown, bytes };
   }
 }
 
+/** A name as text; if it is not UTF-8, with escapes, so that two names are not one text. */
+function textOfName(name: Buffer): string {
+  const text = name.toString();
+  if (Buffer.from(text).equals(name)) return text;
+  return [...name].map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`)).join('');
+}
+
+const within = (directory: Buffer, name: Buffer) => Buffer.concat([directory, Buffer.from('/'), name]);
+
 /** The files that git tracks in the current directory. None is an error: a scan that looked at nothing must not pass. */
-function tracked(context: Context): Buffer[] {
-  const listed = [...split(inGit(context, ['ls-files', '-z']))];
+function tracked(context: Context): Listed[] {
+  const names = [...split(inGit(context, ['ls-files', '-z']))];
   // safety: cli-scan-of-nothing
-  if (listed.length === 0) throw usage('git tracks no files in this directory, so there is nothing to scan.', 'Name files: svc scan PATH');
-  return listed;
+  if (names.length === 0) throw usage('git tracks no files in this directory, so there is nothing to scan.', 'Name files: svc scan PATH');
+  const cwd = Buffer.from(context.host.cwd);
+  return names.map((name) => ({ at: within(cwd, name), shown: textOfName(name) }));
 }
 
 /** The content of a regular file. A link is followed only if it is named itself: other targets are scanned where they are listed. */
-function read(at: string | Buffer, shown: string, left: Left, isNamed: boolean): Buffer | undefined {
+function read(at: Buffer, shown: string, left: Left, isNamed: boolean): Buffer | undefined {
   try {
     const stat = isNamed ? fs.statSync(at) : fs.lstatSync(at, { throwIfNoEntry: false });
     const isFile = stat?.isFile() ?? false;
@@ -81,29 +92,42 @@ function read(at: string | Buffer, shown: string, left: Left, isNamed: boolean):
   return undefined;
 }
 
-/** The files below a path, without .git and node_modules. */
-function below(cwd: string, name: string, asked: string[]): string[] {
-  const stat = fs.lstatSync(path.resolve(cwd, name), { throwIfNoEntry: false });
-  if (!stat) {
-    if (asked.includes(name)) throw usage(`${clean(name)} does not exist.`);
-    return [];
-  }
-  if (!stat.isDirectory()) return [name];
-  const left = ['.git', 'node_modules'];
-  return fs
-    .readdirSync(path.resolve(cwd, name))
-    .flatMap((entry) => (left.includes(entry) ? [] : below(cwd, path.join(name, entry), asked)));
+/** The files at a path that an argument names. */
+function named(cwd: string, shown: string, left: Left): Listed[] {
+  const at = path.resolve(cwd, shown);
+  if (!fs.lstatSync(at, { throwIfNoEntry: false })) throw usage(`${clean(shown)} does not exist.`);
+  return below({ at: Buffer.from(at), shown }, left);
 }
 
-/** Whether a path from the root is ignored, by the patterns of .gitignore. */
-function ignoring(context: Context): (name: string) => boolean {
-  const file = path.join(rootOf(context) ?? context.host.cwd, IGNORE_FILE);
-  let text: string;
+/** The file at a path, or the files below it, without .git and node_modules. */
+function below(listed: Listed, left: Left): Listed[] {
+  const { at, shown } = listed;
   try {
-    text = fs.readFileSync(file, 'utf8');
+    if (!fs.lstatSync(at).isDirectory()) return [listed];
+    return fs.readdirSync(at, { encoding: 'buffer' }).flatMap((entry) => {
+      const name = textOfName(entry);
+      return NEVER.includes(name) ? [] : below({ at: within(at, entry), shown: path.join(shown, name) }, left);
+    });
   } catch {
-    return () => false;
+    // safety: cli-scan-unreadable
+    left.missed.push(`${clean(shown)} (cannot be read)`);
+    return [];
   }
-  const rules = ignore({ ignorecase: false, allowRelativePaths: true }).add(text);
+}
+
+/** Directories that are not looked into. */
+const NEVER = ['.git', 'node_modules'];
+
+function textAt(file: string): string | undefined {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a path from the root is ignored, by patterns in the format of .gitignore. */
+function ignoring(patterns = ''): (name: string) => boolean {
+  const rules = ignore({ ignorecase: false, allowRelativePaths: true }).add(patterns);
   return (name) => rules.ignores(name);
 }

@@ -1,5 +1,5 @@
-// File contents as text, and texts as parts of requests. Invariants: every byte of a file is part of the text that is scanned, in whatever
-// encoding it is; parts of a long text overlap by more than a value can be long, so what crosses a border is found in one of them.
+// File contents as texts, and texts as parts of requests. Invariants: every byte of a file is part of a text that is scanned, and what is
+// written in ASCII, UTF-8, UTF-16 or UTF-32 is readable in one of the texts, whatever comes before it; parts of a long text overlap by more than a value can be long, so what crosses a border is found in one of them.
 import { clean } from '../text.ts';
 
 export interface Source {
@@ -12,6 +12,8 @@ export interface Source {
 export interface Part {
   path: string;
   content: string;
+  /** Which of the texts of the file. */
+  reading: number;
   line: number;
   column: number;
 }
@@ -23,23 +25,46 @@ const OVERLAP = 66_000;
 /** Parts are not made smaller than this. */
 const LEAST = 2 * OVERLAP;
 
-/** Characters of a wider encoding read byte by byte: each is followed by one to three NUL bytes. */
-const WIDE = /(?:[^\0]\0{1,3}){4,}/g;
+/** UTF-32 read as UTF-16: each character is followed by a NUL. */
+const WIDE = /(?:[^\0]\0){4,}/g;
+/** Text in a reading that may be none: four ASCII characters in a row. */
+const READABLE = /[ -~]{4}/;
 
 /**
- * The text of a file: UTF-16 with a byte order mark or with a NUL in every other byte, otherwise UTF-8. Elsewhere, as in a file of several
- * encodings or in UTF-32, the NUL bytes of wide characters are left out, and any other counts as a line break, so that texts in binary
- * files stand alone.
+ * The texts that the bytes of a file can be. Without NUL bytes and byte order mark, that is the file as UTF-8. Otherwise parts of the file
+ * may be in other encodings than its beginning: it is read byte by byte, and as UTF-16 of both byte orders at even and odd offsets, as far as
+ * that shows text. What the whole file seems to be comes first.
  */
-export function textOf(bytes: Buffer): string {
-  const encoding = utf16Of(bytes);
-  const text = encoding ? new TextDecoder(encoding).decode(bytes) : bytes.toString('utf8').replace(/^\ufeff/, '');
+export function* textsOf(bytes: Buffer): Generator<string> {
+  const whole = utf16Of(bytes);
+  if (whole) yield decoded(bytes, whole);
+  // safety: cli-scan-bytes
+  yield bytes
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .replaceAll('\0', '\n');
+  if (!whole && !bytes.includes(0)) return;
+  for (const encoding of ['utf-16le', 'utf-16be'] as const)
+    for (const start of [0, 1]) {
+      if (encoding === whole && start === 0) continue;
+      const text = decoded(bytes.subarray(start), encoding);
+      // safety: cli-scan-readings
+      if (READABLE.test(text)) yield text;
+    }
+}
+
+type Utf16 = 'utf-16le' | 'utf-16be';
+
+/** Bytes as UTF-16. NUL characters are part of UTF-32, or line breaks, so that texts in binary files stand alone. */
+function decoded(bytes: Buffer, encoding: Utf16): string {
+  const text = new TextDecoder(encoding).decode(bytes);
   if (!text.includes('\0')) return text;
   // safety: cli-scan-wide
   return text.replace(WIDE, (wide) => wide.replaceAll('\0', '')).replaceAll('\0', '\n');
 }
 
-function utf16Of(bytes: Buffer): 'utf-16le' | 'utf-16be' | undefined {
+/** The encoding of a file with a byte order mark, or with a NUL in every other byte at its beginning. */
+function utf16Of(bytes: Buffer): Utf16 | undefined {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   if (first === 0xfe && second === 0xff) return 'utf-16be';
@@ -54,11 +79,12 @@ function utf16Of(bytes: Buffer): 'utf-16le' | 'utf-16be' | undefined {
 
 const bytesOf = (part: Part) => Buffer.byteLength(JSON.stringify({ path: part.path, content: part.content }));
 
-/** A file as parts that each fit in a request. */
-export function* partsOf({ path, bytes }: Source): Generator<Part> {
+/** Each text of a file, as parts that fit in a request. */
+function* partsOf({ path, bytes }: Source): Generator<Part[]> {
+  let reading = 0;
   // The vault refuses control characters in a path, and paths over 1,024 characters.
-  const whole = { path: clean(path).slice(-1024), content: textOf(bytes), line: 1, column: 1 };
-  yield* fitting(whole);
+  for (const content of textsOf(bytes))
+    yield [...fitting({ path: clean(path).slice(-1024), content, reading: reading++, line: 1, column: 1 })];
 }
 
 function* fitting(part: Part): Generator<Part> {
@@ -94,25 +120,34 @@ export const inFile = ({ line, column }: Pick<Part, 'line' | 'column'>, at: { li
 /** The most files of one request. */
 const MOST_FILES = 500;
 
-/** Parts grouped into requests. A part that is not the whole of its file goes alone, so a position belongs to one part. */
+/**
+ * Parts grouped into requests. A part that is not the whole of its text goes alone, so a position belongs to one part. A request has one text
+ * of a file at most, and further texts come after the first.
+ */
 export function* batches(files: Iterable<Source>): Generator<Part[]> {
-  let batch: Part[] = [];
-  let size = 0;
-  for (const source of files) {
-    const parts = [...partsOf(source)];
-    if (parts.length > 1) {
-      for (const part of parts) yield [part];
-      continue;
-    }
-    for (const part of parts) {
-      const length = bytesOf(part);
-      if (batch.length === MOST_FILES || (batch.length > 0 && size + length > MOST_BYTES)) {
-        yield batch;
-        [batch, size] = [[], 0];
+  let open: Batch[] = [];
+  for (const source of files)
+    for (const parts of partsOf(source)) {
+      const [part] = parts;
+      if (parts.length > 1 || !part) {
+        for (const each of parts) yield [each];
+        continue;
       }
-      batch.push(part);
-      size += length;
+      const size = bytesOf(part);
+      const batch = open[part.reading];
+      if (batch && (batch.parts.length === MOST_FILES || batch.size + size > MOST_BYTES)) {
+        yield* filled(open);
+        open = [];
+      }
+      const { parts: others, size: before } = open[part.reading] ?? { parts: [], size: 0 };
+      open[part.reading] = { parts: [...others, part], size: before + size };
     }
-  }
-  if (batch.length > 0) yield batch;
+  yield* filled(open);
 }
+
+interface Batch {
+  parts: Part[];
+  size: number;
+}
+
+const filled = (open: Batch[]) => open.filter(Boolean).map(({ parts }) => parts);
