@@ -22,7 +22,7 @@ const RUNS_WITHIN = 5 * 60_000;
 const SAMPLE = 10;
 
 export interface Check {
-  name: 'database' | 'keys' | 'gate' | 'organisations' | 'gates' | 'adoption' | 'schedule' | 'queue';
+  name: 'database' | 'keys' | 'gate' | 'organisations' | 'gates' | 'adoption' | 'clock' | 'schedule' | 'queue';
   ok: boolean;
   message?: string;
 }
@@ -137,6 +137,12 @@ const surveyed = ({ found, all }: Survey): Judged[] => [
     'adoption',
     found.adoption.length === 0,
     `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. Run npm run restore -- --adopt --reason TEXT. The log names them (adoption_awaited).`,
+    false,
+  ),
+  judge(
+    'clock',
+    found.clock.length === 0,
+    `The clock is behind the audit log of ${many(found.clock.length)}: it was set back, and expired credentials can work again. Set it right. The log names them (clock_behind).`,
     false,
   ),
 ];

@@ -14,7 +14,7 @@ const AGAIN_A_RUN = 10;
 const ANSWERS_WITHIN = 10_000;
 
 /** What is wrong with an organisation. */
-export const troubles = ['key', 'gate', 'adoption'] as const;
+export const troubles = ['key', 'gate', 'adoption', 'clock'] as const;
 export type Trouble = (typeof troubles)[number];
 
 export interface Survey {
@@ -33,10 +33,14 @@ const none: Survey = {
   keys: '',
   gates: '',
   all: { key: false, gate: false },
-  found: { key: [], gate: [], adoption: [] },
+  found: { key: [], gate: [], adoption: [], clock: [] },
 };
 
-export const readSurvey = (text: string | null | undefined): Survey => (text ? (JSON.parse(text) as Survey) : none);
+/** A survey as it was kept; one of an earlier release lacks later troubles. */
+export function readSurvey(text: string | null | undefined): Survey {
+  const kept = text ? (JSON.parse(text) as Survey) : none;
+  return { ...kept, found: { ...none.found, ...kept.found } };
+}
 
 /** An organisation and its wrapped key; without a `master_id` the key is missing. */
 export type Keyed = { id: string } & (WrappedKey | { master_id: null; key_sealed: null });
@@ -59,7 +63,7 @@ export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
 /** One step of the survey. Returns what it knows afterwards. */
 export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number): Promise<Survey> {
   const { found } = before;
-  const again = [...new Set([...found.gate, ...found.adoption])];
+  const again = [...new Set([...found.gate, ...found.adoption, ...found.clock])];
   const [keyed, gated, known] = (
     await env.DB.batch<Keyed>([
       keyedAfter(env.DB, before.keys, KEYS_A_RUN),
@@ -78,6 +82,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     key: opened.filter((org) => !opensOrg(masters, org)).map(({ id }) => id),
     gate: asked.filter((_, at) => vitals[at] === 'silent' || vitals[at] === 'newer'),
     adoption: asked.filter((_, at) => vitals[at] === 'diverged'),
+    clock: asked.filter((_, at) => vitals[at] === 'clock'),
   };
   const unseen = (trouble: Trouble) => found[trouble].filter((id) => exist.has(id) && !asked.includes(id));
   const isAll = (trouble: Trouble, seen: unknown[]) => seen.length > 0 && failed[trouble].length === seen.length;
@@ -87,7 +92,12 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     keys: keyed.length < KEYS_A_RUN ? '' : (keyed.at(-1)?.id ?? ''),
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
     all: { key: isAll('key', opened), gate: isAll('gate', asked) },
-    found: { key: failed.key, gate: [...unseen('gate'), ...failed.gate], adoption: [...unseen('adoption'), ...failed.adoption] },
+    found: {
+      key: failed.key,
+      gate: [...unseen('gate'), ...failed.gate],
+      adoption: [...unseen('adoption'), ...failed.adoption],
+      clock: [...unseen('clock'), ...failed.clock],
+    },
   };
   tell(result);
   return bounded(result);
@@ -105,7 +115,12 @@ async function vitalsOf(env: Env, org: string): Promise<string> {
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
-const EVENTS: Record<Trouble, string> = { key: 'org_key_does_not_open', gate: 'gate_unreachable', adoption: 'adoption_awaited' };
+const EVENTS: Record<Trouble, string> = {
+  key: 'org_key_does_not_open',
+  gate: 'gate_unreachable',
+  adoption: 'adoption_awaited',
+  clock: 'clock_behind',
+};
 /** The most organisations that the log names in one run, and that are remembered, for each trouble. */
 const NAMED = 10;
 const REMEMBERED = 1000;

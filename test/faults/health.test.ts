@@ -60,7 +60,7 @@ describe('health: a vault that works', () => {
     await schedule();
     const { status, is, checks } = await healthz();
     expect([status, is]).toEqual([200, 'ok']);
-    const names = ['database', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'schedule', 'queue'];
+    const names = ['database', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'clock', 'schedule', 'queue'];
     expect(checks).toEqual(names.map((name) => ({ name, ok: true })));
   });
 
@@ -272,6 +272,20 @@ describe('health: a database that awaits adoption', () => {
     expect((await adopt(o)).status).toBe(200);
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is degraded while the clock is behind the audit log', async () => {
+    const o = await newOrg();
+    faults.clock = Date.now() + 3_600_000;
+    await newSecret(o);
+    faults.clock = null;
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['clock']]);
+    expect(logged).toContainEqual(expect.objectContaining({ event: 'clock_behind', org: o.id }));
+    faults.clock = Date.now() + 3_600_000;
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    faults.clock = null;
   });
 
   it('is degraded, not down, if it holds for each organisation: those who read are served', async () => {

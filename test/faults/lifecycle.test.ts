@@ -4,6 +4,7 @@ import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inGate, loseStorage, runTasksLater } from '../support/gate';
+import { newLink, view } from '../support/shares';
 import { DAY } from '../support/time';
 import { BOOTSTRAP, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
@@ -113,6 +114,23 @@ describe('expiry and purge', () => {
     expect((await token.o.get(`/secrets/${id}`)).json.error.code).toBe('TOKEN_EXPIRED');
     expect((await o.get(`/secrets/${id}`)).json.error.code).toBe('SECRET_EXPIRED');
     expect((await o.get('/environments/production/values')).json.values).toEqual({});
+  });
+
+  it('revocation: a credential stays revoked after the clock is set back', async () => {
+    const o = await newOrg();
+    const [key, token] = [await newKey(o), await newSession(o)];
+    const { id } = await newSecret(o);
+    const link = await newLink(o, id);
+    await o.del(`/api-keys/${key.id}`);
+    await o.del(`/access-tokens/${token.id}`);
+    faults.clock = Date.now() - DAY;
+    expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    expect((await token.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    // A panic ends links that were made before it, at a later time of the clock.
+    expect((await o.post('/panic', { reason: 'a laptop was stolen' })).status).toBe(200);
+    expect((await view(link)).status).toBe(410);
+    await evict(o);
+    expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
   });
 
   it('revocation: credentials created by a session token are revoked with it', async () => {

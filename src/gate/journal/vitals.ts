@@ -1,6 +1,6 @@
 // What the health check asks of an organisation's gate: does its storage answer, and does D1 hold the last change that the gate made there?
-// If it does not, the database is another one, such as a restored backup, and changes are refused until it is adopted. Invariant: it changes
-// nothing, and a change that is under way is never taken for a difference.
+// If it does not, the database is another one, such as a restored backup, and changes are refused until it is adopted. It also notices a
+// clock that was set back: until it is right, what has expired would be alive again. Invariant: it changes nothing, and a change that is under way is never taken for a difference.
 import { type RowKind, sweepAt, tableName } from '../../db/rows';
 import type { Core } from '../core';
 import type { Vitals } from '../request/call';
@@ -16,6 +16,8 @@ interface LastChange {
 }
 
 const KEY = 'last_change';
+/** How far the clock may be behind the newest audit entry: clocks of different machines differ. */
+const BEHIND = 60_000;
 /** How long a difference must last: rows that have ended leave D1 and the gate one after the other. */
 const LASTING = 250;
 
@@ -30,9 +32,11 @@ export function noteChange({ meta }: Core, { puts, gone }: Intent): void {
 
 export async function vitalsOf(core: Core): Promise<Vitals> {
   backlogs(core).warn(core.org, core.now());
-  if (!(await differs(core))) return 'well';
-  await new Promise((done) => setTimeout(done, LASTING));
-  return (await differs(core)) ? 'diverged' : 'well';
+  if (await differs(core)) {
+    await new Promise((done) => setTimeout(done, LASTING));
+    if (await differs(core)) return 'diverged';
+  }
+  return core.auditLog.time() > core.now() + BEHIND ? 'clock' : 'well';
 }
 
 /** Whether D1 has another epoch or another last row. An unresponsive D1 is no difference: the health check tests D1 itself. */
