@@ -22,7 +22,7 @@ const RUNS_WITHIN = 5 * 60_000;
 const SAMPLE = 10;
 
 export interface Check {
-  name: 'database' | 'keys' | 'gate' | 'organisations' | 'gates' | 'adoption' | 'clock' | 'schedule' | 'queue';
+  name: 'database' | 'keys' | 'gate' | 'organisations' | 'gates' | 'gate_storage' | 'adoption' | 'clock' | 'schedule' | 'queue';
   ok: boolean;
   message?: string;
 }
@@ -132,6 +132,12 @@ const surveyed = ({ found, all }: Survey): Judged[] => [
     found.gate.length === 0,
     `${all.gate ? 'No gate of an organisation that was asked answers' : `The gates of ${many(found.gate.length)} do not answer`}, or a newer release has upgraded them. The log names them (gate_unreachable).`,
     all.gate,
+  ),
+  judge(
+    'gate_storage',
+    found.behind.length === 0,
+    `The gates of ${many(found.behind.length)} are older than the database, and refuse requests: their storage was put back from a copy. The log names them (gate_behind). Run npm run gate -- reset ORG for each.`,
+    false,
   ),
   judge(
     'adoption',

@@ -14,7 +14,7 @@ const AGAIN_A_RUN = 10;
 const ANSWERS_WITHIN = 10_000;
 
 /** What is wrong with an organisation. */
-export const troubles = ['key', 'gate', 'adoption', 'clock'] as const;
+export const troubles = ['key', 'gate', 'behind', 'adoption', 'clock'] as const;
 export type Trouble = (typeof troubles)[number];
 
 export interface Survey {
@@ -33,7 +33,7 @@ const none: Survey = {
   keys: '',
   gates: '',
   all: { key: false, gate: false },
-  found: { key: [], gate: [], adoption: [], clock: [] },
+  found: { key: [], gate: [], behind: [], adoption: [], clock: [] },
 };
 
 /** A survey as it was kept; one of an earlier release lacks later troubles. */
@@ -63,7 +63,7 @@ export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
 /** One step of the survey. Returns what it knows afterwards. */
 export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number): Promise<Survey> {
   const { found } = before;
-  const again = [...new Set([...found.gate, ...found.adoption, ...found.clock])];
+  const again = [...new Set([...found.gate, ...found.behind, ...found.adoption, ...found.clock])];
   const [keyed, gated, known] = (
     await env.DB.batch<Keyed>([
       keyedAfter(env.DB, before.keys, KEYS_A_RUN),
@@ -81,6 +81,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   const failed: Survey['found'] = {
     key: opened.filter((org) => !opensOrg(masters, org)).map(({ id }) => id),
     gate: asked.filter((_, at) => vitals[at] === 'silent' || vitals[at] === 'newer'),
+    behind: asked.filter((_, at) => vitals[at] === 'behind'),
     adoption: asked.filter((_, at) => vitals[at] === 'diverged'),
     clock: asked.filter((_, at) => vitals[at] === 'clock'),
   };
@@ -95,6 +96,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     found: {
       key: failed.key,
       gate: [...unseen('gate'), ...failed.gate],
+      behind: [...unseen('behind'), ...failed.behind],
       adoption: [...unseen('adoption'), ...failed.adoption],
       clock: [...unseen('clock'), ...failed.clock],
     },
@@ -118,6 +120,7 @@ async function vitalsOf(env: Env, org: string): Promise<string> {
 const EVENTS: Record<Trouble, string> = {
   key: 'org_key_does_not_open',
   gate: 'gate_unreachable',
+  behind: 'gate_behind',
   adoption: 'adoption_awaited',
   clock: 'clock_behind',
 };

@@ -253,4 +253,47 @@ export const mutants = [
     change: { from: '${root}:', to: '' },
     notice: 'faults/lifecycle: is replayed in full to the token that made the call',
   },
+  // ---------------------------------------------------------------- storage put back from a copy
+  {
+    name: 'a gate with older storage answers',
+    tag: 'older-gate-refuses',
+    change: 'remove',
+    notice: 'faults/rollback: restore: a gate whose storage is older than D1 refuses everything',
+  },
+  {
+    name: 'a gate with older storage runs tasks',
+    tag: 'older-gate-runs-no-tasks',
+    change: 'remove',
+    notice: 'faults/rollback: restore: a gate whose storage is older than D1 refuses everything',
+  },
+  {
+    name: 'a gate with older storage is not found by its last commit',
+    tag: 'older-gate-by-mark',
+    change: { from: '(mark ?? 0) > marks(core).given()', to: 'false' },
+    notice: 'faults/rollback: restore: a gate whose storage is older than D1 refuses everything',
+  },
+  {
+    name: 'a gate with older storage is not found by its audit log',
+    tag: 'older-gate-by-sequence',
+    change: { from: '(sequence ?? 0) > core.auditLog.head().sequence', to: 'false' },
+    notice: 'faults/rollback: restore: a gate whose storage is older than D1 is found by its audit log',
+  },
+  {
+    name: 'a gate that has not compared itself with D1 makes changes',
+    tag: 'no-change-by-older-gate',
+    change: { from: ' || marks(call.core).isBehind !== false', to: '' },
+    notice: 'faults/rollback: restore: a gate whose storage is older than D1 serves reads while D1 is away',
+  },
+  {
+    name: 'retention deletes the newest marker',
+    tag: 'newest-mark-kept',
+    change: { from: ' and created_at < (select max(created_at) from commits where org_id = ?1)', to: '' },
+    notice: 'faults/rollback: restore: a gate whose storage is older than D1 is found days after',
+  },
+  {
+    name: 'D1 may be an older copy of itself',
+    tag: 'batch-mark-guard',
+    change: { from: 'MARK_GUARD, ', to: "'? is not ?', " },
+    notice: 'faults/rollback: restore: a gate whose storage is older than D1 is told from D1 put back under a running gate',
+  },
 ];

@@ -10,6 +10,7 @@ import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
 import { intents } from '../gate/journal/intents';
 import { locks } from '../gate/journal/locks';
+import { isBehind } from '../gate/journal/marks';
 import { recover } from '../gate/journal/recover';
 import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
@@ -24,6 +25,13 @@ const newerStorage = () =>
   refuse('UNAVAILABLE', {
     message:
       'A newer release has upgraded the storage of this organisation, and this release cannot read it. Deploy the newer release again.',
+    retry_after: 60,
+  });
+
+/** The gate's storage was put back from an older copy: what it takes for alive may have ended since. */
+const olderThanDatabase = (org: string) =>
+  refuse('UNAVAILABLE', {
+    message: `The gate of this organisation is older than the database: its storage was put back from a copy. The operator must run npm run gate -- reset ${org} --reason TEXT.`,
     retry_after: 60,
   });
 
@@ -85,6 +93,9 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     this.mustBeWhole();
     if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     if (this.org === null) await this.begin(ask);
+    // safety: older-gate-refuses
+    if (await isBehind(this.core))
+      return writeReply({ outcome: fail(olderThanDatabase(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 1 });
     const reply = answer(this.core, this.catalogue(), ask);
     // A change is completed even if the client disconnects.
     if (this.catalogue().operations[ask.operation]?.change) this.ctx.waitUntil(reply);
@@ -130,7 +141,11 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     // The platform retries: the newer release may be back by then.
     this.mustBeWhole();
     if (this.isNewer) throw new Error('storage of a newer release');
-    if (this.org) await runTasks(this.core);
+    if (!this.org) return;
+    // It would send old values, and delete by old rows.
+    // safety: older-gate-runs-no-tasks
+    if (await isBehind(this.core)) throw new Error('storage older than the database');
+    await runTasks(this.core);
   }
 
   /** For the health check: whether this gate and D1 agree. A gate without state loads it from D1 at its next request. */

@@ -60,7 +60,7 @@ describe('health: a vault that works', () => {
     await schedule();
     const { status, is, checks } = await healthz();
     expect([status, is]).toEqual([200, 'ok']);
-    const names = ['database', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'clock', 'schedule', 'queue'];
+    const names = ['database', 'keys', 'organisations', 'gate', 'gates', 'gate_storage', 'adoption', 'clock', 'schedule', 'queue'];
     expect(checks).toEqual(names.map((name) => ({ name, ok: true })));
   });
 

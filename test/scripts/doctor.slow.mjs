@@ -44,7 +44,19 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.equal(org.status, 201);
     const well = doctor(dir, { PORT: String(port) });
     assert.equal(well.status, 0, well.stdout);
-    const health = ['service', 'database', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'clock', 'schedule', 'queue'];
+    const health = [
+      'service',
+      'database',
+      'keys',
+      'organisations',
+      'gate',
+      'gates',
+      'gate_storage',
+      'adoption',
+      'clock',
+      'schedule',
+      'queue',
+    ];
     const all = ['variables', 'bindings', 'disk', 'keys', 'migrations', 'clock', ...health];
     assert.deepEqual(verdicts(well.stdout), Object.fromEntries(all.map((check) => [check, 'ok'])));
     assert.match(well.stdout, /^ok +keys +2 wrapped keys decrypt \(k1\)$/m);

@@ -61,3 +61,30 @@ export async function askOf(o: Org, action: Action, bearer: Ask['bearer'], field
 
 /** The bearer of a member's browser session. */
 export const browserBearer = (o: Org, session: string): Ask['bearer'] => ({ kind: 'browser', org: o.id, hash: session, jwt: 1 });
+
+/** A copy of a gate's storage, by table. */
+export type StorageCopy = [table: string, rows: Record<string, SqlStorageValue>[]][];
+
+export const copyStorage = (o: Org): Promise<StorageCopy> =>
+  inGate(o, (_gate, { storage: { sql } }) =>
+    sql
+      .exec<{ name: string }>(
+        "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\' and name not like 'sqlite%'",
+      )
+      .toArray()
+      .map(({ name }) => [name, sql.exec(`select * from ${name}`).toArray()]),
+  );
+
+/** Puts a copy back, as an operator does with the files of a gate while the service is stopped. */
+export async function putBackStorage(o: Org, copy: StorageCopy): Promise<void> {
+  await inGate(o, (_gate, { storage }) =>
+    storage.transactionSync(() => {
+      for (const [table, rows] of copy) {
+        storage.sql.exec(`delete from ${table}`);
+        for (const row of rows)
+          storage.sql.exec(`insert into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`, ...Object.values(row));
+      }
+    }),
+  );
+  await evict(o);
+}

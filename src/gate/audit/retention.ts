@@ -125,8 +125,11 @@ const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
     { table: 'event_segments', where: `last_sequence <= ${goneEvents}` },
     // The checkpoint at the cut stays: the log begins there.
     { table: 'audit_checkpoints', where: `sequence < ${cut}` },
-    // A commit in doubt is settled by its marker.
-    ...(isSettled ? [{ table: 'commits', where: `created_at < ${now - DAY}` }] : []),
+    // A commit in doubt is settled by its marker. The newest marker tells an older gate from a newer one.
+    // safety: newest-mark-kept
+    ...(isSettled
+      ? [{ table: 'commits', where: `created_at < ${now - DAY} and created_at < (select max(created_at) from commits where org_id = ?1)` }]
+      : []),
   ];
 };
 

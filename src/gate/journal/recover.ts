@@ -12,6 +12,7 @@ import { MOST_ENTRIES, RESERVE } from '../audit/log';
 import type { Core } from '../core';
 import { MOST_EVENTS } from '../events/outbox';
 import { takeUpEvents } from '../events/segments';
+import { marks, type Newest, newest } from '../journal/marks';
 import type { RequestFacts } from '../request/call';
 import { expiries } from '../tasks/expiry';
 
@@ -59,6 +60,7 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   await takeUpEvents(core, MOST_EVENTS);
   expiries(core).begin(core.now());
   core.meta.set('epoch', String(epoch));
+  await takeUpMark(core);
   core.schedule.at('syncs', core.now());
   core.meta.set('reads_since', String(core.now()));
   core.meta.set('loaded_at', String(core.now()));
@@ -67,6 +69,13 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   const violation = { event: 'gate_loaded_from_database', resource: core.org, status: 200 } as const;
   reportViolation(core, violation, met, { refused }, { missing: missingEntries(core) });
   return true;
+}
+
+/** Continues the marks after the highest in D1. */
+async function takeUpMark(core: Core): Promise<void> {
+  const [found] = await core.database.all<Newest>({ sql: `select ${newest}`, params: [core.org] });
+  marks(core).took(found?.mark ?? 0);
+  marks(core).isBehind = false;
 }
 
 /** Continues the audit log after the segments in D1. The lost gate may have used further sequences, so these are skipped. */

@@ -18,6 +18,7 @@ import { ciphertexts } from '../rows/ciphertexts';
 import { expiries } from '../tasks/expiry';
 import { type Report, reportOf } from './adoption';
 import { intents } from './intents';
+import { isBehind, marks } from './marks';
 
 const PAGE = 200;
 /** Rows of links per parameter: each may have 90 kB, and D1 allows 2 MB. */
@@ -30,6 +31,8 @@ const governingKinds = () => rowKinds().filter((kind) => kind !== 'secret');
  * request is then repeated.
  */
 export async function restore(core: Core, key: Uint8Array, request: string, by: string) {
+  // What D1 has is newer: it must not be overwritten.
+  if ((await isBehind(core, true)) !== false) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
   intents(core).isPaused = true;
   try {
     while (intents(core).running.size) await new Promise((done) => setTimeout(done, 5));
@@ -73,7 +76,10 @@ function writer(core: Core, request: string, epoch: number): Write {
   let batch = 0;
   return async (statements) => {
     const marker = 'insert into commits (id, org_id, holds, created_at) values (?, ?, (select epoch from fences where org_id = ?) = ?, ?)';
-    const params = [`${request}:${epoch}:${++batch}`, core.org, core.org, epoch, core.now()];
+    // Recorded first: until D1 has it, the adoption has not ended.
+    const mark = marks(core).next(core.now());
+    marks(core).took(mark);
+    const params = [`${request}:${epoch}:${++batch}`, core.org, core.org, epoch, mark];
     const { end } = await core.database.write([...statements, { sql: marker, params }]);
     if (end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
   };
