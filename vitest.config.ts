@@ -1,8 +1,8 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
-import './scripts/scratch.mjs'; // before the runtime makes its directories
-import './scripts/assets.mjs';
-import { bundledSource } from './scripts/bundled-source.mjs';
+import './scripts/shared/temporary-files.mjs'; // before the runtime makes its directories
+import './scripts/build/assets.mjs';
+import { bundledSource } from './scripts/test/bundled-source.mjs';
 
 // The real Worker in the local runtime, its D1 wrapped so that a test can delay or fail any call (`test/support/main.ts`).
 export default defineConfig({

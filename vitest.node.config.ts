@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import './scripts/scratch.mjs';
+import './scripts/shared/temporary-files.mjs';
 
 // Adapters against servers that speak the vendors' wire formats, and the vendors' own clients against the same servers: in Node, where both run.
 export default defineConfig({

@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { defineConfig } from 'vitest/config';
-import './scripts/scratch.mjs';
+import './scripts/shared/temporary-files.mjs';
 
 // The packages, as built, in Node against one real service, which the global set-up starts on a free port.
 export default defineConfig({

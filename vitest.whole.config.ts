@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { suitesOf } from './scripts/suites.mjs';
+import { suitesOf } from './scripts/test/suites.mjs';
 import base from './vitest.config.ts';
 
 // All tests in the real runtime, as `npm test` runs them: a folder of test/api is one suite, and so is test/unit. Tests that break the

@@ -3,7 +3,7 @@ import type { Env } from '../env';
 
 const [script, style] = ['text/javascript; charset=utf-8', 'text/css; charset=utf-8'];
 
-/** By name. `scripts/assets.mjs` copies the same files to where the platform serves them. */
+/** By name. `scripts/build/assets.mjs` copies the same files to where the platform serves them. */
 export const assetTypes: Record<string, string> = {
   'device.js': script,
   'icon.svg': 'image/svg+xml',

@@ -29,7 +29,7 @@ export async function startVault(options = {}) {
   const state = options.state ?? fs.mkdtempSync(path.join(os.tmpdir(), 'vault-'));
   // Passkeys work at a name, not at an address.
   const url = `http://localhost:${port}`;
-  const child = spawn(process.execPath, [path.join(root, 'scripts', 'start.mjs')], {
+  const child = spawn(process.execPath, [path.join(root, 'scripts', 'operate', 'start', 'start.mjs')], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

@@ -55,7 +55,7 @@ function run(entries, checkpoints, { key = JSON.stringify({ key_id: 'k', jwk }),
     ...['--checkpoints', write('checkpoints.json', typeof checkpoints === 'string' ? checkpoints : lines(checkpoints))],
     ...['--key', write('key.json', key)],
   ];
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/audit-verify.mjs', ...files, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/operate/audit-verify.mjs', ...files, ...args], {
     cwd: project,
     env,
     encoding: 'utf8',
@@ -278,7 +278,7 @@ describe('audit verifier: wrong use', () => {
     assert.deepEqual([run(log, 'nothing').status, run(log, '{"a":1}').status, run(log, marks, { key: '{}' }).status], [2, 2, 2]);
     assert.equal(run(log, marks, { args: ['--last', 'x'] }).status, 2);
     assert.equal(run([], []).status, 2);
-    const { status, stderr } = spawnSync(process.execPath, ['scripts/audit-verify.mjs'], { cwd: project, env, encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/operate/audit-verify.mjs'], { cwd: project, env, encoding: 'utf8' });
     assert.deepEqual([status, stderr.startsWith('Use: npm run audit:verify')], [2, true]);
   });
 });

@@ -7,16 +7,15 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { vaultFile } from '../../scripts/state.mjs';
+import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { putState, releases } from './fixtures.mjs';
-import { copyOfProject, runScript, startService } from './service.mjs';
+import { copyOfProject, runCommand as run, startService } from './service.mjs';
 import { slow } from './slow.mjs';
 
 /** What a line-wise or quote-blind reader of SQL would trip over. */
 const AWKWARD = "it's;\r\n-- no comment;\n''\u2028\0𝄞;\n";
 
 /** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
-const run = (dir, script, args, variables = {}) => runScript(dir, [`scripts/${script}.mjs`, ...args], variables);
 
 /** The same backup with something changed, and a checksum that fits. */
 function altered(text, change) {

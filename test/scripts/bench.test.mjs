@@ -6,7 +6,7 @@ import { env, project } from './service.mjs';
 import { slow } from './slow.mjs';
 
 const bench = (...args) =>
-  spawnSync(process.execPath, ['scripts/bench.mjs', ...args], { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
+  spawnSync(process.execPath, ['scripts/bench/bench.mjs', ...args], { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
 
 it('benchmark: measures floor and subject and ends with a line of JSON', slow(60_000), () => {
   const only = ['warm read', 'mint', '401 junk token'];
@@ -62,7 +62,7 @@ it('benchmark: creates with webhooks are compared with creates without', slow(60
 });
 
 it('benchmark: deliveries and streams are measured', slow(60_000), () => {
-  const args = ['scripts/bench-events.mjs', '--events', '20', '--webhooks', '2', '--streams', '3', '--seconds', '1'];
+  const args = ['scripts/bench/events.mjs', '--events', '20', '--webhooks', '2', '--streams', '3', '--seconds', '1'];
   const ran = spawnSync(process.execPath, args, { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
   assert.equal(ran.status, 0, ran.stderr);
   assert.match(ran.stdout, /^deliveries: 40 in .* a second/m);

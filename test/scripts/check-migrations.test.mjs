@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { rolloutProblems } from '../../scripts/migration-rules.mjs';
+import { rolloutProblems } from '../../scripts/build/migration-rules.mjs';
 import { copyOfProject, project } from './service.mjs';
 
 const problems = (sql) => rolloutProblems(sql, '0.3.0');
@@ -61,7 +61,7 @@ describe('migration', () => {
   it('is checked by npm run check:migrations', () => {
     const dir = copyOfProject();
     fs.writeFileSync(path.join(dir, 'migrations', '0001_gone.sql'), 'DROP TABLE `orgs`;\n');
-    const { status, stderr } = spawnSync(process.execPath, ['scripts/check-migrations.mjs'], { cwd: dir, encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/build/check-migrations.mjs'], { cwd: dir, encoding: 'utf8' });
     assert.equal(status, 1);
     assert.match(stderr, /^migrations\/0001_gone\.sql: DROP TABLE `orgs`: it drops a table/m);
   });

@@ -6,14 +6,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
-import { openEverything } from '../../scripts/deep.mjs';
-import { parseMasterKeys } from '../../scripts/master-keys.mjs';
-import { vaultFile } from '../../scripts/state.mjs';
+import { openEverything } from '../../scripts/operate/vault/every-row.mjs';
+import { parseMasterKeys } from '../../scripts/operate/vault/master-keys.mjs';
+import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { putState, releases } from './fixtures.mjs';
-import { copyOfProject, project, runScript } from './service.mjs';
+import { copyOfProject, project, runCommand as run } from './service.mjs';
 
 /** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
-const run = (dir, script, args, variables = {}) => runScript(dir, [`scripts/${script}.mjs`, ...args], variables);
 
 /** A vault of an earlier release, and its database. */
 function vault(dir = copyOfProject()) {

@@ -1,6 +1,6 @@
 // 10,000 events to 20 real HTTP receivers of the real service, of which some are slow, dead or lying: each event reaches each living receiver,
 // none of which waits for a sick one; what a sick one did not get is in its log, and arrives once it is well. Nothing here depends on how long
-// anything takes. Part of `npm run test:operations`; by itself: node --import ./scripts/scratch.mjs --test test/scripts/deliveries.slow.mjs
+// anything takes. Part of `npm run test:operations`; by itself: node --import ./scripts/shared/temporary-files.mjs --test test/scripts/deliveries.slow.mjs
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, it } from 'node:test';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { knownMigrations } from '../../scripts/state.mjs';
+import { knownMigrations } from '../../scripts/shared/migrations.mjs';
 import { deployment } from './deploying.mjs';
 import { encrypt } from './envelope.mjs';
 import { project } from './service.mjs';

@@ -4,12 +4,12 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { productionConfig, readToml } from '../../scripts/production.mjs';
+import { productionConfig, readToml } from '../../scripts/operate/vault/deployment-config.mjs';
 import { deployment } from './deploying.mjs';
 import { copyOfProject, env, project } from './service.mjs';
 
 const deploy = (dir, args, variables = {}) =>
-  spawnSync(process.execPath, [path.join(dir, 'scripts/deploy.mjs'), ...args], {
+  spawnSync(process.execPath, [path.join(dir, 'scripts/operate/deploy/deploy.mjs'), ...args], {
     cwd: dir,
     encoding: 'utf8',
     env: { ...env, ...variables },

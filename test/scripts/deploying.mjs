@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { readDevVars } from '../../scripts/dev-vars.mjs';
+import { readDevVars } from '../../scripts/operate/vault/dev-vars.mjs';
 import { ACCOUNT, API_TOKEN, cloudflare } from './cloudflare.mjs';
-import { copyOfProject, env } from './service.mjs';
+import { copyOfProject, env, scriptOf } from './service.mjs';
 
 /** A copy of the project beside an empty account. */
 export async function deployment() {
@@ -18,8 +18,8 @@ export async function deployment() {
     `import fs from 'node:fs'; fs.appendFileSync(${JSON.stringify(started)}, JSON.stringify(process.argv) + '\\n');`,
   );
   fs.writeFileSync(started, '');
-  /** @param {string} script @param {string[]} args @param {Record<string, string | undefined>} variables */
-  const run = (script, args, variables = {}) =>
+  /** @param {string} command @param {string[]} args @param {Record<string, string | undefined>} variables */
+  const run = (command, args, variables = {}) =>
     new Promise((done) => {
       const shell = {
         ...env,
@@ -30,7 +30,7 @@ export async function deployment() {
         CLOUDFLARE_ACCOUNT_ID: ACCOUNT,
         ...variables,
       };
-      const child = spawn(process.execPath, [path.join('scripts', script), ...args], {
+      const child = spawn(process.execPath, [scriptOf(command), ...args], {
         cwd: dir,
         env: shell,
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -52,11 +52,11 @@ export async function deployment() {
     requests,
     base,
     /** @param {string[]} args @param {Record<string, string | undefined>} [variables] */
-    deploy: (args, variables) => run('deploy.mjs', args, variables),
+    deploy: (args, variables) => run('deploy', args, variables),
     /** @param {string[]} args @param {Record<string, string | undefined>} [variables] */
-    deadLetters: (args, variables) => run('dead-letters.mjs', args, variables),
+    deadLetters: (args, variables) => run('dead-letters', args, variables),
     /** @param {string[]} args @param {Record<string, string | undefined>} [variables] */
-    doctor: (args, variables) => run('doctor.mjs', args, variables),
+    doctor: (args, variables) => run('doctor', args, variables),
     /** The arguments of every process so far, a line each. */
     started: () => fs.readFileSync(started, 'utf8'),
     /** What was asked for that changes something; D1's queries by whether they only read. */

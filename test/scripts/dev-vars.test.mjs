@@ -8,8 +8,8 @@ import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from '../../scripts/dev-vars.mjs';
-import { readSettings } from '../../scripts/settings.mjs';
+import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from '../../scripts/operate/vault/dev-vars.mjs';
+import { readSettings } from '../../scripts/operate/vault/settings.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "dev-vars it's "));
 after(() => fs.rmSync(dir, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ describe('.dev.vars', () => {
   it('is one file for concurrent starts', async () => {
     const file = newFile();
     const code = `import { workerData, parentPort } from 'node:worker_threads';
-      import { createDevVars, freshSecrets, readDevVars } from ${JSON.stringify(pathToFileURL(path.resolve(import.meta.dirname, '../../scripts/dev-vars.mjs')).href)};
+      import { createDevVars, freshSecrets, readDevVars } from ${JSON.stringify(pathToFileURL(path.resolve(import.meta.dirname, '../../scripts/operate/vault/dev-vars.mjs')).href)};
       createDevVars(workerData, freshSecrets({}));
       parentPort.postMessage(readDevVars(workerData).text);`;
     const seen = await Promise.all(

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, it } from 'node:test';
-import { diskOf } from '../../scripts/disk.mjs';
+import { diskOf } from '../../scripts/operate/doctor/disk.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'disk-'));
 after(() => fs.rmSync(dir, { recursive: true, force: true }));

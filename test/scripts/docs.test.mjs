@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
-import { readSettings } from '../../scripts/settings.mjs';
+import { readSettings } from '../../scripts/operate/vault/settings.mjs';
 import { project } from './service.mjs';
 
 /** @param {string} dir @returns {string[]} files below a directory, relative to the project */

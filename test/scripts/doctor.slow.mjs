@@ -5,14 +5,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
-import { lackingBindings, neededBindings } from '../../scripts/bindings.mjs';
-import { readToml } from '../../scripts/production.mjs';
+import { lackingBindings, neededBindings } from '../../scripts/operate/doctor/bindings.mjs';
+import { readToml } from '../../scripts/operate/vault/deployment-config.mjs';
 import { deployment } from './deploying.mjs';
 import { encrypt } from './envelope.mjs';
 import { copyOfProject, env, freePort, project, startService } from './service.mjs';
 
 const doctor = (dir, variables = {}, args = []) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/doctor.mjs', ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/operate/doctor/doctor.mjs', ...args], {
     cwd: dir,
     encoding: 'utf8',
     env: { ...env, ...variables },

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
 import fc from 'fast-check';
-import { root } from '../../scripts/wrangler.mjs';
+import { root } from '../../scripts/shared/wrangler.mjs';
 
 // The sources are TypeScript, and name files without their extension.
 const { outputFiles } = buildSync({

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '../../scripts/wrangler.mjs';
+import { root } from '../../scripts/shared/wrangler.mjs';
 import { decoded, fileOfNames, files, same } from './formats.mjs';
 
 const tools = path.join(root, 'test/tools/formats');

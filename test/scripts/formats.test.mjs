@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '../../scripts/wrangler.mjs';
+import { root } from '../../scripts/shared/wrangler.mjs';
 import { files, same } from './formats.mjs';
 
 const has = (shell) => spawnSync(shell, ['-c', 'exit 0']).status === 0;

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import os from 'node:os';
 import { it } from 'node:test';
-import { callerOf } from '../../scripts/vault.mjs';
+import { callerOf } from '../../scripts/operate/vault/vault.mjs';
 import { copyOfProject, env, freePort, project, sharedService, startService } from './service.mjs';
 
 /** Documentation addresses: no machine has them. */
@@ -111,7 +111,7 @@ it('operator scripts: a token is sent over plain HTTP only to this machine', () 
 
 it('operator scripts: report immediately that nothing responds, and keep trying', async () => {
   const PORT = String(await freePort());
-  const child = spawn(process.execPath, ['scripts/restore.mjs', '--adopt', '--reason', 'a test'], {
+  const child = spawn(process.execPath, ['scripts/operate/recovery/restore.mjs', '--adopt', '--reason', 'a test'], {
     cwd: project,
     env: { ...env, PORT, BOOTSTRAP_TOKEN: 'x'.repeat(32) },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,31 +1,36 @@
-// The direction of imports: no cycles in the service and in any package, type-only ones included, and nothing that runs in the gate reaches
-// the keys or HTTP.
+// The direction of imports: no cycles in the service, in the scripts and in any package, type-only ones included, and nothing that runs in
+// the gate reaches the keys or HTTP.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '../../scripts/wrangler.mjs';
+import { root } from '../../scripts/shared/wrangler.mjs';
 
 /**
- * The files below a directory and what each of them imports or exports from, by their paths below it.
+ * The files below a directory and what each of them imports or exports from, by their paths below it; `outside` is what is not below it.
  * @param {string} dir relative to the project
  */
 function sourcesIn(dir) {
   const top = path.join(root, dir);
   const files = fs
     .readdirSync(top, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))
+    .filter((name) => /\.(tsx?|mjs)$/.test(name) && !name.endsWith('.d.ts'))
     .map((name) => name.replaceAll(path.sep, '/'));
   /** `types` leaves type-only imports out. Imports at run time count. */
-  const importsOf = (file, { types = true } = {}) => {
-    const text = fs.readFileSync(path.join(top, file), 'utf8');
+  const namedIn = (file, types) => {
+    // What JavaScript names in comments, for its types, is no import.
+    const text = fs.readFileSync(path.join(top, file), 'utf8').replace(file.endsWith('.mjs') ? /^ *\/\*\*[\s\S]*?\*\//gm : '', '');
     return [...text.matchAll(/^(?:import|export) (type )?(?:[^'";]*? from )?'(\.[^']*)';$|\bimport\('(\.[^']*)'\)/gms)]
       .filter(([, isType]) => types || !isType)
-      .map(([, , to, later]) => path.posix.join(path.posix.dirname(file), to ?? later).replace(/\.(js|tsx?)$/, ''))
-      .map((to) => [`${to}.ts`, `${to}.tsx`, `${to}/index.ts`, `${to}/index.tsx`].find((name) => files.includes(name)))
-      .filter((to) => to !== undefined);
+      .map(([, , to, later]) => path.posix.join(path.posix.dirname(file), to ?? later));
   };
-  return { files, importsOf, graph: new Map(files.map((file) => [file, importsOf(file)])) };
+  const importsOf = (file, { types = true } = {}) =>
+    namedIn(file, types)
+      .map((to) => to.replace(/\.(js|mjs|tsx?)$/, ''))
+      .map((to) => [`${to}.ts`, `${to}.tsx`, `${to}/index.ts`, `${to}/index.tsx`, `${to}.mjs`].find((name) => files.includes(name)))
+      .filter((to) => to !== undefined);
+  const outside = (file) => namedIn(file, true).filter((to) => to.startsWith('../'));
+  return { files, importsOf, outside, graph: new Map(files.map((file) => [file, importsOf(file)])) };
 }
 
 const { files, importsOf, graph } = sourcesIn('src');
@@ -49,6 +54,7 @@ function cycleOf(start, graph) {
 /** @type {[string, number][]} Each directory, and a number of imports that it has at least. */
 const SOURCES = [
   ['src', 400],
+  ['scripts', 200],
   ['packages/cli/src', 250],
   ['packages/client/src', 40],
   ['packages/console/src', 600],
@@ -113,4 +119,44 @@ test('imports: code that runs in the gate imports neither the keyring nor code t
       file,
     );
   }
+});
+
+/** The rooms of the scripts, and what each may import besides itself. */
+const SCRIPTS_MAY = {
+  shared: [],
+  build: ['shared'],
+  test: ['shared', 'build', 'test/mutants'],
+  'test/mutants': [],
+  bench: ['shared', 'build'],
+  operate: ['shared', 'operate/vault'],
+  'operate/vault': ['shared'],
+  'operate/start': ['shared', 'operate/vault', 'build'],
+  'operate/deploy': ['shared', 'operate/vault'],
+  'operate/doctor': ['shared', 'operate/vault'],
+  'operate/recovery': ['shared', 'operate/vault'],
+};
+
+test('imports: commands of scripts share code by libraries, and never import from each other', () => {
+  const scripts = sourcesIn('scripts');
+  const wrong = scripts.files.flatMap((file) => {
+    const room = path.posix.dirname(file);
+    assert.ok(room in SCRIPTS_MAY, `scripts/${room} is in no rule`);
+    return scripts.graph
+      .get(file)
+      .map((to) => [to, path.posix.dirname(to)])
+      .filter(([, other]) => other !== room && !SCRIPTS_MAY[room].includes(other))
+      .map(([to]) => `${file} imports ${to}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('imports: of the service and its tests, scripts import a constant, the configuration of migrations and stand-ins of platforms', () => {
+  const scripts = sourcesIn('scripts');
+  const reached = new Set(scripts.files.flatMap((file) => scripts.outside(file).map((to) => `${path.posix.dirname(file)}: ${to}`)));
+  assert.deepEqual([...reached].sort(), [
+    'bench: ../test/packages/vault.mjs',
+    'bench: ../test/vendors/fakes/all.ts',
+    'build: ../drizzle.config.ts',
+    'operate/vault: ../src/gate/storage-version.ts',
+  ]);
 });

@@ -9,7 +9,7 @@ import { copyOfProject, env, runScript, startService } from './service.mjs';
 
 /** @param {string} dir @param {string[]} args @param {Record<string, string>} [variables] */
 async function rotate(dir, args, variables = {}) {
-  const { status, stdout, said } = await runScript(dir, ['scripts/keys-rotate.mjs', ...args, '--json'], variables);
+  const { status, stdout, said } = await runScript(dir, ['scripts/operate/keys-rotate.mjs', ...args, '--json'], variables);
   return { status, said, json: status === 0 ? JSON.parse(stdout) : null };
 }
 
@@ -73,7 +73,7 @@ it('key rotation: a master key is replaced, and removed once it wraps nothing', 
     }
   })();
   // Cut off: killed as soon as the first keys are re-wrapped.
-  const cut = spawn(process.execPath, ['scripts/keys-rotate.mjs', 'rewrap', ...url], { cwd: dir, env, stdio: 'ignore' });
+  const cut = spawn(process.execPath, ['scripts/operate/keys-rotate.mjs', 'rewrap', ...url], { cwd: dir, env, stdio: 'ignore' });
   const ended = new Promise((done) => cut.once('exit', done));
   while (cut.exitCode === null && !((await rotate(dir, [])).json.wrapped.k2 > 0)) await sleep(20);
   cut.kill('SIGKILL');

@@ -1,9 +1,10 @@
-// Links between documents: each relative link names a file that exists, and each anchor a heading of it.
+// Links between documents: each relative link names a file that exists, and each anchor a heading of it. Paths of scripts exist, wherever
+// they are named.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
-import { anchorsOf, linksOf, markdownFiles, read } from './markdown.mjs';
+import { anchorsOf, linksOf, markdownFiles, projectFiles, read } from './markdown.mjs';
 import { project } from './service.mjs';
 
 it('links: every relative link and anchor in a document resolves', () => {
@@ -20,6 +21,19 @@ it('links: every relative link and anchor in a document resolves', () => {
     }
   }
   assert.deepEqual(broken, []);
+});
+
+it('links: every script that a file of the project names exists', () => {
+  const texts = projectFiles().filter((file) => file !== 'CHANGELOG.md' && /\.(md|m?js|tsx?|json|toml|ya?ml|go)$|^\.ci\//.test(file));
+  const named = texts.flatMap((file) => {
+    // `scripts/…` from the project, `../scripts/…` from the file.
+    const found = read(file).matchAll(/(?<![\w./-])(?:\.{1,2}\/|[\w-]+\/)*scripts\/[\w./-]+\.mjs\b/g);
+    return [...found].map(([at]) => ({ file, at }));
+  });
+  assert.ok(named.length > 150, `only ${named.length} paths were found`);
+  const exists = (/** @type {string} */ dir, /** @type {string} */ at) => fs.existsSync(path.join(project, dir, at));
+  const missing = named.filter(({ file, at }) => !exists('', at) && !exists(path.dirname(file), at));
+  assert.deepEqual(missing, []);
 });
 
 it('links: the index of the documentation names every page', () => {

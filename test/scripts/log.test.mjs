@@ -1,7 +1,7 @@
 // What a running service prints.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { lineReader } from '../../scripts/log.mjs';
+import { lineReader } from '../../scripts/operate/start/log-lines.mjs';
 
 const entry = {
   level: 'info',

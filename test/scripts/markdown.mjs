@@ -6,14 +6,17 @@ import { project } from './service.mjs';
 
 const NOT_OURS = new Set(['.sdks', 'node_modules', '.git', '.wrangler', 'dist']);
 
-/** Every Markdown file of the project, as a path relative to it. @returns {string[]} */
-export function markdownFiles(dir = project) {
+/** Every file of the project, as a path relative to it. @returns {string[]} */
+export function projectFiles(dir = project) {
   return fs.readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
     const at = path.join(dir, entry.name);
-    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : markdownFiles(at);
-    return entry.name.endsWith('.md') ? [path.relative(project, at)] : [];
+    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : projectFiles(at);
+    return [path.relative(project, at)];
   });
 }
+
+/** Every Markdown file of the project. */
+export const markdownFiles = () => projectFiles().filter((name) => name.endsWith('.md'));
 
 /** @param {string} file */
 export const read = (file) => fs.readFileSync(path.join(project, file), 'utf8');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { readToml } from '../../scripts/production.mjs';
+import { readToml } from '../../scripts/operate/vault/deployment-config.mjs';
 import { project } from './service.mjs';
 
 const page = fs.readFileSync(path.join(project, 'docs/operations/monitoring.md'), 'utf8');

@@ -4,9 +4,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
 import { transformSync } from 'esbuild';
-import { mutants } from '../../scripts/mutants/index.mjs';
-import { applied, sourcesIn, tagsIn, testFile } from '../../scripts/safety-tags.mjs';
-import { root } from '../../scripts/wrangler.mjs';
+import { root } from '../../scripts/shared/wrangler.mjs';
+import { mutants } from '../../scripts/test/mutants/index.mjs';
+import { applied, sourcesIn, tagsIn, testFile } from '../../scripts/test/safety-tags.mjs';
 
 const sources = sourcesIn(root);
 const of = (source) => new Map([['src/a.ts', source]]);

@@ -5,13 +5,12 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
-import { reported } from '../../scripts/fault.mjs';
-import { env, project, runScript } from './service.mjs';
+import { reported } from '../../scripts/shared/expected-error.mjs';
+import { env, project, runScript, scriptOf } from './service.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'operations-'));
 after(() => fs.rmSync(dir, { recursive: true, force: true }));
-const commands = ['backup', 'restore', 'keys-rotate', 'doctor', 'audit-verify', 'start', 'deploy'];
-const scriptOf = (name) => `scripts/${name}.mjs`;
+const commands = ['backup', 'restore', 'keys:rotate', 'doctor', 'audit:verify', 'start', 'deploy'];
 
 describe('operations: help', () => {
   for (const name of commands)
@@ -20,15 +19,15 @@ describe('operations: help', () => {
       assert.deepEqual([status, stdout], [0, said]);
       const source =
         fs.readFileSync(path.join(project, scriptOf(name)), 'utf8') +
-        fs.readFileSync(path.join(project, 'scripts/deploy-options.mjs'), 'utf8');
+        fs.readFileSync(path.join(project, 'scripts/operate/deploy/options.mjs'), 'utf8');
       const [, block = ''] = /options: \{([\s\S]*?)\n {2,6}\}(?:,|\)| \))/.exec(source) ?? [];
       for (const [, option] of block.matchAll(/(?:^|\s|')([a-z-]+)'?: (?:\{ type|text)/g))
         if (option !== 'help' && name !== 'deploy') assert.ok(stdout.includes(`--${option}`), `--${option} of ${name}`);
-      assert.match(stdout, new RegExp(`npm (run )?${{ 'keys-rotate': 'keys:rotate', 'audit-verify': 'audit:verify' }[name] ?? name}`));
+      assert.match(stdout, new RegExp(`npm (run )?${name}`));
       assert.ok(!fs.existsSync(path.join(dir, 'none')));
     });
 
-  for (const name of ['backup', 'restore', 'keys-rotate', 'doctor'])
+  for (const name of ['backup', 'restore', 'keys:rotate', 'doctor'])
     it(`${name} shows its usage for an unknown option`, async () => {
       const { status, said } = await runScript(project, [scriptOf(name), '--nonsense']);
       assert.equal(status, 1);
@@ -52,9 +51,9 @@ describe('operations: what the system refuses', () => {
 
   it('restore of a directory, and a key file that is one, end in one line', async () => {
     for (const args of [
-      ['scripts/restore.mjs', dir],
-      ['scripts/keys-rotate.mjs', '--keys', dir],
-      ['scripts/restore.mjs', path.join(project, 'package.json'), '--keys', dir],
+      [scriptOf('restore'), dir],
+      [scriptOf('keys:rotate'), '--keys', dir],
+      [scriptOf('restore'), path.join(project, 'package.json'), '--keys', dir],
     ]) {
       const { status, said } = await runScript(project, args, { STATE_DIR: path.join(dir, 'none') });
       assert.equal(status, 1, said);
@@ -64,7 +63,8 @@ describe('operations: what the system refuses', () => {
   });
 
   it('a full disk ends in one line', { skip: !fs.existsSync('/dev/full') && 'this system has no /dev/full' }, () => {
-    const code = "import('./scripts/vault.mjs').then(({ run }) => run(async () => void fs.writeFileSync('/dev/full', 'x'.repeat(1e6))))";
+    const code =
+      "import('./scripts/operate/vault/vault.mjs').then(({ run }) => run(async () => void fs.writeFileSync('/dev/full', 'x'.repeat(1e6))))";
     const { status, stderr } = spawnSync(process.execPath, ['-e', `const fs = require('node:fs'); ${code}`], {
       cwd: project,
       env,
@@ -75,7 +75,7 @@ describe('operations: what the system refuses', () => {
   });
 
   it('a closed pipe ends no command, and shows no error', async () => {
-    const code = `import('./scripts/vault.mjs').then(({ run }) => run(async () => {
+    const code = `import('./scripts/operate/vault/vault.mjs').then(({ run }) => run(async () => {
       for (let n = 0; n < 200; n++) { process.stdout.write('x'.repeat(65536)); await new Promise((done) => setTimeout(done, 1)); }
       require('node:fs').writeFileSync(${JSON.stringify(path.join(dir, 'done'))}, '');
     }))`;

@@ -118,7 +118,7 @@ it('provider: a database role signs in with the value that only the vault has, f
     new Promise((done) =>
       execFile(
         'bash',
-        ['-c', `node scripts/provision-postgres.mjs ${command}`],
+        ['-c', `node scripts/operate/provision-postgres.mjs ${command}`],
         {
           cwd: dir,
           env: {

@@ -5,11 +5,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
-import { gateFile, vaultFile } from '../../scripts/state.mjs';
-import { copyOfProject, runScript, startService } from './service.mjs';
+import { gateFile, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { copyOfProject, runCommand as run, startService } from './service.mjs';
 
 /** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
-const run = (dir, script, args, variables = {}) => runScript(dir, [`scripts/${script}.mjs`, ...args], variables);
 const noTrace = (/** @type {{ said: string }} */ { said }) => assert.doesNotMatch(said, /\n +at .*:\d+:\d+/);
 
 /** An organisation with a secret. @param {Awaited<ReturnType<typeof startService>>} service @param {string} name */

@@ -7,9 +7,9 @@ import http from 'node:http';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
-import { vaultFile } from '../../scripts/state.mjs';
-import { wranglerEnv } from '../../scripts/wrangler.mjs';
-import { copyOfProject, runScript, startService } from './service.mjs';
+import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { wranglerEnv } from '../../scripts/shared/wrangler.mjs';
+import { copyOfProject, runCommand, runScript, startService } from './service.mjs';
 
 const ACCOUNT = '0123456789abcdef0123456789abcdef';
 const DATABASE = '5f6e7d8c-0000-4000-8000-000000000001';
@@ -116,7 +116,7 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
     'A'.repeat(1_000_000),
   );
   const { secrets, variables } = await cloudflare(dir, state);
-  const run = (script, args, more = {}) => runScript(dir, [`scripts/${script}.mjs`, ...args, '--remote'], { ...variables, ...more });
+  const run = (command, args, more = {}) => runCommand(dir, command, [...args, '--remote'], { ...variables, ...more });
 
   const before = ['orgs', 'secrets', 'secret_versions', 'audit_segments'].map(rows);
   const backedUp = await run('backup', ['--output', 'b.sql']);
@@ -142,7 +142,7 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
   assert.deepEqual(rows('secret_versions'), before[2]);
 
   const keys = path.join(dir, 'keys');
-  const rotate = (step, more = {}) => run('keys-rotate', [step, '--keys', 'keys', '--settle', '0', '--json'], more);
+  const rotate = (step, more = {}) => run('keys:rotate', [step, '--keys', 'keys', '--settle', '0', '--json'], more);
   assert.match((await rotate('add')).said, /contains no valid MASTER_KEYS/);
   const added = await rotate('add', { MASTER_KEYS: old });
   assert.equal(added.status, 0, added.said);
@@ -156,7 +156,7 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
   assert.match((await rotate('remove')).said, /2 keys are still under another/);
 
   service = await startService(dir, { MASTER_KEYS: list });
-  const rewrapped = await run('keys-rotate', ['rewrap', '--keys', 'keys', '--url', service.base, '--json']);
+  const rewrapped = await run('keys:rotate', ['rewrap', '--keys', 'keys', '--url', service.base, '--json']);
   assert.equal(rewrapped.status, 0, rewrapped.said);
   const removed = await rotate('remove');
   assert.equal(removed.status, 0, removed.said);

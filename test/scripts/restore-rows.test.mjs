@@ -4,14 +4,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
-import { openKeys, rowsOf } from '../../scripts/deep.mjs';
-import { isLegal } from '../../scripts/dump.mjs';
-import { parseMasterKeys } from '../../scripts/master-keys.mjs';
-import { applyMigrations } from '../../scripts/migrate.mjs';
-import { statementsFor } from '../../scripts/restore-versions.mjs';
-import { vaultFile } from '../../scripts/state.mjs';
+import { statementsFor } from '../../scripts/operate/recovery/restore-rows.mjs';
+import { isLegal } from '../../scripts/operate/recovery/sql-dump.mjs';
+import { openKeys, rowsOf } from '../../scripts/operate/vault/every-row.mjs';
+import { parseMasterKeys } from '../../scripts/operate/vault/master-keys.mjs';
+import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
+import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { putState, releases } from './fixtures.mjs';
-import { copyOfProject, runScript } from './service.mjs';
+import { copyOfProject, runCommand } from './service.mjs';
 
 /** A vault of an earlier release in the tables of this one, and a backup of it: b.sql. */
 async function vault() {
@@ -29,8 +29,7 @@ async function vault() {
       db.close();
     }
   };
-  const run = (/** @type {string} */ script, /** @type {string[]} */ args, variables = {}) =>
-    runScript(dir, [`scripts/${script}.mjs`, ...args], variables);
+  const run = (/** @type {string} */ command, /** @type {string[]} */ args, variables = {}) => runCommand(dir, command, args, variables);
   const mend = async (/** @type {string} */ backup = 'b.sql') => {
     const { status, stdout, said } = await run('restore', [backup, '--rows', '--json']);
     assert.ok(stdout, said);

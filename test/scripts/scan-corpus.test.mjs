@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import { registerHooks } from 'node:module';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '../../scripts/wrangler.mjs';
+import { root } from '../../scripts/shared/wrangler.mjs';
 
 // The sources name files without their extension.
 registerHooks({

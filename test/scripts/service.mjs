@@ -7,9 +7,12 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
-import { reachedAt } from '../../scripts/settings.mjs';
+import { reachedAt } from '../../scripts/operate/vault/settings.mjs';
 
 export const project = path.resolve(import.meta.dirname, '..', '..');
+const { scripts } = JSON.parse(fs.readFileSync(path.join(project, 'package.json'), 'utf8'));
+/** The script that an npm command runs, relative to the project. @param {string} command such as `keys:rotate` */
+export const scriptOf = (command) => /** @type {string} */ (/scripts\/\S+\.mjs/.exec(scripts[command])?.[0]);
 const LEFT_OUT = ['node_modules', '.git', '.sdks', '.wrangler', '.dev.vars', '.production.vars'];
 /** What packages have installed for themselves. */
 const IN_PACKAGES = /packages.[^/\\]+.node_modules$/;
@@ -150,3 +153,6 @@ export const runScript = (dir, args, variables = {}) =>
       done({ status: error ? Number(error.code ?? 1) : 0, stdout, said: stdout + stderr }),
     ),
   );
+
+/** Runs an npm command, as `runScript` does. @param {string} dir @param {string} command @param {string[]} args @param {Record<string, string>} [variables] */
+export const runCommand = (dir, command, args, variables) => runScript(dir, [scriptOf(command), ...args], variables);

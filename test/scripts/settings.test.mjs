@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { originAt, readSettings } from '../../scripts/settings.mjs';
+import { originAt, readSettings } from '../../scripts/operate/vault/settings.mjs';
 
 const key = (id = 'k1') => `${id}:${randomBytes(32).toString('base64')}`;
 const good = () => ({ MASTER_KEYS: key(), BOOTSTRAP_TOKEN: randomBytes(24).toString('hex') });

@@ -87,7 +87,7 @@ async function start(cwd, env = {}) {
     if (gone || Date.now() > end) assert.fail(`npm start did not become ready:\n${output}`);
   }
   const members = family(child.pid);
-  const node = members.find(({ args }) => /^\S*node scripts\/start\.mjs$/.test(args));
+  const node = members.find(({ args }) => /^\S*node scripts\/operate\/start\/start\.mjs$/.test(args));
   assert.ok(node && members.some(({ args }) => args.includes('workerd serve')), 'node and workerd run');
   return { port, pid: child.pid, nodePid: node.pid, members, exited, output: () => output };
 }

@@ -99,7 +99,7 @@ it('npm start: a runtime that is killed comes back with its state, and never res
 it('temporary files: the next run removes those of a killed run, and not those of a running one', async () => {
   const base = fs.mkdtempSync(path.join(os.tmpdir(), 't-'));
   const run = (script) =>
-    spawn(process.execPath, ['--import', './scripts/scratch.mjs', '--eval', script], {
+    spawn(process.execPath, ['--import', './scripts/shared/temporary-files.mjs', '--eval', script], {
       cwd: path.resolve(import.meta.dirname, '../..'),
       env: { ...process.env, TMPDIR: base },
       stdio: 'ignore',

@@ -7,14 +7,15 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { applyMigrations } from '../../scripts/migrate.mjs';
-import { claimState, inspectState, knownMigrations, vaultFile } from '../../scripts/state.mjs';
+import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
+import { claimState, inspectState, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { knownMigrations } from '../../scripts/shared/migrations.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'state-'));
 after(() => fs.rmSync(dir, { recursive: true, force: true }));
 
 const claimElsewhere = (of) => {
-  const module = pathToFileURL(path.resolve(import.meta.dirname, '../../scripts/state.mjs')).href;
+  const module = pathToFileURL(path.resolve(import.meta.dirname, '../../scripts/operate/vault/state-dir.mjs')).href;
   const code = `console.log((await import('${module}')).claimState(${JSON.stringify(of)}) ?? 'mine')`;
   return spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' }).stdout.trim();
 };

@@ -58,7 +58,7 @@ async function checkOffline(dir, call, { org, key, variables }) {
   file('key.json', JSON.stringify((await call('GET', `${at}/key`, key)).json));
   const verify = () =>
     runScript(dir, [
-      'scripts/audit-verify.mjs',
+      'scripts/operate/audit-verify.mjs',
       'log.ndjson',
       '--checkpoints',
       'checkpoints.json',

@@ -38,7 +38,8 @@ it('backup: a vault is backed up only if its keys open', async () => {
   const { state, db } = vault('state');
   const file = path.join(dir, 'made.sql');
   const key = (fill, id = 'k1') => `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
-  const backUp = (MASTER_KEYS) => runScript(project, ['scripts/backup.mjs', '--output', file], { STATE_DIR: state, MASTER_KEYS });
+  const backUp = (MASTER_KEYS) =>
+    runScript(project, ['scripts/operate/recovery/backup.mjs', '--output', file], { STATE_DIR: state, MASTER_KEYS });
   const refused = async (MASTER_KEYS, why) => {
     const { status, said } = await backUp(MASTER_KEYS);
     assert.equal(status, 1, said);

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { keepWorker, takeWorker } from '../../scripts/worker-build.mjs';
+import { keepWorker, takeWorker } from '../../scripts/build/worker-build.mjs';
 import { copyOfProject } from './service.mjs';
 
 const newDir = () => fs.mkdtempSync(path.join(os.tmpdir(), 'build-'));
@@ -56,8 +56,8 @@ it('npm start: the Worker is built again after a change of its source, its confi
   const dir = copyOfProject();
   fs.rmSync(path.join(dir, 'node_modules'));
   fs.mkdirSync(path.join(dir, 'node_modules'));
-  const { digestOf } = await import(pathToFileURL(path.join(dir, 'scripts', 'digest.mjs')).href);
-  const { workerSources } = await import(pathToFileURL(path.join(dir, 'scripts', 'worker-build.mjs')).href);
+  const { digestOf } = await import(pathToFileURL(path.join(dir, 'scripts', 'build', 'digest.mjs')).href);
+  const { workerSources } = await import(pathToFileURL(path.join(dir, 'scripts', 'build', 'worker-build.mjs')).href);
   const seen = new Set([workerSources()]);
   assert.equal(seen.has(workerSources()), true);
   for (const file of ['src/index.ts', 'src/http/zod.js', 'wrangler.toml', 'package-lock.json', 'node_modules/.package-lock.json']) {

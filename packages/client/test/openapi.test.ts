@@ -2,9 +2,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, inject, it } from 'vitest';
-import { shapesOf } from '../../../scripts/openapi-shapes.mjs';
-import { client, copies, copyOf, PUBLIC_URL, spelled, typesOf } from '../../../scripts/openapi-types.mjs';
-import { root } from '../../../scripts/wrangler.mjs';
+import { shapesOf } from '../../../scripts/build/openapi-shapes.mjs';
+import { client, copies, copyOf, PUBLIC_URL, spelled, typesOf } from '../../../scripts/build/openapi-types.mjs';
+import { root } from '../../../scripts/shared/wrangler.mjs';
 import { eventTypes } from '../src/event-types.ts';
 import { takesKey } from '../src/retry.ts';
 import { secretTypes } from '../src/secret-types.ts';

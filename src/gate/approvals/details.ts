@@ -53,18 +53,25 @@ export function createApprovalDetails(sql: SqlStorage): ApprovalDetailsTable {
     sql.exec<{ n: number }>(`select coalesce(sum(bytes), 0) n from approval_details ${where}`, ...values).one().n;
   const end = (where: string, value: string) =>
     void sql.exec(`update approval_details set void = 1, sealed = null, bytes = 0 where ${where}`, value);
+  // Every commit asks whether there are any. Null: not known since some were deleted.
+  let any: boolean | null = null;
   return {
-    save: ({ id, root, credential, sealed, until }) =>
-      void sql.exec(
+    save({ id, root, credential, sealed, until }) {
+      sql.exec(
         'insert or replace into approval_details values (?, ?, ?, ?, ?, ?, 0)',
         ...[id, root, credential, sealed.length, sealed, until],
-      ),
+      );
+      any = true;
+    },
     of: (id) => find(id)?.sealed ?? null,
     isVoid: (id) => find(id)?.void === 1,
     void: (id) => end('id = ?', id),
     voidOf: (credential) => end('credential = ?', credential),
     extend: (id, until) => void sql.exec('update approval_details set until = ? where id = ?', until, id),
-    forget: (id) => void sql.exec('delete from approval_details where id = ?', id),
+    forget(id) {
+      sql.exec('delete from approval_details where id = ?', id);
+      any = null;
+    },
     // safety: approval-details-bounded
     hasRoom: (root, bytes) => sum('where root = ?', root) + bytes <= MOST_ROOT && sum('') + bytes <= MOST_ALL,
     after: (id, limit) =>
@@ -75,10 +82,17 @@ export function createApprovalDetails(sql: SqlStorage): ApprovalDetailsTable {
     sweep(now) {
       // safety: approval-details-end
       sql.exec('delete from approval_details where until <= ?', now);
+      any = null;
       return sql.exec<{ n: number | null }>('select min(until) n from approval_details').one().n;
     },
-    isAny: () => sql.exec('select 1 from approval_details limit 1').toArray().length > 0,
-    clear: () => void sql.exec('delete from approval_details'),
+    isAny() {
+      any ??= sql.exec('select 1 from approval_details limit 1').toArray().length > 0;
+      return any;
+    },
+    clear() {
+      sql.exec('delete from approval_details');
+      any = null;
+    },
   };
 }
 

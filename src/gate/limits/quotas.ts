@@ -128,8 +128,9 @@ function roomFor(call: Call<unknown>, kind: RowKind, made: Plan, quota: Passing,
     const bounds = root === null ? quota.org : quota.root;
     const own = changes.filter((one) => root === null || one.root === root);
     // safety: open-rows-bounded
-    if (isNew && stored.open(kind, root, now) + sum(own).count > (bounds.open ?? Number.POSITIVE_INFINITY)) return null;
+    if (isNew && bounds.open !== undefined && stored.open(kind, root, now) + sum(own).count > bounds.open) return null;
     const over = [stored.usage(kind, root), sum(own)].reduce(plus, { count: -bounds.count, bytes: -bounds.bytes });
+    if (over.count <= 0 && over.bytes <= 0) continue;
     const finished = stored.finished(kind, root, now, MOST_LEAVING);
     const busy = intents(core).touched();
     for (const one of finished) {

@@ -1,5 +1,6 @@
 // How much each root stores of each kind of row that it can create. Invariants: written in the turn in which the row is; a row keeps its
 // root after the credential that made it is forgotten.
+import QuickLRU from 'quick-lru';
 import { isBrief, kindOf, type RowKind, type RowReader, type RowTypes, rowKinds, type Usage } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
 import { rootOfCredential } from '../limits/quota-root';
@@ -34,6 +35,11 @@ export interface StoredRows {
 
 /** The size of a row in addition to its texts. */
 const OVERHEAD = 200;
+/** How many rows stay known in memory. */
+const RECENT = 2000;
+
+/** What is known of a counted row. */
+type Counted = Pick<Stored, 'root' | 'bytes' | 'ends'>;
 
 /** The kinds that are counted: those that say who made a row. Session tokens and browser sessions are not: see session-counts.ts. */
 const countedKinds = (): RowKind[] => rowKinds().filter((kind) => kindOf(kind).maker);
@@ -49,12 +55,22 @@ const END_BELOW = `update stored_rows set ends = ?1 where kind = 'credential' an
 export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K extends RowKind>(kind: K): RowTypes[K][] }): StoredRows {
   sql.exec(`create table if not exists stored_rows (kind text not null, id text not null, root text not null, bytes integer not null, ends integer,
     primary key (kind, id)) without rowid`);
-  sql.exec('create index if not exists stored_rows_root on stored_rows (kind, root, ends)');
-  sql.exec('create index if not exists stored_rows_ends on stored_rows (kind, ends)');
+  // Most rows are secrets, which never finish: they are in neither index. Earlier ones had them.
+  for (const name of ['stored_rows_root', 'stored_rows_ends']) sql.exec(`drop index if exists ${name}`);
+  sql.exec("create index if not exists stored_rows_of_root on stored_rows (kind, root, ends) where kind <> 'secret'");
+  sql.exec("create index if not exists stored_rows_finished on stored_rows (kind, ends) where kind <> 'secret'");
   const all: Query = (query, ...params) => sql.exec<never>(query, ...params).toArray();
   const sums = createSums(all);
-  const known = (kind: RowKind, id: string) =>
-    all<{ root: string; bytes: number }>('select root, bytes from stored_rows where kind = ? and id = ?', kind, id)[0];
+  // Each change asks several times for the roots of its caller and of its rows. A row that is not counted is remembered too.
+  const recent = new QuickLRU<string, Counted | null>({ maxSize: RECENT });
+  const known = (kind: RowKind, id: string): Counted | null => {
+    const place = `${kind} ${id}`;
+    const before = recent.get(place);
+    if (before !== undefined) return before;
+    const found = all<Counted>('select root, bytes, ends from stored_rows where kind = ? and id = ?', kind, id)[0] ?? null;
+    recent.set(place, found);
+    return found;
+  };
   const rootOf = (kind: RowKind, id: string) => known(kind, id)?.root ?? null;
   const reader = { rows: { get: rows.get, rootOf } };
   const of = measure(
@@ -64,6 +80,7 @@ export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K exte
       rootOf(kind, row.id) ?? root ?? rootOfCredential(reader, kindOf(kind).maker?.(row) ?? ''),
   );
   const forget = (kind: RowKind, id: string) => {
+    recent.delete(`${kind} ${id}`);
     const [gone] = all<Stored>('delete from stored_rows where kind = ? and id = ? returning root, bytes', kind, id);
     if (gone) sums.add(kind, gone.root, -1, -gone.bytes);
   };
@@ -71,14 +88,17 @@ export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K exte
     const stored = of(kind, row, root);
     if (!stored) return;
     const before = known(kind, row.id);
+    if (before && before.bytes === stored.bytes && before.ends === stored.ends) return;
     sql.exec(
       'insert into stored_rows values (?, ?, ?, ?, ?) on conflict do update set bytes = excluded.bytes, ends = excluded.ends',
       ...[kind, row.id, stored.root, stored.bytes, stored.ends],
     );
+    recent.set(`${kind} ${row.id}`, { root: before?.root ?? stored.root, bytes: stored.bytes, ends: stored.ends });
     sums.add(kind, stored.root, before ? 0 : 1, stored.bytes - (before?.bytes ?? 0));
   };
   const clear = (kind: RowKind) => {
     sql.exec('delete from stored_rows where kind = ?', kind);
+    recent.clear();
     sums.clear(kind);
   };
   const count = (kind: RowKind) => {
@@ -89,7 +109,10 @@ export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K exte
     of,
     note,
     forget,
-    endBelow: (id, at) => void sql.exec(END_BELOW, at, id),
+    endBelow(id, at) {
+      sql.exec(END_BELOW, at, id);
+      recent.clear();
+    },
     recount() {
       for (const kind of countedKinds()) {
         clear(kind);
@@ -107,7 +130,7 @@ type Query = <T extends object>(query: string, ...params: SqlStorageValue[]) => 
 
 /** Which rows have finished. */
 function createFinished(all: Query): Pick<StoredRows, 'open' | 'finished'> {
-  const among = (root: string | null) => (root === null ? 'kind = ?' : 'kind = ? and root = ?');
+  const among = (root: string | null) => `kind = ?${root === null ? '' : ' and root = ?'} and kind <> 'secret'`;
   const named = (kind: RowKind, root: string | null) => (root === null ? [kind] : [kind, root]);
   return {
     open: (kind, root, now) =>

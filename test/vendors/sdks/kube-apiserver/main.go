@@ -1,4 +1,4 @@
-// kube-apiserver of the Kubernetes project, built from its Go modules: see scripts/test-kubernetes.mjs.
+// kube-apiserver of the Kubernetes project, built from its Go modules: see scripts/test/kubernetes.mjs.
 package main
 
 import (

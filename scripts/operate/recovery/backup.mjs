@@ -1,0 +1,215 @@
+// `npm run backup`: the whole database of a vault in one SQL file, encrypted as stored. First, the gates of a running service move their
+// newest audit entries to the database; with --verify, every row is then opened. Invariants: the backup shows the vault at one point in
+// time, while the service continues; it is created completely or not at all; its last line is a SHA-256 of everything before it, so a
+// truncated backup is recognised; what is missing or does not open is named, and the exit code is then not 0.
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { parseArgs } from 'node:util';
+import { ExpectedError } from '../../shared/expected-error.mjs';
+import { requireOpenKeys } from '../vault/check-keys.mjs';
+import { masterKeysFor, openEverything, summaryOf } from '../vault/every-row.mjs';
+import { isInUse, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
+import { deployedUrl, localUrl, progress, run, stateDir, variable, wrangler } from '../vault/vault.mjs';
+import { answers, BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
+import { countsOf, dump, migrationsOf, statementsOf } from './sql-dump.mjs';
+
+const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
+
+const USAGE = `npm run backup -- [options]
+
+Writes the whole database of a vault to one SQL file, encrypted as stored.
+
+  --output FILE   the file to create; vault-TIME.sql by default
+  --verify        open every row of the backup, and name what does not open
+  --keys FILE     with --verify: the file with MASTER_KEYS
+  --except ORG    leave out the newest audit entries of an organisation whose gate is broken; can be repeated
+  --remote        back up the deployment instead of the vault of npm start
+  --url URL       where the service answers, to include the newest audit entries
+  --json          print one JSON object
+  --help          print this
+
+The exit code is 1 if an organisation was left out without --except, or a row does not open. The backup is made all the same.
+`;
+
+await run(async () => {
+  const { values } = parseArgs({
+    options: {
+      remote: { type: 'boolean', default: false },
+      url: { type: 'string' },
+      output: { type: 'string' },
+      except: { type: 'string', multiple: true, default: [] },
+      verify: { type: 'boolean', default: false },
+      keys: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const time = new Date();
+  const name = values.output ?? `vault-${time.toISOString().replace(/\.\d+/, '').replaceAll(':', '')}.sql`;
+  const file = path.resolve(process.env.INIT_CWD ?? '', name);
+  const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-backup-'));
+  try {
+    const masters = values.verify ? masterKeysFor({ keys: values.keys, remote: values.remote }) : null;
+    const archived = await archive(values.remote ? await remoteService(values.url) : localService(values.url), values.except);
+    const db = values.remote ? await exported(scratch) : snapshot();
+    if (!(await requireOpenKeys(db, values.remote)))
+      process.stderr.write('Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n');
+    const made = write(db, file, time);
+    const orgs = db
+      .prepare('SELECT id FROM orgs')
+      .all()
+      .map(({ id }) => String(id));
+    const checked = masters && (await openEverything(db, masters));
+    db.close();
+    const missing = orgs.filter((id) => !archived.done.has(id));
+    const result = {
+      ...{ file, ...made, archived: orgs.length - missing.length, not_archived: missing.length, left: archived.left },
+      ...(checked && { opened: checked.opened, faults: checked.faults }),
+    };
+    tellMissing(orgs.length, missing, archived, values.except);
+    process.stdout.write(
+      values.json
+        ? `${JSON.stringify(result)}\n`
+        : `${file}: ${made.rows} ${made.rows === 1 ? 'row' : 'rows'}, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
+    );
+    if (checked && !values.json) process.stdout.write(`${summaryOf(checked)}\n`);
+    if (archived.left.length || checked?.faults.length) process.exitCode = 1;
+  } finally {
+    fs.rmSync(scratch, { recursive: true, force: true });
+  }
+}, USAGE);
+
+/**
+ * Names the organisations whose newest audit entries are not in the backup.
+ * @param {number} total @param {string[]} missing @param {Awaited<ReturnType<typeof archive>>} archived @param {string[]} except
+ */
+function tellMissing(total, missing, { left, why, remedy }, except) {
+  const failed = left.map(({ org }) => org);
+  const others = missing.filter((id) => !failed.includes(id) && !except.includes(id));
+  const say = (/** @type {string} */ text) => process.stderr.write(`${text}\n`);
+  if (others.length)
+    say(
+      `The newest audit entries of ${others.length} of ${total} organisations are only in their gates and not in this backup: ${why}. To include them, ${remedy} and create the backup again.`,
+    );
+  if (except.length) say(`Left out as asked, so without their newest audit entries: ${except.join(', ')}`);
+  if (left.length)
+    say(
+      `The backup is complete, except for the newest audit entries of ${left.length} of ${total} organisations, which were not archived:\n${linesOf(left)}\n${BAD_GATE}`,
+    );
+}
+
+/** @typedef {{ url: string, token: string | undefined } | { why: string, remedy: string }} Service */
+
+/** The service that runs on the local vault. @param {string | undefined} url @returns {Service} */
+function localService(url) {
+  const remedy = 'start the service';
+  if (!url && !isInUse(stateDir())) return { why: 'no service runs on this vault', remedy };
+  return { url: url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
+}
+
+/** The service of the deployment. The local vault's token is not sent to it. @param {string | undefined} url @returns {Promise<Service>} */
+async function remoteService(url) {
+  const token = process.env.BOOTSTRAP_TOKEN;
+  if (!token) return { why: 'BOOTSTRAP_TOKEN is not set', remedy: "set it to the deployment's in the environment" };
+  const found = url ?? (await deployedUrl());
+  if (found) return { url: found, token };
+  return { why: 'the address of the deployment is not known', remedy: 'give it with --url' };
+}
+
+/**
+ * Has the gate of each organisation move its audit entries to the database.
+ * @param {Service} service @param {string[]} except
+ * @returns {Promise<{ done: Set<string>, left: import('./each-org.mjs').Left[], why: string, remedy: string }>} which did, which could not,
+ * and why others are missing
+ */
+async function archive(service, except) {
+  if ('why' in service) return { done: new Set(), left: [], ...service };
+  const remedy = 'start the service, or give its address with --url,';
+  if (!(await answers(service.url))) return { done: new Set(), left: [], why: `no vault answers at ${service.url}`, remedy };
+  const { done, left } = await eachOrg({ ...service, path: '/audit-log/archive', except, what: 'archiving audit entries', within: 60_000 });
+  return {
+    done: new Set(done.keys()),
+    left,
+    why: `the service at ${service.url} does not have them, or did not when it was asked`,
+    remedy: 'check that it is the right service',
+  };
+}
+
+/** A snapshot of the local database, without later writes. */
+function snapshot() {
+  const [unreadable] = unreadableDatabases(stateDir());
+  if (unreadable)
+    throw new ExpectedError(
+      `The database of the vault cannot be read (${unreadable.why}), and no backup was made: restore the newest backup with npm run restore -- FILE --replace`,
+    );
+  const vault = vaultFile(stateDir());
+  if (!vault)
+    throw new ExpectedError(
+      `There is no vault in ${stateDir()}: start the service once, set STATE_DIR to the value used by npm start, or pass --remote`,
+    );
+  const db = new DatabaseSync(vault, { readOnly: true, timeout: 10_000 });
+  db.exec('BEGIN');
+  db.prepare('SELECT count(*) FROM d1_migrations').get(); // the first read takes the snapshot
+  return db;
+}
+
+/**
+ * The deployment's database, as exported by D1: it serves no queries during the export, so this is a snapshot too. @param {string} scratch
+ */
+async function exported(scratch) {
+  const sql = path.join(scratch, 'export.sql');
+  await wrangler(['d1', 'export', 'DB', '--remote', '--skip-confirmation', '--output', sql]);
+  const db = new DatabaseSync(path.join(scratch, 'export.sqlite'));
+  db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
+  for await (const statement of statementsOf(sql)) db.exec(statement);
+  return db;
+}
+
+/** @param {DatabaseSync} db @param {string} file @param {Date} time */
+function write(db, file, time) {
+  const rows = countsOf(db);
+  const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
+  const master_keys = db
+    .prepare(WRAPS)
+    .all()
+    .map((row) => String(row.master_id));
+  const header = { format: 1, made_at: time.toISOString(), migrations: migrationsOf(db), rows, master_keys };
+  let fd;
+  try {
+    fd = fs.openSync(file, 'wx', 0o600);
+  } catch (error) {
+    throw new ExpectedError(
+      error.code === 'EEXIST' ? `${file} already exists: name another file with --output` : `${file} cannot be created: ${error.message}`,
+    );
+  }
+  const hash = createHash('sha256');
+  const put = (/** @type {string} */ text) => {
+    hash.update(text);
+    fs.writeSync(fd, text);
+  };
+  const bar = progress('backing up, bytes:');
+  try {
+    put(`-- Secrets Vault Service: a backup. Restore it with npm run restore.\n-- ${JSON.stringify(header)}\n`);
+    let bytes = 0;
+    for (const statement of dump(db)) {
+      put(`${statement}\n`);
+      bytes += statement.length;
+      bar.at(bytes);
+    }
+    const sha256 = hash.digest('hex');
+    fs.writeSync(fd, `-- sha256 ${sha256}\n`);
+    fs.fsyncSync(fd);
+    fs.closeSync(fd);
+    return { rows: total, sha256, master_keys };
+  } catch (error) {
+    fs.rmSync(file, { force: true });
+    if (error instanceof ExpectedError) throw error;
+    throw new ExpectedError(
+      `No backup was made: ${error.message}. Check the free space of the disk, and whether the database can be read: npm run doctor`,
+    );
+  } finally {
+    bar.end();
+  }
+}

@@ -1,0 +1,81 @@
+// One call of the bootstrap token for each organisation of a vault. Invariants: an organisation whose gate does not answer is named and
+// costs no other organisation anything; a service that answers nothing at all is an `ExpectedError`.
+import { ExpectedError } from '../../shared/expected-error.mjs';
+import { harmless } from '../../shared/terminal.mjs';
+import { bootstrapCaller, orgsOf, progress } from '../vault/vault.mjs';
+
+/** How long one organisation may answer 503 before the others go on without it, in milliseconds. */
+const PATIENCE = 10_000;
+
+/**
+ * @typedef {{ org: string, status: number | null, code: string, message: string }} Left an organisation without success; `status` is null
+ * if its gate gave no answer
+ */
+
+/** Whether a vault responds there: the token is not sent anywhere else. @param {string} url */
+export async function answers(url) {
+  try {
+    const answer = await fetch(new URL('/healthz', url), { redirect: 'error', signal: AbortSignal.timeout(10_000) });
+    return (await answer.text()) !== '' && answer.headers.has('request-id');
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Calls one path of each organisation, and goes on where one fails. One that was deleted meanwhile is left out.
+ * @param {{ url: string, token?: string, path: string, body?: unknown | ((org: string) => unknown), except?: string[], what: string,
+ * within: number }} task `except`: organisations that are not called; `what`: for the progress bar; `within`: how long a call may take
+ * @returns {Promise<{ orgs: string[], done: Map<string, any>, left: Left[], skipped: string[] }>}
+ */
+export async function eachOrg({ url, token, path, body, except = [], what, within }) {
+  const list = bootstrapCaller(url, token);
+  const call = bootstrapCaller(url, token, { patience: PATIENCE, within, quiet: true });
+  const orgs = await orgsOf(list);
+  const unknown = except.filter((id) => !orgs.includes(id));
+  if (unknown.length) throw new ExpectedError(`--except names ${unknown.map(harmless).join(', ')}, which is no organisation of this vault`);
+  const done = new Map();
+  /** @type {Left[]} */
+  const left = [];
+  const bar = progress(what);
+  try {
+    for (const [at, id] of orgs.entries()) {
+      bar.at(at, orgs.length);
+      if (except.includes(id)) continue;
+      const answer = await asked(() => call('POST', `/orgs/${id}${path}`, typeof body === 'function' ? body(id) : body), url);
+      if (answer.status === 200) done.set(id, answer.json);
+      else if (answer.status !== 404 || (await orgsOf(list)).includes(id)) left.push(leftOf(id, answer));
+    }
+    bar.at(orgs.length, orgs.length);
+  } finally {
+    bar.end();
+  }
+  return { orgs: orgs.filter((id) => !except.includes(id)), done, left, skipped: except };
+}
+
+/** The answer; null status if only this organisation gives none. @param {() => Promise<{ status: number, json: any }>} ask @param {string} url */
+async function asked(ask, url) {
+  try {
+    return await ask();
+  } catch (error) {
+    // A service that is gone is another fault than a gate that does not answer.
+    if (!(error instanceof ExpectedError) || !(await answers(url))) throw error;
+    return { status: null, json: null };
+  }
+}
+
+/** @param {string} org @param {{ status: number | null, json: any }} answer @returns {Left} */
+const leftOf = (org, { status, json }) => ({
+  org,
+  status,
+  code: harmless(json?.error?.code ?? ''),
+  message: harmless(json?.error?.message ?? (status === null ? 'its gate does not answer' : '')),
+});
+
+/** One line for each. @param {Left[]} left */
+export const linesOf = (left) =>
+  left.map(({ org, status, code, message }) => `  ${org}: ${[status ?? 'no answer', code, message].filter(Boolean).join(' ')}`).join('\n');
+
+/** What to do about organisations whose gates do not answer. */
+export const BAD_GATE =
+  'An organisation that stays at 503 may have a broken gate: look for gate_unreachable in the log, and see "A broken gate" in docs/operations/gates.md. --except ORG leaves one out.';

@@ -1,0 +1,108 @@
+// `npm run gate -- reset ORG`: gives an organisation a new gate, which begins from the database. Invariants: what is lost is said before
+// anything is changed; only the named organisation is touched; a local gate's files are set aside, never deleted; the reason is in the
+// organisation's audit log.
+import fs from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { parseArgs } from 'node:util';
+import { ExpectedError } from '../../shared/expected-error.mjs';
+import { ask, harmless, isAsked } from '../../shared/terminal.mjs';
+import { claimState, gateFile, isInUse, setAside, vaultFile } from '../vault/state-dir.mjs';
+import { bootstrapCaller, deployedService, localUrl, run, stateDir, variable } from '../vault/vault.mjs';
+
+const USAGE = `Use: npm run gate -- reset ORG --reason TEXT [--remote] [--url URL] [--yes] [--json]
+  --remote   the deployment instead of the vault of npm start; needs BOOTSTRAP_TOKEN in the environment
+  --url URL  where the service answers
+  --yes      without asking
+Run it for an organisation whose gate is broken: gate_unreachable in the log names it.`;
+
+/** @param {string} org */
+const losses = (org) => `A new gate for ${org} begins from the database. Kept: secrets, credentials, members, revocations, policies, as the
+database has them. Lost:
+  - audit entries that the old gate cannot move to the database any more; verify then names them as missing, with the reason gate_lost
+  - events that were not delivered yet, and what approvers were shown of pending requests
+  - stored responses of Idempotency-Keys: a repeated request is performed again
+  - when credentials were last used, who read which secret, counters of rate limits
+  - the comparison with the old gate: an older copy of a row in the database would be accepted. Check it first: npm run doctor -- --deep
+`;
+
+await run(async () => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      remote: { type: 'boolean', default: false },
+      url: { type: 'string' },
+      reason: { type: 'string' },
+      yes: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return void process.stdout.write(`${USAGE}\n`);
+  const [command, org, ...more] = positionals;
+  if (command !== 'reset' || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length) throw new ExpectedError(USAGE);
+  const reason = values.reason?.trim();
+  if (!reason) throw new ExpectedError('--reason is missing: say why; it is stored in the audit log of the organisation');
+  const isLocal = !values.remote && !values.url;
+  const isStopped = isLocal && !isInUse(stateDir());
+  if (isStopped) mustHave(org);
+  process.stderr.write(losses(org));
+  if (!values.yes) {
+    if (!isAsked()) throw new ExpectedError('Nothing was changed: pass --yes to confirm');
+    if ((await ask(`Type the id of the organisation to go on: `)) !== org) throw new ExpectedError('Nothing was changed');
+  }
+  if (isStopped) return setGateAside(org);
+  const { url, token } = values.remote
+    ? await deployedService(values.url)
+    : { url: values.url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
+  await reset(org, { url, token, reason, isLocal, json: values.json });
+});
+
+/** @param {string} org @param {{ url: string, token: string | undefined, reason: string, isLocal: boolean, json: boolean }} how */
+async function reset(org, { url, token, reason, isLocal, json: asJson }) {
+  const call = bootstrapCaller(url, token, { patience: 10_000, within: 60_000 });
+  const { status, json } = await call('POST', `/orgs/${org}/gate/reset`, { reason });
+  if (status === 503) {
+    const then = isLocal
+      ? 'Its storage cannot be opened at all. Stop the service, and run this again: it sets the files of the gate aside.'
+      : 'Look for gate_unreachable in the log. If the platform cannot open the storage of the object, only its support can: see docs/operations/gates.md.';
+    throw new ExpectedError(
+      `The gate of ${org} was not reset (503 ${json?.error?.code ?? ''}): ${harmless(json?.error?.message ?? '')} ${then}`,
+    );
+  }
+  if (status !== 200)
+    throw new ExpectedError(
+      `The gate of ${org} was not reset (${status} ${json?.error?.code ?? ''}): ${harmless(json?.error?.message ?? '')}`,
+    );
+  const missing = json.missing.filter(({ reason: why }) => why === 'gate_lost').map(({ from, to }) => `${from} to ${to}`);
+  const before = missing.length > 1 ? ` Lost before that: the numbers ${missing.slice(0, -1).join(', ')}.` : '';
+  const entries = json.audit_entries_archived
+    ? `The newest audit entries of the gate that ran until now were moved to the database first.${before}`
+    : `Its newest audit entries are lost. The numbers ${missing.at(-1) ?? 'none'} are skipped: most of them were never used.`;
+  process.stdout.write(asJson ? `${JSON.stringify(json)}\n` : `${org} has a new gate. ${entries} The reason is in its audit log.\n`);
+}
+
+// ---------------------------------------------------------------- a stopped local vault
+
+/** Refuses an organisation that the database does not know: its gate would be all that is left of it. @param {string} org */
+function mustHave(org) {
+  const file = vaultFile(stateDir());
+  if (!file) throw new ExpectedError(`There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start, or pass --remote`);
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+  try {
+    if (!db.prepare('SELECT 1 FROM orgs WHERE id = ? AND deleted_at IS NULL').get(org))
+      throw new ExpectedError(`The vault has no organisation ${org}`);
+  } finally {
+    db.close();
+  }
+}
+
+/** Moves the files of a gate away. The service has to record it: the same command does, once it runs. @param {string} org */
+function setGateAside(org) {
+  const dir = stateDir();
+  const taken = claimState(dir);
+  if (taken) throw new ExpectedError(`${taken}; nothing was changed`);
+  const file = gateFile(dir, org);
+  const again = 'Start the service, and run this again: it records the reason in the audit log.';
+  if (!fs.existsSync(file)) return void process.stdout.write(`${org} has no gate in ${dir}. ${again}\n`);
+  process.stdout.write(`The files of the gate are now in ${setAside(dir, file)}. ${again}\n`);
+}

@@ -1,0 +1,67 @@
+// Whether a vault's keys open what is in its database. Invariants: nothing is changed, no key is shown, and what could not be checked is never
+// called well.
+import fs from 'node:fs';
+import { ExpectedError } from '../../shared/expected-error.mjs';
+import { varsFile } from './deployment-config.mjs';
+import { readDevVars } from './dev-vars.mjs';
+import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
+import { devVarsFile } from './vault.mjs';
+
+/** @typedef {{ wraps: import('./master-keys.mjs').Wrap[], orgs: string[] }} VaultKeys `orgs`: the organisations that are not deleted */
+
+/** The wrapped keys of a database, and its organisations. @param {import('node:sqlite').DatabaseSync} db @returns {VaultKeys} */
+export function keysIn(db) {
+  const tables = db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name IN ('deployment_keys', 'org_keys', 'orgs')");
+  if (tables.get()?.n !== 3) return { wraps: [], orgs: [] };
+  const wraps = db.prepare(
+    'SELECT id AS owner, master_id, key_sealed FROM deployment_keys UNION ALL SELECT org_id, master_id, key_sealed FROM org_keys',
+  );
+  const orgs = db.prepare('SELECT id FROM orgs WHERE deleted_at IS NULL ORDER BY id').all();
+  return { wraps: /** @type {any} */ (wraps.all()), orgs: orgs.map(({ id }) => String(id)) };
+}
+
+const some = (/** @type {string[]} */ ids) => `${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ` and ${ids.length - 3} more` : ''}`;
+
+export const DEPLOYMENT_KEY_MISSING =
+  'the deployment key is missing, so no credential is accepted: put its row back from a backup, as docs/operations/keys.md says under "A missing deployment key"';
+
+/** What is missing from the database itself. @param {VaultKeys} keys @returns {string | undefined} */
+export function missingKeys({ wraps, orgs }) {
+  const owners = new Set(wraps.map(({ owner }) => owner));
+  const unkeyed = orgs.filter((id) => !owners.has(id));
+  if (!owners.has('deployment') && (orgs.length > 0 || owners.size > 0)) return DEPLOYMENT_KEY_MISSING;
+  if (unkeyed.length > 0)
+    return `the keys of ${unkeyed.length} of ${orgs.length} organisations are missing (${some(unkeyed)}), so nothing of theirs can be decrypted: put the rows of org_keys back from a backup, as docs/operations/keys.md says`;
+}
+
+/**
+ * What the master keys do not open.
+ * @param {VaultKeys} keys @param {import('./master-keys.mjs').MasterKey[]} masters @param {string} source
+ * @returns {Promise<string | undefined>}
+ */
+export async function closedKeys({ wraps }, masters, source) {
+  const { missing, undecryptable } = await checkWraps(masters, wraps);
+  if (missing.length > 0)
+    return `${source} lacks ${missing.join(', ')}, which wraps keys of this vault: add it after the current one (it may be in RETIRED_MASTER_KEYS)`;
+  if (undecryptable.length > 0)
+    return `${undecryptable.length} of ${wraps.length} wrapped keys do not decrypt, the first belonging to ${undecryptable[0]?.owner}: ${source} has another key with the id ${undecryptable[0]?.master_id}, or the row was altered; restore the right MASTER_KEYS, or the row from a backup`;
+}
+
+/** The master keys on this machine; undefined if there are none that can be read. @param {boolean} remote */
+function mastersHere(remote) {
+  if (process.env.MASTER_KEYS !== undefined) return parseMasterKeys(process.env.MASTER_KEYS);
+  if (remote) return fs.existsSync(varsFile) ? parseMasterKeys(readDevVars(varsFile)?.vars.MASTER_KEYS ?? '') : undefined;
+  return readKeyFile(devVarsFile)?.keys;
+}
+
+/**
+ * Refuses a database whose keys do not open: its backup could not be read by anyone. Returns whether the master keys were at hand to check.
+ * @param {import('node:sqlite').DatabaseSync} db @param {boolean} remote
+ */
+export async function requireOpenKeys(db, remote) {
+  const keys = keysIn(db);
+  const masters = mastersHere(remote);
+  const problem = missingKeys(keys) ?? (masters && (await closedKeys(keys, masters, 'MASTER_KEYS')));
+  if (problem) throw new ExpectedError(`No backup was made, because it could not be decrypted: ${problem}.`);
+  return masters !== undefined;
+}

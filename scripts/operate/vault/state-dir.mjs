@@ -1,0 +1,153 @@
+// The directory of a local vault. Invariant: only one running service owns it at a time, and a checkout that is older than its contents
+// never changes it.
+import { createHash, createHmac } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { ExpectedError } from '../../shared/expected-error.mjs';
+import { partsOf, readToml } from './deployment-config.mjs';
+
+/** @typedef {{ applied: Set<string>, hasVault: boolean }} State */
+
+const LOCKED = 5; // SQLITE_BUSY
+const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
+
+/**
+ * Creates the directory if there is none, and locks it. The lock is SQLite's own, on an empty file: the system releases it when the process
+ * ends for any reason, so no lock is left behind.
+ * @param {string} dir
+ * @returns {string | undefined} what is wrong with it
+ */
+export function claimState(dir) {
+  try {
+    fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+    if (!fs.statSync(dir).isDirectory()) throw new Error();
+    fs.accessSync(dir, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
+  } catch {
+    return 'STATE_DIR is not a writable directory: set it to one, or unset it for .wrangler/state';
+  }
+  try {
+    const lock = new DatabaseSync(path.join(dir, 'lock'), { timeout: 0 });
+    lock.exec('BEGIN EXCLUSIVE');
+    held.push(lock);
+  } catch (error) {
+    if (error.errcode === LOCKED)
+      return 'STATE_DIR is in use by another npm start: stop that one, or set STATE_DIR to a different directory';
+    return `STATE_DIR cannot be locked (${error.message}): set it to a writable directory on a local disk`;
+  }
+}
+
+/** Whether a running service owns it. @param {string} dir */
+export function isInUse(dir) {
+  try {
+    const lock = new DatabaseSync(path.join(dir, 'lock'), { timeout: 0 });
+    try {
+      lock.exec('BEGIN EXCLUSIVE; ROLLBACK');
+    } finally {
+      lock.close();
+    }
+    return false;
+  } catch (error) {
+    return error.errcode === LOCKED;
+  }
+}
+
+const held = []; // locks last as long as their connections are reachable
+
+/** Reads the databases in it, without changing them. @param {string} dir @returns {State} */
+export function inspectState(dir) {
+  const state = { applied: new Set(), hasVault: false };
+  for (const file of databases(path.join(dir, 'v3', 'd1'))) {
+    const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
+    try {
+      const tables = new Set(
+        db
+          .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+          .all()
+          .map(({ name }) => name),
+      );
+      if (tables.has('d1_migrations'))
+        for (const { name } of db.prepare('SELECT name FROM d1_migrations').all()) state.applied.add(String(name));
+      // Without its deployment key it is still a vault.
+      for (const table of ['deployment_keys', 'org_keys', 'orgs'])
+        if (tables.has(table) && db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get()) state.hasVault = true;
+    } finally {
+      db.close();
+    }
+  }
+  return state;
+}
+
+/** The file of the local D1, or undefined if there is none yet. @param {string} dir */
+export function vaultFile(dir) {
+  return databases(path.join(dir, 'v3', 'd1')).find((file) => {
+    const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
+    try {
+      return db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'd1_migrations'").get() !== undefined;
+    } finally {
+      db.close();
+    }
+  });
+}
+
+/**
+ * The local D1 as far as it cannot be read: its file, and what SQLite says. One that is only locked is not among them.
+ * @param {string} dir
+ * @param {boolean} [whole] whether every page is checked, instead of the first ones
+ * @returns {{ file: string, why: string }[]}
+ */
+export function unreadableDatabases(dir, whole = false) {
+  return databases(path.join(dir, 'v3', 'd1')).flatMap((file) => {
+    try {
+      const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
+      try {
+        const [found] = whole
+          ? db.prepare('PRAGMA quick_check(1)').all()
+          : [{ quick_check: db.prepare('PRAGMA schema_version').get() && 'ok' }];
+        return found?.quick_check === 'ok' ? [] : [{ file, why: String(found?.quick_check).split('\n')[0] ?? '' }];
+      } finally {
+        db.close();
+      }
+    } catch (error) {
+      if (DAMAGED.includes(error.errcode & 0xff)) return [{ file, why: error.message }];
+      if (error.errcode === LOCKED) return [];
+      // A full disk or a missing permission is no damage.
+      throw new ExpectedError(
+        `The database in ${dir} cannot be opened (${error.message}): check the free space and the permissions of its disk`,
+      );
+    }
+  });
+}
+
+/** Moves a database with its journal files out of the way. Returns where they are. @param {string} dir @param {string} file */
+export function setAside(dir, file) {
+  const to = path.join(dir, 'set-aside', new Date().toISOString().replaceAll(':', ''));
+  fs.mkdirSync(to, { recursive: true, mode: 0o700 });
+  // Journals first: one that is left behind would be replayed into the next database of that name.
+  for (const end of ['-wal', '-shm', '-journal', ''])
+    if (fs.existsSync(file + end)) fs.renameSync(file + end, path.join(to, path.basename(file) + end));
+  return to;
+}
+
+const databases = (dir) =>
+  fs.existsSync(dir)
+    ? fs
+        .readdirSync(dir, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.sqlite') && path.basename(name) !== 'metadata.sqlite')
+        .map((name) => path.join(dir, name))
+    : [];
+
+/** @type {string | undefined} */
+let namespace;
+
+/**
+ * The file of an organisation's gate in a local vault: the local runtime derives the id of a Durable Object from its name.
+ * @param {string} dir @param {string} org
+ */
+export function gateFile(dir, org) {
+  namespace ??= `${partsOf(readToml()).worker}-Gate`;
+  const key = createHash('sha256').update(namespace).digest();
+  const first = createHmac('sha256', key).update(org).digest().subarray(0, 16);
+  const id = Buffer.concat([first, createHmac('sha256', key).update(first).digest().subarray(0, 16)]).toString('hex');
+  return path.join(dir, 'v3', 'do', namespace, `${id}.sqlite`);
+}
