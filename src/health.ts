@@ -22,7 +22,7 @@ const RUNS_WITHIN = 5 * 60_000;
 const SAMPLE = 10;
 
 export interface Check {
-  name: 'database' | 'keys' | 'gate' | 'organisations' | 'gates' | 'gate_storage' | 'adoption' | 'clock' | 'schedule' | 'queue';
+  name: 'database' | 'keys' | 'gate' | 'organisations' | 'rows' | 'gates' | 'gate_storage' | 'adoption' | 'clock' | 'schedule' | 'queue';
   ok: boolean;
   message?: string;
 }
@@ -128,6 +128,12 @@ const many = (count: number) => (count === 1 ? '1 organisation' : `${count} orga
 /** What the last survey knows of gates. */
 const surveyed = ({ found, all }: Survey): Judged[] => [
   judge(
+    'rows',
+    found.row.length === 0,
+    `The database has lost the row of ${many(found.row.length)}: a lost gate of theirs cannot begin again. Restore the database from a backup. The log names them (org_row_missing).`,
+    false,
+  ),
+  judge(
     'gates',
     found.gate.length === 0,
     `${all.gate ? 'No gate of an organisation that was asked answers' : `The gates of ${many(found.gate.length)} do not answer`}, or a newer release has upgraded them. The log names them (gate_unreachable).`,
@@ -136,7 +142,7 @@ const surveyed = ({ found, all }: Survey): Judged[] => [
   judge(
     'gate_storage',
     found.behind.length === 0,
-    `The gates of ${many(found.behind.length)} are older than the database, and refuse requests: their storage was put back from a copy. The log names them (gate_behind). Run npm run gate -- reset ORG for each.`,
+    `The gates of ${many(found.behind.length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy. The log names them (gate_behind). Run npm run gate -- reset ORG for each.`,
     false,
   ),
   judge(

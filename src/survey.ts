@@ -14,13 +14,14 @@ const AGAIN_A_RUN = 10;
 const ANSWERS_WITHIN = 10_000;
 
 /** What is wrong with an organisation. */
-export const troubles = ['key', 'gate', 'behind', 'adoption', 'clock'] as const;
+export const troubles = ['key', 'row', 'gate', 'behind', 'adoption', 'clock'] as const;
 export type Trouble = (typeof troubles)[number];
 
 export interface Survey {
   at: number;
-  /** The last organisation of each walk; empty before the first, and once a walk has seen all. */
+  /** The last organisation of each walk; empty before the first, and once a walk has seen all. `rows` walks the keys of organisations. */
   keys: string;
+  rows: string;
   gates: string;
   /** Whether all organisations that the last run looked at had a trouble. */
   all: Record<'key' | 'gate', boolean>;
@@ -31,15 +32,16 @@ export interface Survey {
 const none: Survey = {
   at: 0,
   keys: '',
+  rows: '',
   gates: '',
   all: { key: false, gate: false },
-  found: { key: [], gate: [], behind: [], adoption: [], clock: [] },
+  found: { key: [], row: [], gate: [], behind: [], adoption: [], clock: [] },
 };
 
 /** A survey as it was kept; one of an earlier release lacks later troubles. */
 export function readSurvey(text: string | null | undefined): Survey {
   const kept = text ? (JSON.parse(text) as Survey) : none;
-  return { ...kept, found: { ...none.found, ...kept.found } };
+  return { ...none, ...kept, found: { ...none.found, ...kept.found } };
 }
 
 /** An organisation and its wrapped key; without a `master_id` the key is missing. */
@@ -56,6 +58,17 @@ export const keyedAfter = (db: D1Database, after: string, limit: number): D1Prep
 const keyedOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
   db.prepare(`${KEYED} in (select value from json_each(?))`).bind(JSON.stringify(ids));
 
+/** Organisations that have a key, and whether they have a row: the key is deleted with the organisation, so one without a row has lost it. */
+const ROWS = 'select org_id id, exists (select 1 from orgs where id = org_id) has_row from org_keys where org_id';
+interface Listed {
+  id: string;
+  has_row: number;
+}
+const rowsAfter = (db: D1Database, after: string): D1PreparedStatement =>
+  db.prepare(`${ROWS} > ? order by org_id limit ${KEYS_A_RUN}`).bind(after);
+const rowsOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
+  db.prepare(`${ROWS} in (select value from json_each(?))`).bind(JSON.stringify(ids));
+
 /** Whether the key of an organisation opens. */
 export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
   keyed.master_id !== null && opens(masters, 'org key', keyed.id, keyed);
@@ -64,13 +77,15 @@ export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
 export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number): Promise<Survey> {
   const { found } = before;
   const again = [...new Set([...found.gate, ...found.behind, ...found.adoption, ...found.clock])];
-  const [keyed, gated, known] = (
+  const [keyed, gated, known, listed, relisted] = (
     await env.DB.batch<Keyed>([
       keyedAfter(env.DB, before.keys, KEYS_A_RUN),
       keyedAfter(env.DB, before.gates, GATES_A_RUN),
       keyedOf(env.DB, [...new Set([...found.key, ...again])]),
+      rowsAfter(env.DB, before.rows),
+      rowsOf(env.DB, found.row),
     ])
-  ).map(({ results }) => results) as [Keyed[], Keyed[], Keyed[]];
+  ).map(({ results }) => results as unknown[]) as [Keyed[], Keyed[], Keyed[], Listed[], Listed[]];
   const exist = new Set(known.map(({ id }) => id));
 
   const opened = unique([...keyed, ...known.filter(({ id }) => found.key.includes(id))]);
@@ -80,6 +95,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   const vitals = await Promise.all(asked.map((id) => vitalsOf(env, id)));
   const failed: Survey['found'] = {
     key: opened.filter((org) => !opensOrg(masters, org)).map(({ id }) => id),
+    row: unique([...listed, ...relisted].filter(({ has_row }) => !has_row)).map(({ id }) => id),
     gate: asked.filter((_, at) => vitals[at] === 'silent' || vitals[at] === 'newer'),
     behind: asked.filter((_, at) => vitals[at] === 'behind'),
     adoption: asked.filter((_, at) => vitals[at] === 'diverged'),
@@ -91,10 +107,12 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   const result: Survey = {
     at: now,
     keys: keyed.length < KEYS_A_RUN ? '' : (keyed.at(-1)?.id ?? ''),
+    rows: listed.length < KEYS_A_RUN ? '' : (listed.at(-1)?.id ?? ''),
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
     all: { key: isAll('key', opened), gate: isAll('gate', asked) },
     found: {
       key: failed.key,
+      row: failed.row,
       gate: [...unseen('gate'), ...failed.gate],
       behind: [...unseen('behind'), ...failed.behind],
       adoption: [...unseen('adoption'), ...failed.adoption],
@@ -119,6 +137,7 @@ async function vitalsOf(env: Env, org: string): Promise<string> {
 
 const EVENTS: Record<Trouble, string> = {
   key: 'org_key_does_not_open',
+  row: 'org_row_missing',
   gate: 'gate_unreachable',
   behind: 'gate_behind',
   adoption: 'adoption_awaited',

@@ -35,6 +35,13 @@ const olderThanDatabase = (org: string) =>
     retry_after: 60,
   });
 
+/** The gate's storage is that of another organisation, as after its files were exchanged. */
+const ofAnother = (org: string) =>
+  refuse('UNAVAILABLE', {
+    message: `The gate of this organisation has the storage of another one. The operator must run npm run gate -- reset ${org} --reason TEXT.`,
+    retry_after: 60,
+  });
+
 /** Storage that resets the gate if a transaction fails, because memory would no longer match storage. */
 function resetting(ctx: DurableObjectState): DurableObjectStorage {
   const { storage } = ctx;
@@ -61,6 +68,9 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   /** Its storage was written by a newer release and must not be touched. */
   private readonly isNewer: boolean = false;
 
+  /** Its storage is known to be that of the organisation it is named after. */
+  private isOwn = false;
+
   /** Why its storage cannot be opened. The next call tries again. */
   private readonly broken: unknown = null;
 
@@ -71,7 +81,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
       if (this.isNewer) return;
       this.core = createCore(resetting(ctx), env, this.catalogue().rules);
       openParts(this.core);
-      if (this.org && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
+      if (this.org && !this.isOfAnother() && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
     } catch (error) {
       // Only a reset can be performed on it.
       this.broken = error ?? new Error('unknown');
@@ -93,6 +103,9 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     this.mustBeWhole();
     if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     if (this.org === null) await this.begin(ask);
+    // safety: gate-of-another-refuses
+    if (this.isOfAnother())
+      return writeReply({ outcome: fail(ofAnother(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     // safety: older-gate-refuses
     if (await isBehind(this.core))
       return writeReply({ outcome: fail(olderThanDatabase(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 1 });
@@ -100,6 +113,15 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     // A change is completed even if the client disconnects.
     if (this.catalogue().operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     return writeReply(await reply);
+  }
+
+  /** Whether its storage is that of another organisation. The name of a Durable Object is its organisation. */
+  private isOfAnother(): boolean {
+    const { org } = this;
+    if (this.isOwn || org === null) return false;
+    this.isOwn = this.env.GATE.idFromName(org).equals(this.ctx.id);
+    if (!this.isOwn) console.error(JSON.stringify({ level: 'error', event: 'gate_of_another', org, object: this.ctx.id.toString() }));
+    return !this.isOwn;
   }
 
   /** A gate whose storage could not be opened ends, so that the next call begins another one. */
@@ -142,6 +164,8 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     this.mustBeWhole();
     if (this.isNewer) throw new Error('storage of a newer release');
     if (!this.org) return;
+    // safety: gate-of-another-runs-no-tasks
+    if (this.isOfAnother()) throw new Error('storage of another organisation');
     // It would send old values, and delete by old rows.
     // safety: older-gate-runs-no-tasks
     if (await isBehind(this.core)) throw new Error('storage older than the database');
@@ -151,6 +175,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   /** For the health check: whether this gate and D1 agree. A gate without state loads it from D1 at its next request. */
   async vitals(): Promise<Vitals> {
     if (this.isNewer) return 'newer';
+    if (this.isOfAnother()) return 'behind';
     return this.org === null ? 'well' : vitalsOf(this.core);
   }
 

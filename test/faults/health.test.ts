@@ -60,7 +60,7 @@ describe('health: a vault that works', () => {
     await schedule();
     const { status, is, checks } = await healthz();
     expect([status, is]).toEqual([200, 'ok']);
-    const names = ['database', 'keys', 'organisations', 'gate', 'gates', 'gate_storage', 'adoption', 'clock', 'schedule', 'queue'];
+    const names = ['database', 'keys', 'organisations', 'gate', 'rows', 'gates', 'gate_storage', 'adoption', 'clock', 'schedule', 'queue'];
     expect(checks).toEqual(names.map((name) => ({ name, ok: true })));
   });
 
@@ -184,6 +184,7 @@ describe('health: degraded, because some cannot be served', () => {
     await damage(two);
     await schedule();
     expect(await verdict()).toEqual([200, 'degraded', ['gates']]);
+    await db.prepare('delete from org_keys where org_id = ?').bind(two.id).run();
     await db.prepare('delete from orgs where id = ?').bind(two.id).run();
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
@@ -270,6 +271,23 @@ describe('health: a database that awaits adoption', () => {
     expect(logged).toContainEqual(expect.objectContaining({ event: 'adoption_awaited', org: o.id }));
     await newSecret(other);
     expect((await adopt(o)).status).toBe(200);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is degraded while the database lacks the row of an organisation that has a key', async () => {
+    const o = await newOrg();
+    const row = await db.prepare('select * from orgs where id = ?').bind(o.id).first<Record<string, unknown>>();
+    await db.prepare('delete from orgs where id = ?').bind(o.id).run();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['rows']]);
+    expect(logged).toContainEqual(expect.objectContaining({ event: 'org_row_missing', org: o.id }));
+    const columns = Object.keys(row as object);
+    const put = `insert into orgs (${columns}) values (${columns.map(() => '?')})`;
+    await db
+      .prepare(put)
+      .bind(...Object.values(row as object))
+      .run();
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
   });

@@ -109,6 +109,28 @@ describe('restore: a gate whose storage is older than D1', () => {
   });
 });
 
+describe('restore: a gate with the storage of another organisation', () => {
+  it('refuses everything, runs no task, and names the command that gives it a new one', async () => {
+    const [o, other] = [await newOrg(), await newOrg()];
+    const mine = await copyStorage(o);
+    await putBackStorage(o, await copyStorage(other));
+    await putBackStorage(other, mine);
+    for (const org of [o, other]) {
+      const refused = await org.get('/secrets');
+      expect([refused.status, refused.json.error.message]).toEqual([503, expect.stringContaining(`npm run gate -- reset ${org.id}`)]);
+      expect((await org.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).json.error.code).toBe('UNAVAILABLE');
+      expect((await adopt(org)).status).toBe(503);
+      expect(await inGate(org, (gate) => gate.vitals())).toBe('behind');
+      await expect(inGate(org, (gate) => gate.alarm())).rejects.toThrow('another organisation');
+    }
+    expect(logged).toContainEqual(expect.objectContaining({ event: 'gate_of_another', org: other.id }));
+    for (const org of [o, other]) {
+      expect((await resetGate(org)).status).toBe(200);
+      expect([await codeOf(org), (await org.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).status]).toEqual([200, 201]);
+    }
+  });
+});
+
 /** A generator of numbers below `n`, from a seed (mulberry32). */
 function numbers(seed: number) {
   let state = seed;

@@ -50,6 +50,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       'keys',
       'organisations',
       'gate',
+      'rows',
       'gates',
       'gate_storage',
       'adoption',

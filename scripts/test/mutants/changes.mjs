@@ -255,6 +255,30 @@ export const mutants = [
   },
   // ---------------------------------------------------------------- storage put back from a copy
   {
+    name: 'a reset needs no row of the organisation',
+    tag: 'reset-needs-org-row',
+    change: 'remove',
+    notice: 'faults/gate-reset: refuses an organisation whose row D1 has lost',
+  },
+  {
+    name: 'a lost gate begins without the row of the organisation',
+    tag: 'recovery-needs-org-row',
+    change: { from: " || own?.mac !== macOf(key, 'org', own as object)", to: '' },
+    notice: 'faults/gate-reset: a lost gate does not begin without a right row of the organisation',
+  },
+  {
+    name: 'a gate with the storage of another organisation answers',
+    tag: 'gate-of-another-refuses',
+    change: 'remove',
+    notice: 'faults/rollback: restore: a gate with the storage of another organisation refuses everything',
+  },
+  {
+    name: 'a gate with the storage of another organisation runs tasks',
+    tag: 'gate-of-another-runs-no-tasks',
+    change: 'remove',
+    notice: 'faults/rollback: restore: a gate with the storage of another organisation refuses everything',
+  },
+  {
     name: 'a gate with older storage answers',
     tag: 'older-gate-refuses',
     change: 'remove',
