@@ -26,7 +26,20 @@ const RUNS_WITHIN = 5 * 60_000;
 const SAMPLE = 10;
 
 export interface Check {
-  name: 'database' | 'tables' | 'keys' | 'gate' | 'organisations' | 'gates' | 'adoption' | 'rows' | 'schedule' | 'queue';
+  name:
+    | 'database'
+    | 'tables'
+    | 'keys'
+    | 'organisations'
+    | 'gate'
+    | 'organisation_rows'
+    | 'gates'
+    | 'gate_storage'
+    | 'adoption'
+    | 'rows'
+    | 'clock'
+    | 'schedule'
+    | 'queue';
   ok: boolean;
   message?: string;
 }
@@ -173,10 +186,22 @@ const many = (count: number) => (count === 1 ? '1 organisation' : `${count} orga
 /** What the last survey knows of gates. */
 const surveyed = ({ found, all, rows }: Survey): Judged[] => [
   judge(
+    'organisation_rows',
+    found.row.length === 0,
+    `The database has lost the row of ${many(found.row.length)}: a lost gate of theirs cannot begin again. Restore the database from a backup. The log names them (org_row_missing).`,
+    false,
+  ),
+  judge(
     'gates',
     found.gate.length === 0,
     `${all.gate ? 'No gate of an organisation that was asked answers' : `The gates of ${many(found.gate.length)} do not answer`}, or a newer release has upgraded them. The log names them (gate_unreachable).`,
     all.gate,
+  ),
+  judge(
+    'gate_storage',
+    found.behind.length === 0,
+    `The gates of ${many(found.behind.length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy. The log names them (gate_behind). Run npm run gate -- reset ORG for each.`,
+    false,
   ),
   judge(
     'adoption',
@@ -184,7 +209,13 @@ const surveyed = ({ found, all, rows }: Survey): Judged[] => [
     `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. Run npm run restore -- --adopt --reason TEXT. The log names them (adoption_awaited).`,
     false,
   ),
-  rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org)) : []),
+  rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org) && !found.behind.includes(org)) : []),
+  judge(
+    'clock',
+    found.clock.length === 0,
+    `The clock is behind the audit log of ${many(found.clock.length)}: it was set back, and expired credentials can work again. Set it right. The log names them (clock_behind).`,
+    false,
+  ),
 ];
 
 /** Where a database that awaits adoption is the reason, that is told instead. */

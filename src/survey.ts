@@ -15,13 +15,14 @@ const AGAIN_A_RUN = 10;
 const ANSWERS_WITHIN = 10_000;
 
 /** What is wrong with an organisation. */
-export const troubles = ['key', 'gate', 'adoption'] as const;
+export const troubles = ['key', 'row', 'gate', 'behind', 'adoption', 'clock'] as const;
 export type Trouble = (typeof troubles)[number];
 
 export interface Survey {
   at: number;
-  /** The last organisation of each walk; empty before the first, and once a walk has seen all. */
+  /** The last organisation of each walk; empty before the first, and once a walk has seen all. `orgRows` walks the keys of organisations. */
   keys: string;
+  orgRows: string;
   gates: string;
   /** The walk through the rows of organisations; a survey of an earlier release lacks it. */
   rows?: RowWalk;
@@ -36,13 +37,18 @@ export interface Survey {
 const none: Survey = {
   at: 0,
   keys: '',
+  orgRows: '',
   gates: '',
   hadOrgs: false,
   all: { key: false, gate: false },
-  found: { key: [], gate: [], adoption: [] },
+  found: { key: [], row: [], gate: [], behind: [], adoption: [], clock: [] },
 };
 
-export const readSurvey = (text: string | null | undefined): Survey => (text ? (JSON.parse(text) as Survey) : none);
+/** A survey as it was kept; one of an earlier release lacks later troubles. */
+export function readSurvey(text: string | null | undefined): Survey {
+  const kept = text ? (JSON.parse(text) as Survey) : none;
+  return { ...none, ...kept, found: { ...none.found, ...kept.found } };
+}
 
 /** An organisation and its wrapped key; without a `master_id` the key is missing. */
 export type Keyed = { id: string } & (WrappedKey | { master_id: null; key_sealed: null });
@@ -58,6 +64,17 @@ export const keyedAfter = (db: D1Database, after: string, limit: number): D1Prep
 const keyedOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
   db.prepare(`${KEYED} in (select value from json_each(?))`).bind(JSON.stringify(ids));
 
+/** Organisations that have a key, and whether they have a row: the key is deleted with the organisation, so one without a row has lost it. */
+const ROWS = 'select org_id id, exists (select 1 from orgs where id = org_id) has_row from org_keys where org_id';
+interface Listed {
+  id: string;
+  has_row: number;
+}
+const rowsAfter = (db: D1Database, after: string): D1PreparedStatement =>
+  db.prepare(`${ROWS} > ? order by org_id limit ${KEYS_A_RUN}`).bind(after);
+const rowsOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
+  db.prepare(`${ROWS} in (select value from json_each(?))`).bind(JSON.stringify(ids));
+
 /** Whether the key of an organisation opens. */
 export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
   keyed.master_id !== null && opens(masters, 'org key', keyed.id, keyed);
@@ -67,15 +84,17 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   const { found } = before;
   const walk = before.rows ?? noWalk;
   // Where rows differ, a restored database may be why.
-  const again = [...new Set([...found.gate, ...found.adoption, ...unequal(walk)])];
-  const [keyed, gated, walked, known] = (
+  const again = [...new Set([...found.gate, ...found.behind, ...found.adoption, ...found.clock, ...unequal(walk)])];
+  const [keyed, gated, walked, known, listed, relisted] = (
     await env.DB.batch<Keyed>([
       keyedAfter(env.DB, before.keys, KEYS_A_RUN),
       keyedAfter(env.DB, before.gates, GATES_A_RUN),
       keyedAfter(env.DB, walk.after, ROWS_A_RUN),
       keyedOf(env.DB, [...new Set([...found.key, ...again])]),
+      rowsAfter(env.DB, before.orgRows),
+      rowsOf(env.DB, found.row),
     ])
-  ).map(({ results }) => results) as [Keyed[], Keyed[], Keyed[], Keyed[]];
+  ).map(({ results }) => results as unknown[]) as [Keyed[], Keyed[], Keyed[], Keyed[], Listed[], Listed[]];
   const exist = new Set(known.map(({ id }) => id));
 
   const opened = unique([...keyed, ...known.filter(({ id }) => found.key.includes(id))]);
@@ -91,8 +110,11 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   );
   const failed: Survey['found'] = {
     key: opened.filter((org) => !opensOrg(masters, org)).map(({ id }) => id),
+    row: unique([...listed, ...relisted].filter(({ has_row }) => !has_row)).map(({ id }) => id),
     gate: asked.filter((_, at) => vitals[at] === 'silent' || vitals[at] === 'newer'),
+    behind: asked.filter((_, at) => vitals[at] === 'behind'),
     adoption: asked.filter((_, at) => vitals[at] === 'diverged'),
+    clock: asked.filter((_, at) => vitals[at] === 'clock'),
   };
   const unseen = (trouble: Trouble) => found[trouble].filter((id) => exist.has(id) && !asked.includes(id));
   const isAll = (trouble: Trouble, seen: unknown[]) => seen.length > 0 && failed[trouble].length === seen.length;
@@ -100,11 +122,19 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   const result: Survey = {
     at: now,
     keys: keyed.length < KEYS_A_RUN ? '' : (keyed.at(-1)?.id ?? ''),
+    orgRows: listed.length < KEYS_A_RUN ? '' : (listed.at(-1)?.id ?? ''),
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
     rows,
     hadOrgs: before.hadOrgs || keyed.length > 0,
     all: { key: isAll('key', opened), gate: isAll('gate', asked) },
-    found: { key: failed.key, gate: [...unseen('gate'), ...failed.gate], adoption: [...unseen('adoption'), ...failed.adoption] },
+    found: {
+      key: failed.key,
+      row: failed.row,
+      gate: [...unseen('gate'), ...failed.gate],
+      behind: [...unseen('behind'), ...failed.behind],
+      adoption: [...unseen('adoption'), ...failed.adoption],
+      clock: [...unseen('clock'), ...failed.clock],
+    },
   };
   tell(result);
   return bounded(result);
@@ -122,7 +152,14 @@ async function vitalsOf(env: Env, org: string): Promise<string> {
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
-const EVENTS: Record<Trouble, string> = { key: 'org_key_does_not_open', gate: 'gate_unreachable', adoption: 'adoption_awaited' };
+const EVENTS: Record<Trouble, string> = {
+  key: 'org_key_does_not_open',
+  row: 'org_row_missing',
+  gate: 'gate_unreachable',
+  behind: 'gate_behind',
+  adoption: 'adoption_awaited',
+  clock: 'clock_behind',
+};
 /** The most organisations that the log names in one run, and that are remembered, for each trouble. */
 const NAMED = 10;
 const REMEMBERED = 1000;

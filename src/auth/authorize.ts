@@ -59,7 +59,9 @@ export interface Lifetime {
 /** 401 if any credential of a lineage (the caller's first) has ended, else null. */
 export function ended(lineage: readonly Lifetime[], now: number): Refusal | null {
   for (const { expires_at, revoked_at } of lineage) {
-    if (revoked_at !== null && revoked_at <= now) return refuse('TOKEN_REVOKED');
+    // A recorded revocation is in force whatever the clock says.
+    // safety: revoked-credential
+    if (revoked_at !== null) return refuse('TOKEN_REVOKED');
     // safety: expired-credential
     if (expires_at !== null && expires_at <= now) return refuse('TOKEN_EXPIRED');
   }

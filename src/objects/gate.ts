@@ -10,6 +10,7 @@ import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
 import { intents } from '../gate/journal/intents';
 import { locks } from '../gate/journal/locks';
+import { isBehind, marks } from '../gate/journal/marks';
 import { recover } from '../gate/journal/recover';
 import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
@@ -25,6 +26,27 @@ const newerStorage = () =>
   refuse('UNAVAILABLE', {
     message:
       'A newer release has upgraded the storage of this organisation, and this release cannot read it. Deploy the newer release again.',
+    retry_after: 60,
+  });
+
+/** The gate's storage was put back from an older copy: what it takes for alive may have ended since. */
+const olderThanDatabase = (org: string) =>
+  refuse('UNAVAILABLE', {
+    message: `The gate of this organisation is older than the database: its storage was put back from a copy. The operator must run npm run gate -- reset ${org} --reason TEXT.`,
+    retry_after: 60,
+  });
+
+/** The gate's storage was last written long ago, so it may be a copy, and D1 is away. */
+const notCompared = () =>
+  refuse('UNAVAILABLE', {
+    message: 'The database does not respond, and this organisation was at rest for hours. It is not served until both can be compared.',
+    retry_after: 5,
+  });
+
+/** The gate's storage is that of another organisation, as after its files were exchanged. */
+const ofAnother = (org: string) =>
+  refuse('UNAVAILABLE', {
+    message: `The gate of this organisation has the storage of another one. The operator must run npm run gate -- reset ${org} --reason TEXT.`,
     retry_after: 60,
   });
 
@@ -54,6 +76,9 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   /** Its storage was written by a newer release and must not be touched. */
   private readonly isNewer: boolean = false;
 
+  /** Its storage is known to be that of the organisation it is named after. */
+  private isOwn = false;
+
   /** Why its storage cannot be opened. The next call tries again. */
   private readonly broken: unknown = null;
 
@@ -64,7 +89,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
       if (this.isNewer) return;
       this.core = createCore(resetting(ctx), env, this.catalogue().rules);
       openParts(this.core);
-      if (this.org && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
+      if (this.org && !this.isOfAnother() && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
     } catch (error) {
       // Only a reset can be performed on it.
       this.broken = error ?? new Error('unknown');
@@ -86,10 +111,29 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     this.mustBeWhole();
     if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     if (this.org === null) await this.begin(ask);
+    // safety: gate-of-another-refuses
+    if (this.isOfAnother())
+      return writeReply({ outcome: fail(ofAnother(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
+    const behind = await isBehind(this.core);
+    // safety: stale-gate-waits-for-database
+    if (behind === null && marks(this.core).isStale())
+      return writeReply({ outcome: fail(notCompared()), rate_limit: null, credential: null, replay: null, d1_calls: 1 });
+    // safety: older-gate-refuses
+    if (behind)
+      return writeReply({ outcome: fail(olderThanDatabase(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 1 });
     const reply = answer(this.core, this.catalogue(), ask);
     // A change is completed even if the client disconnects.
     if (this.catalogue().operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     return writeReply(await reply);
+  }
+
+  /** Whether its storage is that of another organisation. The name of a Durable Object is its organisation. */
+  private isOfAnother(): boolean {
+    const { org } = this;
+    if (this.isOwn || org === null) return false;
+    this.isOwn = this.env.GATE.idFromName(org).equals(this.ctx.id);
+    if (!this.isOwn) console.error(JSON.stringify({ level: 'error', event: 'gate_of_another', org, object: this.ctx.id.toString() }));
+    return !this.isOwn;
   }
 
   /** A gate whose storage could not be opened ends, so that the next call begins another one. */
@@ -131,12 +175,21 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     // The platform retries: the newer release may be back by then.
     this.mustBeWhole();
     if (this.isNewer) throw new Error('storage of a newer release');
-    if (this.org) await runTasks(this.core);
+    if (!this.org) return;
+    // safety: gate-of-another-runs-no-tasks
+    if (this.isOfAnother()) throw new Error('storage of another organisation');
+    // It would send old values, and delete by old rows.
+    const behind = await isBehind(this.core);
+    if (behind === null && marks(this.core).isStale()) return this.ctx.storage.setAlarm(Date.now() + 60_000);
+    // safety: older-gate-runs-no-tasks
+    if (behind) throw new Error('storage older than the database');
+    await runTasks(this.core);
   }
 
   /** For the health check: whether this gate and D1 agree. A gate without state loads it from D1 at its next request. */
   async vitals(): Promise<Vitals> {
     if (this.isNewer) return 'newer';
+    if (this.isOfAnother()) return 'behind';
     return this.org === null ? 'well' : vitalsOf(this.core);
   }
 

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { problemOf } from '../model/invariants';
 import { newKey } from '../support/credentials';
 import { reset as endFaults, faults } from '../support/faults';
-import { evict, inGate } from '../support/gate';
-import { BOOTSTRAP, type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../support/world';
+import { evict, inGate, loseStorage } from '../support/gate';
+import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
 
@@ -84,6 +84,30 @@ describe('gate: reset', () => {
     ).toBe(404);
     expect((await send('POST', `/api/v1/orgs/${o.id}/gate/reset`, { token: BOOTSTRAP, body: {} })).status).toBe(400);
     expect(await begun()).toBe(before);
+  });
+
+  it.each([
+    ['lost', 'delete from orgs where id = ?'],
+    ['altered', "update orgs set name = 'Other' where id = ?"],
+  ])('refuses an organisation whose row D1 has %s, before anything changes', async (_what, sql) => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const epoch = () => inGate(o, ({ core }) => core.meta.get('epoch'));
+    const before = await epoch();
+    await db.prepare(sql).bind(o.id).run();
+    const refused = await reset(o);
+    expect([...codeOf(refused), refused.json.error.message]).toEqual([409, 'CONFLICT', expect.stringContaining('Restore')]);
+    expect([await epoch(), (await key.o.get('/secrets')).status]).toEqual([before, 200]);
+  });
+
+  it('a lost gate does not begin without a right row of the organisation, and begins once it is there again', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    await loseStorage(o);
+    await db.prepare("update orgs set name = name || '!' where id = ?").bind(o.id).run();
+    expect(codeOf(await key.o.get('/secrets'))).toEqual([503, 'UNAVAILABLE']);
+    await db.prepare("update orgs set name = rtrim(name, '!') where id = ?").bind(o.id).run();
+    expect((await key.o.get('/secrets')).status).toBe(200);
   });
 
   it('storage of a newer release stays', async () => {

@@ -61,7 +61,21 @@ describe('health: a vault that works', () => {
     await schedule();
     const { status, is, checks } = await healthz();
     expect([status, is]).toEqual([200, 'ok']);
-    const names = ['database', 'tables', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'rows', 'schedule', 'queue'];
+    const names = [
+      'database',
+      'tables',
+      'keys',
+      'organisations',
+      'gate',
+      'organisation_rows',
+      'gates',
+      'gate_storage',
+      'adoption',
+      'rows',
+      'clock',
+      'schedule',
+      'queue',
+    ];
     expect(checks).toEqual(names.map((name) => ({ name, ok: true })));
   });
 
@@ -230,6 +244,7 @@ describe('health: degraded, because some cannot be served', () => {
     await damage(two);
     await schedule();
     expect(await verdict()).toEqual([200, 'degraded', ['gates']]);
+    await db.prepare('delete from org_keys where org_id = ?').bind(two.id).run();
     await db.prepare('delete from orgs where id = ?').bind(two.id).run();
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
@@ -319,6 +334,37 @@ describe('health: a database that awaits adoption', () => {
     expect((await adopt(o)).status).toBe(200);
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is degraded while the database lacks the row of an organisation that has a key', async () => {
+    const o = await newOrg();
+    const row = await db.prepare('select * from orgs where id = ?').bind(o.id).first<Record<string, unknown>>();
+    await db.prepare('delete from orgs where id = ?').bind(o.id).run();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['organisation_rows']]);
+    expect(logged).toContainEqual(expect.objectContaining({ event: 'org_row_missing', org: o.id }));
+    const columns = Object.keys(row as object);
+    const put = `insert into orgs (${columns}) values (${columns.map(() => '?')})`;
+    await db
+      .prepare(put)
+      .bind(...Object.values(row as object))
+      .run();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is degraded while the clock is behind the audit log', async () => {
+    const o = await newOrg();
+    faults.clock = Date.now() + 3_600_000;
+    await newSecret(o);
+    faults.clock = null;
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['clock']]);
+    expect(logged).toContainEqual(expect.objectContaining({ event: 'clock_behind', org: o.id }));
+    faults.clock = Date.now() + 3_600_000;
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    faults.clock = null;
   });
 
   it('is degraded, not down, if it holds for each organisation: those who read are served', async () => {

@@ -44,7 +44,22 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.equal(org.status, 201);
     const well = doctor(dir, { PORT: String(port) });
     assert.equal(well.status, 0, well.stdout);
-    const health = ['service', 'database', 'tables', 'keys', 'organisations', 'gate', 'gates', 'adoption', 'rows', 'schedule', 'queue'];
+    const health = [
+      'service',
+      'database',
+      'tables',
+      'keys',
+      'organisations',
+      'gate',
+      'organisation_rows',
+      'gates',
+      'gate_storage',
+      'adoption',
+      'rows',
+      'clock',
+      'schedule',
+      'queue',
+    ];
     const all = ['variables', 'bindings', 'disk', 'keys', 'tables', 'migrations', 'clock', ...health];
     assert.deepEqual(verdicts(well.stdout), Object.fromEntries(all.map((check) => [check, 'ok'])));
     assert.match(well.stdout, /^ok +keys +2 wrapped keys decrypt \(k1\)$/m);

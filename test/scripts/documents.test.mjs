@@ -8,7 +8,7 @@ import path from 'node:path';
 import { it } from 'node:test';
 import { Validator } from '@cfworker/json-schema';
 import { blocksOf, markdownFiles, read } from './markdown.mjs';
-import { env, sharedService } from './service.mjs';
+import { env, project, sharedService } from './service.mjs';
 
 const documents = ['README.md', ...markdownFiles().filter((file) => /^docs\/(guides|operations|generate)\//.test(file))];
 const SET_UP = 'docs/guides/api.md';
@@ -45,6 +45,7 @@ const run = (shell, script, dir, port) =>
   );
 
 it('commands: those of every document work', { timeout: 400_000 }, async (t) => {
+  assert.ok(fs.existsSync(path.join(project, 'packages', 'cli', 'dist', 'main.js')), 'svc is not built: run npm run build first');
   const { dir, port } = await sharedService();
   await organisations(dir, port, 51);
   for (const document of documents)

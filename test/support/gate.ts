@@ -1,9 +1,11 @@
 // The gate of an organisation, as tests look into it, evict it and have it lose what it stores; and the organisation's keys.
+
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import type { Action } from '../../src/auth/actions';
 import { newId } from '../../src/db/ids';
 import { type Env, type Settings, settingsOf } from '../../src/env';
+import type { Core } from '../../src/gate/core';
 import type { Ask } from '../../src/gate/request/call';
 import { runTasks } from '../../src/gate/tasks/run';
 import { keyringOf, type OrgKeys } from '../../src/keys/keyring';
@@ -30,9 +32,13 @@ export async function loseStorage(o: Org): Promise<void> {
 }
 
 /** Runs the tasks of a gate as if it were later; `due`: up to which time tasks are run, if not up to then. */
+/** As if retention had run every hour until a time: only after a leap of the clock is it held back. */
+export const ageTo = ({ meta }: Core, at: number) => meta.set('age', JSON.stringify({ to: at, at }));
+
 export const runTasksLater = (o: Org, ms: number, due?: number) =>
   inCore(o, async (core) => {
     core.now = () => Date.now() + ms;
+    ageTo(core, core.now());
     for (let i = 0; i < 12; i++) await runTasks(core, due);
     core.now = () => Date.now();
   });
@@ -61,3 +67,30 @@ export async function askOf(o: Org, action: Action, bearer: Ask['bearer'], field
 
 /** The bearer of a member's browser session. */
 export const browserBearer = (o: Org, session: string): Ask['bearer'] => ({ kind: 'browser', org: o.id, hash: session, jwt: 1 });
+
+/** A copy of a gate's storage, by table. */
+export type StorageCopy = [table: string, rows: Record<string, SqlStorageValue>[]][];
+
+export const copyStorage = (o: Org): Promise<StorageCopy> =>
+  inGate(o, (_gate, { storage: { sql } }) =>
+    sql
+      .exec<{ name: string }>(
+        "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\' and name not like 'sqlite%'",
+      )
+      .toArray()
+      .map(({ name }) => [name, sql.exec(`select * from ${name}`).toArray()]),
+  );
+
+/** Puts a copy back, as an operator does with the files of a gate while the service is stopped. */
+export async function putBackStorage(o: Org, copy: StorageCopy): Promise<void> {
+  await inGate(o, (_gate, { storage }) =>
+    storage.transactionSync(() => {
+      for (const [table, rows] of copy) {
+        storage.sql.exec(`delete from ${table}`);
+        for (const row of rows)
+          storage.sql.exec(`insert into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`, ...Object.values(row));
+      }
+    }),
+  );
+  await evict(o);
+}

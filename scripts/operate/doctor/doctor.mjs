@@ -19,7 +19,7 @@ import { service } from './running-service.mjs';
 import '../../shared/temporary-files.mjs';
 import { knownMigrations } from '../../shared/migrations.mjs';
 import { root } from '../../shared/wrangler.mjs';
-import { closedKeys, DEPLOYMENT_KEY_MISSING, keysIn, missingKeys } from '../vault/check-keys.mjs';
+import { closedKeys, DEPLOYMENT_KEY_MISSING, keysIn, lostRows, missingKeys } from '../vault/check-keys.mjs';
 import { deployed as deployedRows, rowsOf } from '../vault/every-row.mjs';
 import { incompleteness } from '../vault/schema.mjs';
 import { readSettings } from '../vault/settings.mjs';
@@ -231,13 +231,14 @@ function idsOf(rows) {
 
 /**
  * @param {string | undefined} text MASTER_KEYS; undefined or empty if not usable
- * @param {import('../vault/check-keys.mjs').VaultKeys & { wrappedOrgs?: { master_id: string, n: number }[] }} vault `wrappedOrgs`: of a
+ * @param {import('../vault/check-keys.mjs').VaultState & { wrappedOrgs?: { master_id: string, n: number }[] }} vault `wrappedOrgs`: of a
  *   deployment, only how many keys of organisations each master key wraps
  * @param {string} source
  */
-async function keys(text, { wraps, orgs, wrappedOrgs = [] }, source) {
+async function keys(text, { wraps, orgs, rowless = [], wrappedOrgs = [] }, source) {
   const rows = [...wraps, ...wrappedOrgs];
-  const missing = wraps.length === 0 && wrappedOrgs.length > 0 ? DEPLOYMENT_KEY_MISSING : missingKeys({ wraps, orgs });
+  const missing =
+    wraps.length === 0 && wrappedOrgs.length > 0 ? DEPLOYMENT_KEY_MISSING : (missingKeys({ wraps, orgs }) ?? lostRows(rowless));
   if (rows.length === 0 && orgs.length === 0)
     return report('keys', 'ok', 'the vault is empty: its keys are created with the first organisation');
   if (missing) return report('keys', 'fail', `${missing}.`);

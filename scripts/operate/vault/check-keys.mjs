@@ -8,9 +8,12 @@ import { readDevVars } from './dev-vars.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { devVarsFile } from './vault.mjs';
 
-/** @typedef {{ wraps: import('./master-keys.mjs').Wrap[], orgs: string[] }} VaultKeys `orgs`: the organisations that are not deleted */
+/**
+ * @typedef {{ wraps: import('./master-keys.mjs').Wrap[], orgs: string[] }} VaultKeys `orgs`: the organisations that are not deleted
+ * @typedef {VaultKeys & { rowless?: string[] }} VaultState `rowless`: those that have a key and no row
+ */
 
-/** The wrapped keys of a database, and its organisations. @param {import('node:sqlite').DatabaseSync} db @returns {VaultKeys} */
+/** The wrapped keys of a database, and its organisations. @param {import('node:sqlite').DatabaseSync} db @returns {VaultState} */
 export function keysIn(db) {
   const tables = db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name IN ('deployment_keys', 'org_keys', 'orgs')");
   if (tables.get()?.n !== 3) return { wraps: [], orgs: [] };
@@ -18,8 +21,18 @@ export function keysIn(db) {
     'SELECT id AS owner, master_id, key_sealed FROM deployment_keys UNION ALL SELECT org_id, master_id, key_sealed FROM org_keys',
   );
   const orgs = db.prepare('SELECT id FROM orgs WHERE deleted_at IS NULL ORDER BY id').all();
-  return { wraps: /** @type {any} */ (wraps.all()), orgs: orgs.map(({ id }) => String(id)) };
+  const rowless = db.prepare(ROWLESS).all();
+  return { wraps: /** @type {any} */ (wraps.all()), orgs: orgs.map(({ id }) => String(id)), rowless: rowless.map(({ id }) => String(id)) };
 }
+
+/** The organisations that have a key and no row: a deletion removes the key first. */
+const ROWLESS = 'SELECT org_id AS id FROM org_keys WHERE org_id NOT IN (SELECT id FROM orgs) ORDER BY 1';
+
+/** Which organisations have lost their row. @param {string[]} rowless */
+export const lostRows = (rowless) =>
+  rowless.length > 0
+    ? `${rowless.length} organisations have a key and no row in the table orgs (${some(rowless)}): if you did not delete them, restore the database from a backup; if you did, delete their rows of org_keys`
+    : undefined;
 
 const some = (/** @type {string[]} */ ids) => `${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ` and ${ids.length - 3} more` : ''}`;
 

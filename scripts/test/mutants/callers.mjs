@@ -109,6 +109,12 @@ export const mutants = [
     notice: 'api/credentials/break-glass: events: one for the creation, one for the first use, then one a minute',
   },
   {
+    name: 'a revocation is compared with the clock',
+    tag: 'revoked-credential',
+    change: { from: 'revoked_at !== null', to: 'revoked_at !== null && revoked_at <= now' },
+    notice: 'faults/lifecycle: revocation: a credential stays revoked after the clock is set back',
+  },
+  {
     name: 'a credential does not end by time',
     tag: 'expired-credential',
     change: 'remove',

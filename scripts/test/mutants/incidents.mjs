@@ -80,6 +80,12 @@ export const mutants = [
     notice: 'api/incidents/recovery: with contain ends every other credential',
   },
   {
+    name: 'a panic at an earlier time of the clock leaves links alive',
+    tag: 'panic-after-everything',
+    change: { from: 'Math.max(now, call.core.auditLog.time())', to: 'now' },
+    notice: 'faults/lifecycle: revocation: a credential stays revoked after the clock is set back',
+  },
+  {
     name: 'callers are admitted while a panic is in doubt',
     tag: 'no-admission-during-panic',
     change: { from: 'intents(core).isOpen(id)', to: 'id !== ask.org && intents(core).isOpen(id)' },

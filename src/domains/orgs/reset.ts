@@ -1,7 +1,9 @@
 // A new gate for an organisation: the gate's storage is deleted, and the next call begins again from D1. Invariants: only the bootstrap
-// token gets here; the organisation's entries are moved to D1 first if its gate still answers; the audit log of the new gate says why.
+// token gets here; nothing is changed unless D1 has the organisation's own row, because a gate without it accepts no credential; the
+// organisation's entries are moved to D1 first if its gate still answers; the audit log of the new gate says why.
 import type { Action } from '../../auth/actions';
 import { idBytes } from '../../db/ids';
+import { macOf, readable } from '../../db/rows';
 import { ApiError, refuse } from '../../errors';
 import type { Ask, Reply } from '../../gate/request/call';
 import { RESET } from '../../gate/request/call';
@@ -25,6 +27,8 @@ export async function resetGate(org: string, reason: string, context: BaseContex
   const keys = idBytes('org', org) ? await context.keyring.org(org) : null;
   // safety: reset-of-existing-org
   if (!keys) throw new ApiError(refuse('NOT_FOUND'));
+  // safety: reset-needs-org-row
+  if (!(await hasRow(org, keys, context))) throw new ApiError(refuse('CONFLICT', { message: rowMissing(org) }));
   const archived = await archive(org, keys, context);
   try {
     await context.env.GATE.getByName(org).reset();
@@ -34,6 +38,21 @@ export async function resetGate(org: string, reason: string, context: BaseContex
   }
   const reply = await ask(context, { org, action: 'org.reset_gate', keys, input: { reason, archived } satisfies ResetInput });
   return unwrap(reply.outcome).data;
+}
+
+const rowMissing = (org: string) =>
+  `The database has lost the row of ${org}, or it was altered. A new gate would accept no credential, so nothing was changed. Restore the database from a backup and adopt it: see docs/operations/backup-and-restore.md.`;
+
+/** Whether D1 has the row of the organisation itself, as a gate wrote it. */
+async function hasRow(org: string, keys: OrgKeys, { env }: BaseContext): Promise<boolean> {
+  const found = await env.DB.prepare('select * from orgs where id = ?')
+    .bind(org)
+    .first<Record<string, unknown>>()
+    .catch(() => {
+      throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+    });
+  const row = found && readable('org', found);
+  return row !== null && row.mac === macOf(keys.row, 'org', row);
 }
 
 const ask = (

@@ -112,7 +112,7 @@ export const orgRoutes = [
       'For a gate that is broken: its storage is deleted, and a new gate begins from the database. Secrets, credentials, members and all that has ended stay as the database has them. Audit entries that the old gate can no longer move to the database are lost, and so are events that were not delivered yet, stored responses of Idempotency-Keys and last uses. The audit log records the reason. `npm run gate -- reset` calls it.',
     body: { schema: wire.Adoption },
     answers: { 200: wire.GateReset },
-    refusals: ['NOT_FOUND'],
+    refusals: ['NOT_FOUND', 'CONFLICT'],
     deployment: async ({ params, body }, context) => ({ json: await resetGate(params.org_id as string, body.reason, context) }),
   }),
   route({

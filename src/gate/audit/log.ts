@@ -18,6 +18,8 @@ export interface AuditLog {
   /** Calls this for each entry, in the turn that appends it. */
   follow(appended: (entry: Entry, now: number) => void): void;
   head(): { sequence: number; hash: string };
+  /** The time of the newest entry; 0 if there is none. */
+  time(): number;
   /** Up to `limit` matching entries that `shows` accepts, newest first, older than `before`. A page is limited in bytes and in examined entries. */
   newest(filter: Filter, before: number, limit: number, shows?: (entry: Entry) => boolean, lookedAt?: number): EntryPage;
   /** Up to `limit` entries from a sequence on, oldest first, limited in bytes. */
@@ -88,6 +90,7 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
     },
     follow: (appended) => void followers.push(appended),
     head: () => ({ sequence, hash }),
+    time: () => at,
     newest(filter, before, limit, shows = () => true, lookedAt = LOOKED_AT) {
       const { where, params } = conditionsOf(filter);
       const rows = sql.exec<{ sequence: number; body: string }>(

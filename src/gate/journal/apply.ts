@@ -9,6 +9,7 @@ import { storedResponses } from '../request/stored-responses';
 import { ciphertexts } from '../rows/ciphertexts';
 import { leave } from '../tasks/purge';
 import { type Intent, intents } from './intents';
+import { noteMark } from './marks';
 import { noteChange } from './vitals';
 
 /** Applies the commit of an intent, or records that it never took effect. Runs inside one transaction. */
@@ -32,6 +33,7 @@ function takeEffect(core: Core, intent: Intent): void {
   // safety: response-stored-with-effect
   if (intent.keep) storedResponses(core).save(intent.keep);
   noteChange(core, intent);
+  noteMark(core, intent);
   const entry = core.auditLog.append(intent.draft, intent.status, now);
   for (const id of intent.environments) {
     core.meta.set(revisionOf(id), String(entry.sequence));

@@ -12,7 +12,11 @@ import type { Plan, Put } from './plan';
  */
 const FEW = 8;
 
-export function batchOf(org: string, intent: Intent, plan: Plan, epoch: number): Statement[] {
+/** D1 is not an older copy of itself. */
+const MARK_GUARD = 'coalesce((select max(created_at) from commits where org_id = ?), 0) >= ?';
+
+/** `after`: the highest mark that D1 took before. */
+export function batchOf(org: string, intent: Intent, plan: Plan, { epoch, after }: { epoch: number; after: number }): Statement[] {
   const puts = plan.writes ?? [];
   const groups = [...new Set(puts.map(({ kind }) => kind))].map((kind) => puts.filter((put) => put.kind === kind));
   const guards = groups.flatMap((group) => (group.length > FEW ? [guardOf(org, group)] : group.map((put) => guardOf(org, [put]))));
@@ -22,9 +26,9 @@ export function batchOf(org: string, intent: Intent, plan: Plan, epoch: number):
     ...insertsOf(secretVersions, plan.versions ?? []),
     ...trimsOf(org, plan.trimmed ?? []),
     {
-      // safety: batch-epoch-guard, batch-row-guards
-      sql: `insert into commits (id, org_id, holds, created_at) values (?, ?, ${['(select epoch from fences where org_id = ?) = ?', ...guards.map((guard) => guard.sql)].join(' and ')}, ?)`,
-      params: [intent.id, org, org, epoch, ...guards.flatMap((guard) => guard.params), intent.at],
+      // safety: batch-epoch-guard, batch-row-guards, batch-mark-guard
+      sql: `insert into commits (id, org_id, holds, created_at) values (?, ?, ${['(select epoch from fences where org_id = ?) = ?', MARK_GUARD, ...guards.map((guard) => guard.sql)].join(' and ')}, ?)`,
+      params: [intent.id, org, org, epoch, org, after, ...guards.flatMap((guard) => guard.params), intent.mark ?? intent.at],
     },
   ];
 }

@@ -24,6 +24,7 @@ import { isTooLarge } from './d1';
 import { caughtUp, epochOf, settled } from './fence';
 import { type Intent, intents } from './intents';
 import { locks } from './locks';
+import { isBehind, marks } from './marks';
 import type { Plan, Proposal } from './plan';
 
 /** A change, as a commit carries it out. */
@@ -49,6 +50,7 @@ export async function commit(call: Call<unknown>, draft: DraftOf, change: Change
   // safety: policies-stand-while-judged
   const policies = { name: 'policies in force', isShared: !need.governs };
   const underLocks = async (): Promise<OperationOutcome | null> => {
+    await isBehind(core, true);
     // safety: caller-rechecked-after-fetch
     const fetched = await inTurns(core, payerOf(call), () => change.fetch?.());
     // safety: names-resolved-under-lock
@@ -73,8 +75,9 @@ function planned(call: Call<unknown>, change: Change, fetched: unknown, now: num
   const refusal = call.recheck();
   if (refusal) return fail(refusal);
   // Nothing changes while another change is in doubt: a repeat of that change under its Idempotency-Key could not be recognised yet.
-  // safety: no-change-in-doubt, no-change-during-adoption
-  if (open.isPaused || open.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
+  // safety: no-change-in-doubt, no-change-during-adoption, no-change-by-older-gate
+  if (open.isPaused || open.unsettled().length || marks(call.core).isBehind !== false)
+    return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
   const asked = change.plan(now, fetched);
   const proposed = revisionConflict(call, change, asked) ?? asked;
   if (!isPlan(proposed)) return notPlanned(proposed);
@@ -151,6 +154,7 @@ function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draf
   return {
     id: ask.request.id,
     at: now,
+    mark: marks(core).next(now),
     puts: (made.writes ?? []).map(({ kind, row }) => ({ kind, row }) as Intent['puts'][number]),
     gone: made.deletes ?? [],
     root: payer,
@@ -170,7 +174,7 @@ function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draf
 async function write(core: Core, intent: Intent, plan: Plan): Promise<'done' | 'never' | 'unknown' | Refusal> {
   for (let attempt = 0; attempt < 3; attempt++) {
     const epoch = epochOf(core);
-    const end = await core.database.write(batchOf(core.org, intent, plan, epoch));
+    const end = await core.database.write(batchOf(core.org, intent, plan, { epoch, after: marks(core).applied() }));
     if (end.end === 'done') return 'done';
     if (end.end === 'unknown') {
       const present = await settled(core, [intent.id]);

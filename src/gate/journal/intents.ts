@@ -14,6 +14,8 @@ export interface Intent {
   /** The commit's id, equal to its request id. */
   id: string;
   at: number;
+  /** See marks.ts; absent before 0.5.0. */
+  mark?: number;
   puts: { [K in RowKind]: { kind: K; row: RowTypes[K] } }[RowKind][];
   gone: { kind: RowKind; id: string }[];
   /** The root of whoever makes its new rows; absent before 0.5.0. */

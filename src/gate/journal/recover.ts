@@ -2,7 +2,6 @@
 // audit chain that had moved there. It takes a new epoch, so no batch of its earlier life can still take effect.
 import { and, asc, eq, gt } from 'drizzle-orm';
 import { kindOf, macOf, readable, rowKinds } from '../../db/rows';
-import { fences } from '../../db/schema';
 import { sqlite } from '../../db/statements';
 import { ApiError, refuse } from '../../errors';
 import { genesis } from '../audit/chain';
@@ -12,15 +11,22 @@ import { MOST_ENTRIES, RESERVE } from '../audit/log';
 import type { Core } from '../core';
 import { MOST_EVENTS } from '../events/outbox';
 import { takeUpEvents } from '../events/segments';
+import { marks, type Newest, newest } from '../journal/marks';
 import type { RequestFacts } from '../request/call';
 import { expiries } from '../tasks/expiry';
 
 const PAGE = 2000;
 
-/** Loads an organisation that D1 knows. Returns whether D1 does. An audit entry records it, because outdated rows would be accepted. */
+/** Loads an organisation that D1 knows. Returns whether D1 has its row and its fence. An audit entry records it, because outdated rows would be accepted. */
 export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Promise<boolean> {
-  const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, core.org)).toSQL());
-  if (!fence) return false;
+  const [fence] = await core.database.all<{ epoch: number } & Record<string, unknown>>({
+    sql: 'select o.*, f.epoch from fences f join orgs o on o.id = f.org_id where f.org_id = ?',
+    params: [core.org],
+  });
+  const own = fence && readable('org', fence);
+  // Without the row of the organisation the gate would accept no credential.
+  // safety: recovery-needs-org-row
+  if (!fence || own?.mac !== macOf(key, 'org', own as object)) return false;
   // safety: recovery-raises-epoch
   const epoch = fence.epoch + 1;
   const raised = await core.database.write([
@@ -59,6 +65,7 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   await takeUpEvents(core, MOST_EVENTS);
   expiries(core).begin(core.now());
   core.meta.set('epoch', String(epoch));
+  await takeUpMark(core);
   core.schedule.at('syncs', core.now());
   core.meta.set('reads_since', String(core.now()));
   core.meta.set('loaded_at', String(core.now()));
@@ -67,6 +74,13 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   const violation = { event: 'gate_loaded_from_database', resource: core.org, status: 200 } as const;
   reportViolation(core, violation, met, { refused }, { missing: missingEntries(core) });
   return true;
+}
+
+/** Continues the marks after the highest in D1. */
+async function takeUpMark(core: Core): Promise<void> {
+  const [found] = await core.database.all<Newest>({ sql: `select ${newest}`, params: [core.org] });
+  marks(core).took(found?.mark ?? 0);
+  marks(core).isBehind = false;
 }
 
 /** Continues the audit log after the segments in D1. The lost gate may have used further sequences, so these are skipped. */

@@ -1,12 +1,13 @@
 // What the health check asks of an organisation's gate: does its storage answer, and does D1 hold the last change that the gate made there?
-// If it does not, the database is another one, such as a restored backup, and changes are refused until it is adopted. Invariant: it changes
-// nothing, and a change that is under way is never taken for a difference.
+// If it does not, the database is another one, such as a restored backup, and changes are refused until it is adopted. It also notices a
+// clock that was set back: until it is right, what has expired would be alive again. Invariant: it changes nothing, and a change that is under way is never taken for a difference.
 import { type RowKind, sweepAt, tableName } from '../../db/rows';
 import type { Core } from '../core';
 import type { Vitals } from '../request/call';
 import { backlogs } from '../tasks/backlog';
 import { epochOf } from './fence';
 import { type Intent, intents } from './intents';
+import { isLater, marks, type Newest, newest } from './marks';
 
 /** The last row that a change left in D1 or, with `gone`, removed from it. */
 interface LastChange {
@@ -16,6 +17,8 @@ interface LastChange {
 }
 
 const KEY = 'last_change';
+/** How far the clock may be behind the newest audit entry: clocks of different machines differ. */
+const BEHIND = 60_000;
 /** How long a difference must last: rows that have ended leave D1 and the gate one after the other. */
 const LASTING = 250;
 
@@ -30,33 +33,38 @@ export function noteChange({ meta }: Core, { puts, gone }: Intent): void {
 
 export async function vitalsOf(core: Core): Promise<Vitals> {
   backlogs(core).warn(core.org, core.now());
-  if (!(await differs(core))) return 'well';
-  await new Promise((done) => setTimeout(done, LASTING));
-  return (await differs(core)) ? 'diverged' : 'well';
+  if (await difference(core)) {
+    await new Promise((done) => setTimeout(done, LASTING));
+    const lasting = await difference(core);
+    if (lasting === 'behind') marks(core).isBehind = true;
+    if (lasting) return lasting;
+  }
+  return core.auditLog.time() > core.now() + BEHIND ? 'clock' : 'well';
 }
 
-/** Whether D1 has another epoch or another last row. An unresponsive D1 is no difference: the health check tests D1 itself. */
-async function differs(core: Core): Promise<boolean> {
-  if (isChanging(core)) return false;
+/** How D1 differs: later changes, another epoch, or another last row. An unresponsive D1 is no difference: the health check tests D1 itself. */
+async function difference(core: Core): Promise<'behind' | 'diverged' | null> {
+  if (isChanging(core)) return null;
   const before = core.meta.get(KEY);
   const last = before === null ? null : (JSON.parse(before) as LastChange);
   // The table is one of the schema's names.
   const table = last ? tableName(last.kind) : '';
   const own = last?.kind === 'org' ? 'id = ?1 and ?2 = ?1' : 'org_id = ?1 and id = ?2';
   const stored = await core.database
-    .all<{ epoch: number | null; mac: string | null }>({
-      sql: `select (select epoch from fences where org_id = ?1) epoch, ${last ? `(select mac from ${table} where ${own})` : '?2'} mac`,
+    .all<{ epoch: number | null; mac: string | null } & Newest>({
+      sql: `select ${newest}, (select epoch from fences where org_id = ?1) epoch, ${last ? `(select mac from ${table} where ${own})` : '?2'} mac`,
       params: [core.org, last?.id ?? null],
     })
     .catch(() => null);
   const epochs = [epochOf(core), Number(core.meta.get('raising') ?? 1)];
-  if (!stored || isChanging(core) || core.meta.get(KEY) !== before) return false;
-  const [{ epoch, mac } = { epoch: null, mac: null }] = stored;
-  if (epoch === null || !epochs.includes(epoch)) return true;
-  if (!last) return false;
+  if (!stored || isChanging(core) || core.meta.get(KEY) !== before) return null;
+  const [{ epoch, mac, ...latest } = { epoch: null, mac: null, mark: null, sequence: null }] = stored;
+  if (isLater(core, latest)) return 'behind';
+  if (epoch === null || !epochs.includes(epoch) || (latest.mark ?? 0) < marks(core).applied()) return 'diverged';
+  if (!last) return null;
   const row = core.rows.get(last.kind, last.id);
   // A row that has left the gate since says nothing.
-  return row ? mac !== row.mac : last.gone && mac !== null;
+  return (row ? mac !== row.mac : last.gone && mac !== null) ? 'diverged' : null;
 }
 
 function isChanging(core: Core): boolean {

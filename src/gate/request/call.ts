@@ -176,8 +176,11 @@ export interface Operation<I = unknown> {
   };
 }
 
-/** `diverged`: D1 does not hold what this gate left there. `newer`: a newer release has upgraded its storage. */
-export type Vitals = 'well' | 'diverged' | 'newer';
+/**
+ * `diverged`: D1 does not hold what this gate left there. `newer`: a newer release has upgraded its storage. `behind`: D1 has
+ * later changes than this gate. `clock`: the clock is behind the audit log.
+ */
+export type Vitals = 'well' | 'diverged' | 'newer' | 'behind' | 'clock';
 
 export const isRefusal = (value: object): value is Refusal => 'code' in value;
 

@@ -44,7 +44,9 @@ export function ending(call: Call<unknown>, { reason, key, spared }: Ending, now
     generation,
     ...(key && { keys_generation: generation }),
     spared,
-    panicked_at: now,
+    // Links and decisions made before end by this time, also if the clock has been set back since.
+    // safety: panic-after-everything
+    panicked_at: Math.max(now, call.core.auditLog.time()),
   });
   const { incident, ...record } = opened(call, { kind: 'panic', credential: null, since: null, spared: [], reason }, now);
   const ended: Plan['events'] = [{ type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: call.caller.id } }];
