@@ -1,11 +1,12 @@
 // What happens in time: budgets over eviction, segments moved to D1, purges, replays, a gate that lost its storage, an org that ends.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
-import { evict, inGate, loseStorage, runTasksLater } from '../support/gate';
+import { evict, inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
 import { newLink, view } from '../support/shares';
-import { DAY } from '../support/time';
+import { DAY, HOUR } from '../support/time';
 import { BOOTSTRAP, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -131,6 +132,42 @@ describe('expiry and purge', () => {
     expect((await view(link)).status).toBe(410);
     await evict(o);
     expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+  });
+
+  it('retention: a clock that leaps forward deletes no more than a day of data each hour', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    const key = await newKey(o);
+    await o.del(`/secrets/${id}`);
+    await o.del(`/api-keys/${key.id}`);
+    await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP, body: {} });
+    const run = (at: number) =>
+      inCore(o, async (core) => {
+        faults.clock = at;
+        for (let i = 0; i < 6; i++) {
+          for (const task of ['retention', 'rows', 'past']) core.schedule.at(task, 1);
+          await runTasks(core);
+        }
+      });
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const [start, leap] = [Date.now(), Date.now() + 3650 * DAY];
+    const kept = async () => {
+      const gate = await inCore(o, ({ rows }) => [rows.get('secret', id), rows.get('credential', key.id)].map((row) => row !== null));
+      return [...gate, (await db.prepare('select count(*) n from audit_segments where org_id = ?').bind(o.id).first('n')) === 1];
+    };
+    await run(start);
+    for (let hour = 0; hour < 3; hour++) await run(leap + hour * HOUR);
+    expect(await kept()).toEqual([true, true, true]);
+    expect(warn.mock.calls.flat()).toContainEqual(expect.stringContaining('retention_held_back'));
+    warn.mockRestore();
+    // Once the clock is right, everything goes on from there: the secret can be restored.
+    await run(start + HOUR);
+    faults.clock = null;
+    expect((await o.post(`/secrets/${id}/restore`)).status).toBe(200);
+    // Where the clock was right, a gate that stood still catches up.
+    await o.del(`/secrets/${id}`);
+    for (let hour = 0; hour < 12; hour++) await run(start + 20 * DAY + hour * HOUR);
+    expect(await kept()).toEqual([false, true, true]);
   });
 
   it('revocation: credentials created by a session token are revoked with it', async () => {

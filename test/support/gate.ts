@@ -1,9 +1,11 @@
 // The gate of an organisation, as tests look into it, evict it and have it lose what it stores; and the organisation's keys.
+
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import type { Action } from '../../src/auth/actions';
 import { newId } from '../../src/db/ids';
 import { type Env, type Settings, settingsOf } from '../../src/env';
+import type { Core } from '../../src/gate/core';
 import type { Ask } from '../../src/gate/request/call';
 import { runTasks } from '../../src/gate/tasks/run';
 import { keyringOf, type OrgKeys } from '../../src/keys/keyring';
@@ -30,9 +32,13 @@ export async function loseStorage(o: Org): Promise<void> {
 }
 
 /** Runs the tasks of a gate as if it were later; `due`: up to which time tasks are run, if not up to then. */
+/** As if retention had run every hour until a time: only after a leap of the clock is it held back. */
+export const ageTo = ({ meta }: Core, at: number) => meta.set('age', JSON.stringify({ to: at, at }));
+
 export const runTasksLater = (o: Org, ms: number, due?: number) =>
   inCore(o, async (core) => {
     core.now = () => Date.now() + ms;
+    ageTo(core, core.now());
     for (let i = 0; i < 12; i++) await runTasks(core, due);
     core.now = () => Date.now();
   });

@@ -1,6 +1,6 @@
 // Retention: deletes overdue data hourly from D1 and the gate: audit segments, ended session tokens, commit markers, excess tombstones.
 // Invariants: a run is bounded, and another follows immediately while there is more; the gate decides where the audit log is cut,
-// regardless of times in D1; if a retention is set, only exported entries are deleted.
+// regardless of times in D1; what is kept for days goes by `age.ts`, so a clock that leapt forward deletes no more than a day's worth; if a retention is set, only exported entries are deleted.
 
 import { DAY, REMEMBERED } from '../../db/rows';
 import type { Core } from '../core';
@@ -12,6 +12,7 @@ import { locks } from '../journal/locks';
 import { WINDOW } from '../limits/rate-limit';
 import { bound } from '../rows/device-bound';
 import { BATCH, isPastOver, purge } from '../tasks/purge';
+import { advanceAge } from './age';
 import { checkpoints } from './checkpoints';
 import { cutOf, noteCut, takeUpSegments } from './gaps';
 
@@ -31,12 +32,13 @@ const CROWDED = HOUR / 4;
 
 /** Deletes overdue data every hour, and continues immediately while there is more. */
 export async function retain(core: Core, now: number): Promise<number> {
-  const isMoreToSweep = core.rules.sweep(core, now);
-  const goneEvents = await forgetOldEvents(core, now - EVENTS_KEPT);
+  const age = advanceAge(core, now);
+  const isMoreToSweep = core.rules.sweep(core, age);
+  const goneEvents = await forgetOldEvents(core, age - EVENTS_KEPT);
   await takeUpSegments(core, { tell: true });
-  if (isPastOver(core, now)) core.schedule.at('past', now);
+  if (isPastOver(core, age)) core.schedule.at('past', now);
   rememberEnded(core, now);
-  const overdueRows = pastIncidents(core, now);
+  const overdueRows = pastIncidents(core, age);
   const isMore = core.rows.forgetOldest(PER_RUN) || overdueRows.length >= BATCH;
   if (
     !(await locks(core).run(
@@ -55,7 +57,7 @@ export async function retain(core: Core, now: number): Promise<number> {
     params: [core.org],
   });
   if (isMore || isMoreToSweep || rest?.n) return now;
-  if (cutLog(core, now, cut)) return now + WINDOW;
+  if (cutLog(core, age, cut)) return now + WINDOW;
   return now + (rest?.crowded ? CROWDED : HOUR);
 }
 
@@ -69,10 +71,10 @@ function rememberEnded(core: Core, now: number): void {
 }
 
 /** Incidents are kept as long as the audit log, from which their reports follow. */
-const pastIncidents = (core: Core, now: number) =>
+const pastIncidents = (core: Core, age: number) =>
   core.rows
     .after('incident', '', BATCH)
-    .filter(({ created_at }) => created_at < now - retentionDays(core, core.org) * DAY)
+    .filter(({ created_at }) => created_at < age - retentionDays(core, core.org) * DAY)
     .map(({ id }) => ({ kind: 'incident', id }) as const);
 
 /** How many days an organisation keeps its audit log. */
@@ -87,11 +89,11 @@ export const noteExported = (core: Core, sequence: number): void =>
  * Forgets what was deleted from D1, and records the next cut. The next run deletes from D1, so a running check still finds its entries.
  * Returns whether there is a new cut.
  */
-function cutLog(core: Core, now: number, cut: number): boolean {
+function cutLog(core: Core, age: number, cut: number): boolean {
   const isSet = core.rows.get('org', core.org)?.audit_retention_days != null;
   // safety: segments-kept-until-exported
   const most = isSet ? exportedThrough(core) : Number.MAX_SAFE_INTEGER;
-  const end = checkpoints(core).endBefore(now - retentionDays(core, core.org) * DAY, most);
+  const end = checkpoints(core).endBefore(age - retentionDays(core, core.org) * DAY, most);
   core.storage.transactionSync(() => {
     checkpoints(core).forget(cut);
     core.auditLog.dropHeld(cut);

@@ -37,8 +37,8 @@ export interface Rows extends SecretQueries, CredentialQueries {
   forget(kind: RowKind, id: string): void;
   /** Deletes all rows of some kinds: their organisation was deleted. */
   clear(kinds: RowKind[]): void;
-  /** Up to `limit` rows that may be swept, and when the next one may. */
-  sweepable(now: number, limit: number): { rows: Sweepable[]; next: number | null };
+  /** Up to `limit` rows that may be swept, and when the next one may. `age`: for all but sessions, if it is behind the clock. */
+  sweepable(now: number, limit: number, age?: number): { rows: Sweepable[]; next: number | null };
   count(kind: RowKind): number;
   /**
    * How often a row other than a secret was written: while it stays the same, so does the validity of credentials, except for expiry. Or
@@ -59,6 +59,9 @@ export interface Rows extends SecretQueries, CredentialQueries {
 
 /** How long a tombstone is kept, longer than any useful backup. */
 const BURIED = 400 * DAY;
+
+/** Sessions are many and end soon, so they are swept by the clock in any case. */
+const SWEPT_BY_AGE = "and (sweep_at <= ? or (kind = 'credential' and body ->> '$.kind' in ('session', 'browser')))";
 
 interface Parsed {
   kind: RowKind;
@@ -237,11 +240,12 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
         tombstones.recount();
       }
     },
-    sweepable: (now, limit) => ({
+    sweepable: (now, limit, age = now) => ({
       rows: sql
         .exec<Sweepable & Record<string, SqlStorageValue>>(
-          'select kind, id, body is null buried from rows where sweep_at <= ? order by sweep_at limit ?',
+          `select kind, id, body is null buried from rows where sweep_at <= ? ${age < now ? SWEPT_BY_AGE : 'and ? is not null'} order by sweep_at limit ?`,
           now,
+          age,
           limit,
         )
         .toArray(),

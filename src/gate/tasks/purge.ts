@@ -3,6 +3,7 @@
 // commit in doubt stays until the commit is settled; what refuses the tokens of a deleted organisation stays.
 import { isBrief, REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
 import type { OrgRow } from '../../db/schema';
+import { ageAt } from '../audit/age';
 import type { Core } from '../core';
 import { emergencies } from '../events/emergencies';
 import { intents } from '../journal/intents';
@@ -20,7 +21,7 @@ export const BATCH = 200;
 
 /** Purges overdue rows: permanently deleted secrets, long-ended credentials, expired grants, sessions that D1 keeps, tombstones. */
 export async function purgeRows(core: Core, now: number): Promise<number | null> {
-  const ids = core.rows.sweepable(now, BATCH).rows.map(({ id }) => id);
+  const ids = core.rows.sweepable(now, BATCH, ageAt(core, now)).rows.map(({ id }) => id);
   // Locked, because one of them may be changing.
   return locks(core).run(ids, () => purgeLocked(core, now, new Set(ids)));
 }
@@ -28,7 +29,7 @@ export async function purgeRows(core: Core, now: number): Promise<number | null>
 async function purgeLocked(core: Core, now: number, locked: ReadonlySet<string>): Promise<number | null> {
   // A row of a commit in doubt stays until the commit is settled.
   if (intents(core).unsettled().length) return now + 5000;
-  const rows = core.rows.sweepable(now, BATCH).rows.filter(({ id }) => locked.has(id));
+  const rows = core.rows.sweepable(now, BATCH, ageAt(core, now)).rows.filter(({ id }) => locked.has(id));
   const isSession = ({ kind, id }: Sweepable) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
   const brief = rows.filter((row) => row.buried || isSession(row));
   const rest = rows.filter((row) => !brief.includes(row));
@@ -94,7 +95,7 @@ export function isPastOver(core: Core, now: number): boolean {
 
 /** Purges credentials that a panic revoked, in batches: they have no end in their own rows. */
 export async function purgePast(core: Core, now: number): Promise<number | null> {
-  if (!isPastOver(core, now)) return null;
+  if (!isPastOver(core, ageAt(core, now))) return null;
   const orgRow = core.rows.get('org', core.org) as OrgRow;
   const ids = core.rows.past(orgRow, BATCH);
   const rows = ids.map((id) => ({ kind: 'credential', id }) as const);

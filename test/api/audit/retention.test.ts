@@ -4,7 +4,7 @@ import { runTasks } from '../../../src/gate/tasks/run';
 import { append, rowsOf, signWaiting, verify } from '../../support/audit';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { inCore } from '../../support/gate';
+import { ageTo, inCore } from '../../support/gate';
 import { byMember, newSignedInMember } from '../../support/planted';
 import { DAY, HOUR } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, send, useWorld } from '../../support/world';
@@ -31,7 +31,10 @@ async function segmentOn(o: Caller, day: number, many = 10) {
 const retainOn = async (o: Caller, day: number) => {
   for (let hours = 0; hours < 4; hours++) {
     faults.clock = start + day * DAY + hours * HOUR;
-    await inCore(o, (core) => runTasks(core, faults.clock as number));
+    await inCore(o, (core) => {
+      ageTo(core, faults.clock as number);
+      return runTasks(core, faults.clock as number);
+    });
   }
 };
 
