@@ -10,7 +10,7 @@ import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
 import { intents } from '../gate/journal/intents';
 import { locks } from '../gate/journal/locks';
-import { isBehind } from '../gate/journal/marks';
+import { isBehind, marks } from '../gate/journal/marks';
 import { recover } from '../gate/journal/recover';
 import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
@@ -33,6 +33,13 @@ const olderThanDatabase = (org: string) =>
   refuse('UNAVAILABLE', {
     message: `The gate of this organisation is older than the database: its storage was put back from a copy. The operator must run npm run gate -- reset ${org} --reason TEXT.`,
     retry_after: 60,
+  });
+
+/** The gate's storage was last written long ago, so it may be a copy, and D1 is away. */
+const notCompared = () =>
+  refuse('UNAVAILABLE', {
+    message: 'The database does not respond, and this organisation was at rest for hours. It is not served until both can be compared.',
+    retry_after: 5,
   });
 
 /** The gate's storage is that of another organisation, as after its files were exchanged. */
@@ -106,8 +113,12 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     // safety: gate-of-another-refuses
     if (this.isOfAnother())
       return writeReply({ outcome: fail(ofAnother(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
+    const behind = await isBehind(this.core);
+    // safety: stale-gate-waits-for-database
+    if (behind === null && marks(this.core).isStale())
+      return writeReply({ outcome: fail(notCompared()), rate_limit: null, credential: null, replay: null, d1_calls: 1 });
     // safety: older-gate-refuses
-    if (await isBehind(this.core))
+    if (behind)
       return writeReply({ outcome: fail(olderThanDatabase(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 1 });
     const reply = answer(this.core, this.catalogue(), ask);
     // A change is completed even if the client disconnects.
@@ -167,8 +178,10 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     // safety: gate-of-another-runs-no-tasks
     if (this.isOfAnother()) throw new Error('storage of another organisation');
     // It would send old values, and delete by old rows.
+    const behind = await isBehind(this.core);
+    if (behind === null && marks(this.core).isStale()) return this.ctx.storage.setAlarm(Date.now() + 60_000);
     // safety: older-gate-runs-no-tasks
-    if (await isBehind(this.core)) throw new Error('storage older than the database');
+    if (behind) throw new Error('storage older than the database');
     await runTasks(this.core);
   }
 

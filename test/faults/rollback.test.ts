@@ -2,11 +2,12 @@
 // that one of the two recorded as ended is alive.
 import { exports } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { runTasks } from '../../src/gate/tasks/run';
 import { type Backup, backUp, putBack } from '../support/backups';
 import { newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { copyStorage, evict, inCore, inGate, putBackStorage, runTasksLater, type StorageCopy } from '../support/gate';
-import { DAY } from '../support/time';
+import { DAY, HOUR } from '../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -87,6 +88,43 @@ describe('restore: a gate whose storage is older than D1', () => {
     expect(await codeOf(o)).toBe('UNAVAILABLE');
   });
 
+  it('is not served while D1 is away, if it was last written hours ago; a gate that lived until now is', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const copy = await copyStorage(o);
+    await o.del(`/api-keys/${key.id}`);
+    faults.clock = Date.now() + 3 * HOUR;
+    await inCore(o, async (core) => {
+      core.schedule.at('retention', 1);
+      await runTasks(core);
+    });
+    const alive = await copyStorage(o);
+    await putBackStorage(o, copy);
+    faults.fail = () => 'before';
+    expect(await codeOf(key.o)).toBe('UNAVAILABLE');
+    await inGate(o, (gate) => gate.alarm());
+    expect(await codeOf(key.o)).toBe('UNAVAILABLE');
+    await putBackStorage(o, alive);
+    expect([await codeOf(key.o), await codeOf(o)]).toEqual(['TOKEN_REVOKED', 200]);
+  });
+
+  it('adopts what D1 has newer, row by row, where no marker tells: what ended stays ended', async () => {
+    const o = await newOrg();
+    const revoked = await newKey(o);
+    const copy = await copyStorage(o);
+    await o.del(`/api-keys/${revoked.id}`);
+    await o.patch(`/environments/production`, { name: 'Live' });
+    await putBackStorage(o, copy);
+    await db.prepare('delete from commits where org_id = ?').bind(o.id).run();
+    const adopted = await adopt(o);
+    expect([adopted.status, adopted.json.newer]).toEqual([200, 2]);
+    expect([await codeOf(revoked.o), (await o.get('/environments/production')).json.name]).toEqual(['TOKEN_REVOKED', 'Live']);
+    const [entry] = (await o.get('/audit-log?action=org.adopt')).json.data;
+    expect(entry.adopted.newer).toBe(2);
+    await evict(o);
+    expect(await codeOf(revoked.o)).toBe('TOKEN_REVOKED');
+  });
+
   it('is told from one whose last change is in doubt', async () => {
     const o = await newOrg();
     faults.fail = (_, n) => (n > faults.d1 - 1 ? 'after' : null);
@@ -107,6 +145,14 @@ describe('restore: a gate whose storage is older than D1', () => {
     expect((await o.post('/environments', { name: 'QA' })).status).toBe(201);
     expect(await inGate(o, (gate) => gate.vitals())).toBe('well');
   });
+});
+
+it('restore: a newer row in D1 with a wrong MAC is not adopted', async () => {
+  const o = await newOrg();
+  const key = await newKey(o);
+  await db.prepare('update credentials set revision = revision + 1, revoked_at = 1 where id = ?').bind(key.id).run();
+  expect((await adopt(o)).json.newer).toBe(0);
+  expect(await codeOf(key.o)).toBe(200);
 });
 
 describe('restore: a gate with the storage of another organisation', () => {

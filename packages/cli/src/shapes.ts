@@ -167,7 +167,7 @@ export const SCHEMAS: Record<string, string> = {
   OrgPage: 'data:[@ListedOrg] next_cursor:string|null has_more:boolean',
   ListedOrg: 'id:string name:string created_at:string',
   Recovered: 'api_key:@NewApiKey enrolment_url:string|null warning?:string ended_at?:string incident_id?:string|null',
-  Adopted: 'restored:number ended:number lost:number refused:number audit_entries_lost:number lost_secrets:array lost_versions:array kept_revocations:array unnamed:number adopted_at:string|null gate_loaded_at:string|null',
+  Adopted: 'restored:number ended:number lost:number refused:number newer:number audit_entries_lost:number lost_secrets:array lost_versions:array kept_revocations:array unnamed:number adopted_at:string|null gate_loaded_at:string|null',
   GateReset: 'gate_loaded_at:string audit_entries_archived:boolean missing:array',
   OrgWithUsage: 'id:string revision?:number name:string default_environment:string allowed_addresses:array|null audit_retention_days:number|null created_at:string updated_at:string usage:object',
   EnvironmentPage: 'data:[@Environment] next_cursor:string|null has_more:boolean',

@@ -3369,6 +3369,8 @@ export interface components {
             lost: number;
             /** @description Rows that this organisation never wrote and that were removed. */
             refused: number;
+            /** @description Rows other than secrets of which the database had a newer state than the gate, such as a revocation; they were taken. */
+            newer: number;
             /** @description Audit log entries that the backup does not contain. */
             audit_entries_lost: number;
             /** @description The secrets that are lost, with their newest version. */
@@ -5314,6 +5316,8 @@ export interface components {
                 lost: number;
                 /** @description Rows that this organisation never wrote and that were removed. */
                 refused: number;
+                /** @description Rows other than secrets of which the database had a newer state than the gate, such as a revocation; they were taken. */
+                newer: number;
                 /** @description Audit log entries that the backup does not contain. */
                 audit_entries_lost: number;
                 /** @description The secrets that are lost, with their newest version. */

@@ -46,7 +46,7 @@ function linesOfOrg([org, { lost_secrets = [], lost_versions = [], kept_revocati
     ? [`its gate began again from the database at ${counts.gate_loaded_at}: it does not know what was revoked between the backup and then`]
     : [];
   return [
-    `${org}: ${counts.restored} restored, ${counts.lost} lost, ${counts.ended} still deleted, ${counts.refused} refused; ${counts.audit_entries_lost} audit entries lost`,
+    `${org}: ${counts.restored} restored, ${counts.lost} lost, ${counts.ended} still deleted, ${counts.refused} refused${counts.newer ? `, ${counts.newer} newer in the database` : ''}; ${counts.audit_entries_lost} audit entries lost`,
     ...[...loaded, ...named.slice(0, MOST_SHOWN)].map((line) => `  ${line}`),
     ...(hidden > 0 ? [`  and ${hidden} more: see --json, or the entry org.adopt in its audit log`] : []),
   ];

@@ -255,6 +255,36 @@ export const mutants = [
   },
   // ---------------------------------------------------------------- storage put back from a copy
   {
+    name: 'a clock that leapt forward deletes everything by its age',
+    tag: 'age-held-after-leap',
+    change: { from: 'Math.min(now, kept(core, now).to + DAY)', to: 'now' },
+    notice: 'faults/lifecycle: retention: a clock that leaps forward deletes no more than a day',
+  },
+  {
+    name: 'each run of retention moves the age by a day',
+    tag: 'age-moves-once-an-hour',
+    change: 'remove',
+    notice: 'faults/lifecycle: retention: a clock that leaps forward deletes no more than a day',
+  },
+  {
+    name: 'a gate with storage of hours ago serves reads while D1 is away',
+    tag: 'stale-gate-waits-for-database',
+    change: 'remove',
+    notice: 'faults/rollback: is not served while D1 is away, if it was last written hours ago',
+  },
+  {
+    name: 'an adoption takes no endings from D1',
+    tag: 'adoption-takes-endings',
+    change: 'remove',
+    notice: 'unit/gate/merge: what has ended on either side stays ended: in D1',
+  },
+  {
+    name: 'an adoption takes newer rows with a wrong MAC',
+    tag: 'adopted-newer-row-mac',
+    change: { from: 'stored.mac !== macOf(key, kind, stored) || ', to: '' },
+    notice: 'faults/rollback: restore: a newer row in D1 with a wrong MAC is not adopted',
+  },
+  {
     name: 'a reset needs no row of the organisation',
     tag: 'reset-needs-org-row',
     change: 'remove',

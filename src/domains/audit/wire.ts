@@ -40,6 +40,9 @@ export const adoption = {
   ended: z.int().openapi({ description: 'Secrets in the backup that stay deleted because they were deleted after it was made.' }),
   lost: z.int().openapi({ description: 'Secrets that were created after the backup and are lost.' }),
   refused: z.int().openapi({ description: 'Rows that this organisation never wrote and that were removed.' }),
+  newer: z.int().openapi({
+    description: 'Rows other than secrets of which the database had a newer state than the gate, such as a revocation; they were taken.',
+  }),
   audit_entries_lost: z.int().openapi({ description: 'Audit log entries that the backup does not contain.' }),
   lost_secrets: z
     .array(z.object({ id: z.string(), name: z.string(), environment: z.string(), version: z.int() }))

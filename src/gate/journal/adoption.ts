@@ -32,6 +32,8 @@ export interface Restored {
   lost: number;
   /** Rows that this organisation never wrote; removed. */
   refused: number;
+  /** Rows of which D1 had a newer state, apart from secrets; taken. */
+  newer: number;
   /** Audit log entries that were in D1 and are not in the backup. */
   audit_entries_lost: number;
 }
@@ -56,12 +58,12 @@ interface Kept extends Adoption {
 const MOST_BYTES = 100_000;
 
 const none = (): Adoption => ({
-  ...{ restored: 0, ended: 0, lost: 0, refused: 0, audit_entries_lost: 0 },
+  ...{ restored: 0, ended: 0, lost: 0, refused: 0, newer: 0, audit_entries_lost: 0 },
   ...{ lost_secrets: [], lost_versions: [], kept_revocations: [], unnamed: 0 },
 });
 
 const isNone = ({ lost_versions, kept_revocations, ...counts }: Adoption): boolean =>
-  ![counts.restored, counts.ended, counts.lost, counts.refused, lost_versions.length, kept_revocations.length].some(Boolean);
+  ![counts.restored, counts.ended, counts.lost, counts.refused, counts.newer, lost_versions.length, kept_revocations.length].some(Boolean);
 
 /** What a report needs of the gate. */
 interface Keeping {
@@ -76,7 +78,7 @@ export type Report = ReturnType<typeof reportOf>;
 /** The report of this adoption, or of the one that was cut off before it. */
 export function reportOf(core: Keeping, request_id: string) {
   const before = keptIn(core);
-  const found: Adoption = before && !before.done ? before : none();
+  const found: Adoption = before && !before.done ? { ...none(), ...before } : none();
   let bytes = JSON.stringify([found.lost_secrets, found.lost_versions, found.kept_revocations]).length;
   const keep = (done: boolean) => {
     const { done: _, at: __, request_id: ___, ...report } = found as Kept;

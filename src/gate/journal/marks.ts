@@ -1,6 +1,8 @@
 // Marks: an increasing number on each commit, in its marker in D1 and in the gate. They tell which of the two is older, after storage was put
 // back from a copy. Invariants: a mark is never given twice; a gate with older storage than D1 has finds that out before its first answer,
-// if D1 responds, and before its first change in any case.
+// if D1 responds, and before its first change in any case;
+// if D1 does not, only storage that was written lately is served from.
+import { lastAlive } from '../audit/age';
 import type { Core } from '../core';
 import { part } from '../part';
 import { type Intent, intents } from './intents';
@@ -9,6 +11,12 @@ const KEY = 'mark';
 /** How long the first request of a gate that starts waits for D1, and how often D1 is asked again; in milliseconds. */
 const PATIENCE = 1500;
 const AGAIN = 5000;
+
+/**
+ * How long before a start the storage may have been written last, if D1 is away. A gate that lives writes every hour, so older storage may
+ * be a copy.
+ */
+const ALIVE = 2 * 3_600_000;
 
 /** Intents of earlier releases have no mark: their marker has the time. */
 const markOf = ({ mark, at }: Intent): number => mark ?? at;
@@ -24,6 +32,8 @@ export interface Marks {
   given(): number;
   /** Whether D1 has later changes than this gate; null until D1 has answered. */
   isBehind: boolean | null;
+  /** Whether the storage was last written long before this instance began. Then nothing is served before D1 has answered. */
+  isStale(): boolean;
   /** The question to D1 under way. */
   asking: Promise<boolean | null> | null;
   askedAt: number;
@@ -33,6 +43,8 @@ export const marks = part((core): Marks => {
   // Until the first commit of this release, the time of the newest entry is at least that of the last commit.
   const stored = () => Number(core.meta.get(KEY) ?? 0);
   let given = Math.max(stored() || core.auditLog.time(), ...intents(core).unsettled().map(markOf));
+  const alive = lastAlive(core);
+  let stale: boolean | null = null;
   return {
     next: (now) => {
       given = Math.max(given + 1, now);
@@ -45,6 +57,10 @@ export const marks = part((core): Marks => {
     },
     given: () => given,
     isBehind: null,
+    isStale: () => {
+      stale ??= alive > 0 && core.now() - alive > ALIVE;
+      return stale;
+    },
     asking: null,
     askedAt: 0,
   };

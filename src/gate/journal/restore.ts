@@ -1,9 +1,9 @@
 // Restoring: the gate accepts a database restored from a backup. Secrets return to their state in the backup. Permissions and endings stay
-// as the gate knows them: no credential, address limit or environment changes, and secrets deleted or destroyed since stay so. Invariants:
+// as the gate knows them, unless D1 has a newer row (`merge.ts`), and secrets deleted or destroyed since stay so. Invariants:
 // a version number is never used twice; each page is written to D1, in one batch, before it counts here; an interrupted restore is repeated
 // as a whole, and no change is allowed before it is done.
 
-import { isBrief, kindOf, macOf, readable, rowKinds, tableName } from '../../db/rows';
+import { isBrief, kindOf, macOf, readable, tableName } from '../../db/rows';
 import { type SecretRow, secrets, type VersionRow } from '../../db/schema';
 import { type Statement, upsertOf } from '../../db/statements';
 import { ApiError, refuse } from '../../errors';
@@ -19,12 +19,11 @@ import { expiries } from '../tasks/expiry';
 import { type Report, reportOf } from './adoption';
 import { intents } from './intents';
 import { isBehind, marks } from './marks';
+import { governingKinds, takeNewer } from './merge';
 
 const PAGE = 200;
 /** Rows of links per parameter: each may have 90 kB, and D1 allows 2 MB. */
 const FEW = 20;
-/** Kinds of rows for which the gate's state takes precedence. */
-const governingKinds = () => rowKinds().filter((kind) => kind !== 'secret');
 
 /**
  * Accepts the current state of D1. `by` is the creator of versions that restore values. Throws UNAVAILABLE if D1 does not respond; the
@@ -39,6 +38,7 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
     const epoch = await begin(core);
     const write = writer(core, request, epoch);
     const report = reportOf(core, request);
+    await takeNewer(core, key, report);
     await noteRevocations(core, key, report);
     await write(await governing(core));
     await takeSecrets(core, key, by, { write, report });
