@@ -1,5 +1,5 @@
 // What happens in time: budgets over eviction, segments moved to D1, purges, replays, a gate that lost its storage, an org that ends.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
@@ -149,6 +149,7 @@ describe('expiry and purge', () => {
           await runTasks(core);
         }
       });
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     const [start, leap] = [Date.now(), Date.now() + 3650 * DAY];
     const kept = async () => {
       const gate = await inCore(o, ({ rows }) => [rows.get('secret', id), rows.get('credential', key.id)].map((row) => row !== null));
@@ -157,6 +158,8 @@ describe('expiry and purge', () => {
     await run(start);
     for (let hour = 0; hour < 3; hour++) await run(leap + hour * HOUR);
     expect(await kept()).toEqual([true, true, true]);
+    expect(warn.mock.calls.flat()).toContainEqual(expect.stringContaining('retention_held_back'));
+    warn.mockRestore();
     // Once the clock is right, everything goes on from there: the secret can be restored.
     await run(start + HOUR);
     faults.clock = null;
