@@ -27,6 +27,18 @@ export const mutants = [
     notice: 'unit/compliance/compliance: comparing names with policies takes bounded steps',
   },
   {
+    name: 'a report compares all names in one turn of the Worker',
+    tag: 'report-works-in-slices',
+    change: 'always',
+    notice: 'api/limits/policies: of compliance work in slices',
+  },
+  {
+    name: 'a root has any number of long reports at a time',
+    tag: 'long-reports-of-root-bounded',
+    change: 'never',
+    notice: 'api/limits/policies: of compliance work in slices',
+  },
+  {
     name: 'a compliance report counts entries twice if they move during the report',
     tag: 'report-entry-counted-once',
     change: { from: 'Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest)', to: 'part.oldest' },

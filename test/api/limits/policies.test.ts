@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy } from '../../support/approvals';
+import { newKey } from '../../support/credentials';
 import { newPolicy } from '../../support/policies';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -34,6 +35,77 @@ describe('limits: patterns of policies', () => {
     expect((await o.patch(`/policies/${wide.id}`, { config: { pattern: '^[A-Z]' } })).status).toBe(200);
     expect((await o.patch(`/policies/${small.id}`, { applies_to: { names } })).status).toBe(200);
   });
+});
+
+/** Rotation policies with wide patterns of names, as many as an organisation can have. */
+async function wideRotations(o: Caller) {
+  const names = Array.from({ length: 8 }, (_, n) => `${'N'.repeat(90)}*${n}*x`);
+  for (let n = 0; n < 200; n++) {
+    const { status } = await o.post('/policies', { name: `r ${n}`, kind: 'rotation', applies_to: { names }, config: { max_age_days: 30 } });
+    if (status !== 201) return;
+  }
+  throw new Error('no bound');
+}
+
+describe('limits: reports that compare names with policies', () => {
+  it('of compliance work in slices: other requests are answered in between, and a root has few', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'KEPT' });
+    expect((await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json.created).toHaveLength(
+      400,
+    );
+    await wideRotations(o);
+    const other = (await newKey(o, { scopes: ['compliance:read'] })).o;
+    const under = { running: 0 };
+    const report = (by: Caller) => {
+      under.running++;
+      return by.get('/compliance/report?format=json').finally(() => {
+        under.running--;
+      });
+    };
+    const reports = [1, 2, 3, 4, 5].map(() => report(o));
+    let reads = 0;
+    for (; under.running > 1 && reads < 10; reads++) expect((await o.get(`/secrets/${id}`)).status).toBe(200);
+    expect(reads).toBe(10);
+    const done = await Promise.all(reports);
+    const refused = done.filter(({ status }) => status === 429);
+    expect(refused.map(({ json }) => json.error.code)).toEqual(['RATE_LIMITED', 'RATE_LIMITED']);
+    const made = done.filter(({ status }) => status === 200);
+    expect(made).toHaveLength(3);
+    // The work of a report is bounded, and it says where it ended.
+    const { findings } = (made[0] as (typeof made)[0]).json;
+    const { tested } = findings.find((one: { id: string }) => one.id === 'secrets-rotation-overdue');
+    expect(tested).toMatch(/Only \d+ secrets could be compared with the policies/);
+    // Whoever has finished counts no more.
+    expect((await report(other)).status).toBe(200);
+  }, 60_000);
+});
+
+describe('limits: exposure reports', () => {
+  it('of incidents work in slices: other requests are answered in between, and a root has few', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'KEPT' });
+    expect((await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json.created).toHaveLength(
+      400,
+    );
+    const secrets = Array.from({ length: 16 }, (_, n) => `${'N'.repeat(240)}*${n}*x`);
+    const key = await newKey(o, { scopes: ['secrets:read'], secrets });
+    for (const prefix of ['', 'N', 'NN', 'NNN'])
+      expect((await key.o.get(`/environments/production/values?prefix=${prefix}`)).status).toBe(200);
+    const { incident_id } = (await o.post(`/credentials/${key.id}/contain`, {})).json;
+    let running = 5;
+    const reports = [1, 2, 3, 4, 5].map(() =>
+      o.get(`/incidents/${incident_id}`).finally(() => {
+        running--;
+      }),
+    );
+    let reads = 0;
+    for (; running > 0 && reads < 10; reads++) expect((await o.get(`/secrets/${id}`)).status).toBe(200);
+    expect(reads).toBe(10);
+    const done = (await Promise.all(reports)).map(({ status, json }) => [status, json.error?.code]);
+    expect(done.filter(([status]) => status === 200)).toHaveLength(3);
+    expect(done.filter(([, code]) => code === 'RATE_LIMITED')).toHaveLength(2);
+  }, 60_000);
 });
 
 describe('limits: the work of policies', () => {
