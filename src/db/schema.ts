@@ -524,6 +524,8 @@ export const integrations = sqliteTable(
     reach: text({ mode: 'json' }).$type<
       { scopes: string[]; environments: string[] | null; secrets: string[] | null; generation?: number }[]
     >(),
+    /** 1 once an agent, or what it created, stored it or widened what it sends: approval policies on agents hold it from then on. */
+    of_agent: integer(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),

@@ -15,7 +15,7 @@ import { wants } from '../request/outcome';
 import { approvalsFor, countApprovers, lacksApprovers } from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
-import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './row';
+import { type Asked, type Asking, approvalShown, type Doer, isAsThen, newRow, validFor } from './row';
 import { callFact, factsOf, sealFacts } from './shown';
 import { hasRequesterEnded, isVoid } from './state';
 
@@ -45,9 +45,9 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   const effects = [
     ...effectsOf(changes, call.caller.id, (id) => call.core.rows.get('secret', id)),
     // Only the held ones: an approval is void once one of its targets has changed.
-    ...(made.reveals ?? []).filter((row) => holdingReads(call.core, row, [call.caller]).length).map(readEffect),
+    ...(made.reveals ?? []).filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length).map(readEffect),
   ];
-  const held = hold(call, { effects, changes, describes: made.describes, shows: made.shows }, now);
+  const held = hold(call, { effects, changes, describes: made.describes, shows: made.shows, doers: made.doers }, now);
   if (isRefusal(held) || 'wants' in held) return held;
   if ('waits' in held) return { ...held.waits, audit: { ...targetOf(made), ...held.waits.audit } };
   return allowed(made, held);
@@ -102,8 +102,6 @@ const binds = (core: Pick<Core, 'rows'>, { config }: Policy, callers: readonly D
   // safety: accountable-holds-agents
   !('accountable' in config.approvers) || callers.some((caller) => isOfAgent(core, caller));
 
-type Doer = Pick<Call['caller'], 'kind' | 'credential'>;
-
 /** The policies that hold a read of a secret by these callers together. */
 export function holdingReads(core: Pick<Core, 'rows'>, row: SecretRow, callers: readonly Doer[]): Policy[] {
   const before = judged.get(row);
@@ -150,7 +148,9 @@ function hold(call: Call<unknown>, asking: Asking, now: number): Held {
   const { core, ask, caller } = call;
   const { effects } = asking;
   const holding = policiesOf(core, 'approval').filter(
-    (policy) => binds(core, policy, [caller]) && effects.some((effect) => holds(policy, effect) && !mends(call, policy, effect)),
+    (policy) =>
+      binds(core, policy, [caller, ...(asking.doers ?? [])]) &&
+      effects.some((effect) => holds(policy, effect) && !mends(call, policy, effect)),
   );
   const [passed, policies] = [
     holding.filter((one) => isBypassed(caller.kind, one, effects)),

@@ -5,7 +5,7 @@ import { type Change, type Effect, environmentsOf, holds } from '../../auth/effe
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { ApprovalRow, HeldOperation, HoldingPolicy } from '../../db/schema';
-import { accountableFor } from '../identity/accountable';
+import { accountableFor, isOfAgent } from '../identity/accountable';
 import type { Fact } from '../journal/plan';
 import type { Call } from '../request/call';
 import { slugOf } from '../request/target';
@@ -21,18 +21,23 @@ const MOST_PATH = 2048;
 /** Which request it is, and what it requests. */
 export type Asked = NonNullable<Call['ask']['approval']>;
 
+/** Somebody for whom a request is made. */
+export type Doer = Pick<Call['caller'], 'kind' | 'id' | 'credential'>;
+
 /** What a request does and reads, and what its operation says of it. */
 export interface Asking {
   effects: Effect[];
   changes: Change[];
   describes?: string | undefined;
   shows?: Fact[] | undefined;
+  /** Those for whom it is made, besides its caller. */
+  doers?: readonly Doer[] | undefined;
 }
 
 /** The row of a new request. */
 export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, policies: Policy[], now: number) {
   const { core, ask, caller } = call;
-  const { effects, changes, describes } = asking;
+  const { effects, changes, describes, doers = [] } = asking;
   const effect = effects.find((one) => policies.some((policy) => holds(policy, one))) as Effect;
   const secret = typeof effect.reach === 'object' && 'secrets' in effect.reach ? effect.reach.secrets[0] : undefined;
   const { request } = ask;
@@ -48,7 +53,8 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
       ...{ credential: caller.credential, device_id, passkey_id },
     },
     root: caller.root,
-    accountable: accountableFor(core, caller),
+    // safety: accountable-for-all-doers
+    accountable: [...new Set([caller, ...doers.filter((one) => isOfAgent(core, one))].flatMap((one) => accountableFor(core, one)))],
     digest: asked.digest,
     method: asked.method,
     path: asked.path.slice(0, MOST_PATH),

@@ -5,7 +5,7 @@ import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
 
 /** The members accountable for what a caller does. */
-export function accountableFor(core: Pick<Core, 'rows'>, { kind, id, credential }: Caller): string[] {
+export function accountableFor(core: Pick<Core, 'rows'>, { kind, id, credential }: Pick<Caller, 'kind' | 'id' | 'credential'>): string[] {
   if (kind === 'member') return [id];
   const row = core.rows.get('credential', credential);
   return row ? accountableOf(core, row) : [];

@@ -1,7 +1,7 @@
 // Syncs against approval policies, audit and incidents: what is held is not sent, and what was sent is known to have been read.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { newKey } from '../../support/credentials';
+import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { circleciConfig, herokuConfig, short, statusOf, syncAll, synced, type Targets, TOKEN, useTargets } from '../../support/syncs';
@@ -67,6 +67,77 @@ describe('sync: approval policies', () => {
     faults.clock = Date.now() + 10_000;
     await syncAll(o);
     expect(targets.heroku).toEqual({ FREE: 'FREE' });
+  });
+});
+
+describe('sync: approval policies on agents', () => {
+  const SCOPES = ['integrations:*', 'secrets:*'];
+  /** An office whose policy holds reads of agents, with a connection of the owner, and an agent of bob's. */
+  async function newDesk(fields: object = {}) {
+    const office = await newOffice();
+    const { o, ann, bob } = office;
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { accountable: true } } });
+    const connection = { kind: 'sync', platform: 'heroku', name: 'app', config: herokuConfig, environments: ['development'], ...fields };
+    const { id } = (await ann.o.post('/integrations', connection)).json;
+    return { ...office, id, agent: (await newAgent(bob.o, { scopes: SCOPES })).o };
+  }
+  const later = async (o: Caller) => {
+    faults.clock = Date.now() + 10_000;
+    await syncAll(o);
+  };
+
+  it('sync: an agent that widens what a connection sends is judged from then on, whoever changes it later', async () => {
+    for (const [before, change] of [
+      [{}, { auto: true, environments: ['development', 'production'] }],
+      [{ environments: ['production'] }, { auto: true }],
+      [{ auto: true }, { environments: ['development', 'production'] }],
+      [{ auto: true, environments: ['production'] }, { prune: true }],
+    ]) {
+      const { o, ann, agent, id } = await newDesk(before);
+      expect((await agent.patch(`/integrations/${id}`, change)).status).toBe(200);
+      expect((await ann.o.patch(`/integrations/${id}`, { environments: ['production'], prune: false })).status).toBe(200);
+      await newSecret(o, { name: 'HELD', value: 'held' });
+      await later(o);
+      expect(targets.heroku).toEqual({});
+      // Nor do syncs that others ask for.
+      const { status, json } = await ann.o.post('/integrations/sync', { integrationId: id, environmentId: 'production' });
+      expect([status, json.error.code]).toEqual([403, 'APPROVAL_REQUIRED']);
+      faults.clock = null;
+    }
+  });
+
+  it('sync: a change of an agent that widens nothing holds nothing', async () => {
+    const { o, agent, id } = await newDesk({ auto: true, prune: true, environments: ['development', 'production'] });
+    expect((await agent.patch(`/integrations/${id}`, { name: 'renamed', environments: ['production'], prune: false })).status).toBe(200);
+    await newSecret(o, { name: 'SENT', value: 'sent' });
+    await later(o);
+    expect(targets.heroku).toEqual({ SENT: 'sent' });
+  });
+
+  it('sync: a connection that an agent stored stays its own when a member sends its config again', async () => {
+    const { o, ann, agent } = await newDesk();
+    const { id } = (await agent.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'its', config: herokuConfig, auto: true }))
+      .json;
+    expect((await ann.o.patch(`/integrations/${id}`, { config: { token: TOKEN } })).status).toBe(200);
+    await newSecret(o, { name: 'HELD', value: 'held' });
+    await later(o);
+    expect(targets.heroku).toEqual({});
+  });
+
+  it('sync: a member who runs the connection of an agent asks for approval, and it is sent under it', async () => {
+    const { o, ann, bob, agent } = await newDesk();
+    const { id } = (await agent.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'its', config: herokuConfig })).json;
+    await newSecret(o, { name: 'HELD', value: 'held' });
+    const run = { integrationId: id, environmentId: 'production' };
+    const { id: approval } = approvalIn(await ann.o.post('/integrations/sync', run));
+    await syncAll(o);
+    expect(targets.heroku).toEqual({});
+    // Whoever is accountable for the agent decides.
+    expect((await bob.o.post(`/approvals/${approval}/approve`)).json.status).toBe('approved');
+    const queued = await ann.o.post('/integrations/sync', run, under(approval));
+    expect(queued.status).toBe(202);
+    await syncAll(o);
+    expect(short(await statusOf(o, queued.json.syncId))).toEqual(['HELD created']);
   });
 });
 

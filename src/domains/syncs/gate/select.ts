@@ -5,6 +5,7 @@ import { type Caller, nobody, overlap, type PermissionSet, reaches, reachesEnvir
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { holdingReads } from '../../../gate/approvals/hold';
+import type { Doer } from '../../../gate/approvals/row';
 import type { Core } from '../../../gate/core';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
@@ -81,19 +82,27 @@ export function isRepointed({ rows }: Pick<Core, 'rows'>, { pins, integration_id
   return rows.get('integration', integration_id)?.revision !== pins[integration_id];
 }
 
+/** An agent: all that approval policies on agents ask. */
+const someAgent: Doer = { kind: 'agent', credential: '', id: '' };
+
+/** Those for whom a sync sends, as approval policies judge them: its callers, and the agent that stored or widened its connection. */
+export const doersOf = (callers: readonly Caller[], connection: IntegrationRow | null): Doer[] =>
+  // safety: connection-of-agent-held
+  connection?.of_agent === 1 ? [...callers, someAgent] : [...callers];
+
 /** Secrets that an approval policy holds, unless this approval names them as they are now, under the policies as they are now. */
-export function heldBack(core: Core, rows: readonly SecretRow[], callers: readonly Caller[], approval: string | null): SecretRow[] {
+export function heldBack(core: Core, rows: readonly SecretRow[], doers: readonly Doer[], approval: string | null): SecretRow[] {
   const given = approval === null ? null : core.rows.get('approval', approval);
   const isGiven = (row: SecretRow): boolean => {
     // safety: sync-secrets-as-approved
     if (given?.targets[row.id] !== row.revision) return false;
     // safety: sync-policies-as-approved
-    return holdingReads(core, row, callers).every(({ row: policy }) =>
+    return holdingReads(core, row, doers).every(({ row: policy }) =>
       given.policies.some(({ id, revision }) => id === policy.id && revision === policy.revision),
     );
   };
   // safety: sync-held-secrets-not-sent
-  return rows.filter((row) => holdingReads(core, row, callers).length > 0 && !isGiven(row));
+  return rows.filter((row) => holdingReads(core, row, doers).length > 0 && !isGiven(row));
 }
 
 /** The current state of a caller, by its credential or member; null if it has ended. */

@@ -1,0 +1,1 @@
+ALTER TABLE `integrations` ADD `of_agent` integer;
