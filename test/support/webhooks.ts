@@ -24,6 +24,7 @@ type Receiver = (received: Received, signal: AbortSignal) => Response | Promise<
 
 /** Answers every request but those to the resolver. What was received is in `received`; `receivers` answer by host, with 200 by default. */
 export function useReceivers() {
+  // Tests deliver by themselves: the queue would deliver as well, from a request of its own.
   faults.isAlarmHeld = true;
   const received: Received[] = [];
   const receivers: Record<string, Receiver> = {};

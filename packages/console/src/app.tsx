@@ -3,6 +3,7 @@ import { QueryClientProvider } from '@tanstack/preact-query';
 import { Suspense } from 'preact/compat';
 import { Link, Redirect, Route, Router, Switch } from 'wouter-preact';
 import { here, queries, useRead, vault } from './api';
+import { Guarded } from './fault';
 import { useLive } from './live';
 import { loadedOnce } from './loaded';
 import { isOpen, NotAllowed } from './not-allowed';
@@ -47,23 +48,25 @@ function SignedIn() {
   useLive();
   return (
     <Shell>
-      <Suspense fallback={<LoadingPage />}>
-        <Switch>
-          <Route path="/">
-            <Home />
-          </Route>
-          {routes.map(({ path, label, needs, component: Page }) => (
-            <Route key={path} path={path}>
-              {(params) =>
-                isOpen(needs) ? <Page params={params as Record<string, string>} /> : <NotAllowed title={label} needs={needs ?? ''} />
-              }
+      <Guarded>
+        <Suspense fallback={<LoadingPage />}>
+          <Switch>
+            <Route path="/">
+              <Home />
             </Route>
-          ))}
-          <Route>
-            <NotFound />
-          </Route>
-        </Switch>
-      </Suspense>
+            {routes.map(({ path, label, needs, component: Page }) => (
+              <Route key={path} path={path}>
+                {(params) =>
+                  isOpen(needs) ? <Page params={params as Record<string, string>} /> : <NotAllowed title={label} needs={needs ?? ''} />
+                }
+              </Route>
+            ))}
+            <Route>
+              <NotFound />
+            </Route>
+          </Switch>
+        </Suspense>
+      </Guarded>
     </Shell>
   );
 }

@@ -1,7 +1,7 @@
 // Error texts for people. Invariant: the service's own message comes first; a text never contains part of a request or a value.
 import { ConnectionError, VaultError } from '@secrets-vault/client';
+import { ChangedError } from './changed-error';
 import { counted } from './counted';
-import { ChangedError } from './differences';
 import { RefusedError, UnreachableError } from './public-api';
 
 export interface Explained {

@@ -1,10 +1,12 @@
 // Changes to what other people may change too. Each names the state that its member saw (If-Match). If the resource is another by then,
 // nothing is changed, and the difference is shown. Invariant: a change is made only to a state that was shown: the one when the dialog
-// opened, or one whose difference the member has read since.
+// opened, or one whose difference the member has read since. A form then shows their changes to that state (merge.ts).
 import { type components, VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, here, queries, vault } from './api';
-import { ChangedError, differencesOf } from './differences';
+import { ChangedError } from './changed-error';
+import { differencesOf } from './differences';
+import { type Lines, mergedDraft } from './merge';
 
 /** A resource of the API, with its revision, or the ETag of a secret. */
 export interface Resource {
@@ -53,8 +55,15 @@ const successors = new WeakMap<Resource, Resource>();
 
 const CONFLICTS = ['REVISION_CONFLICT', 'VERSION_CONFLICT'];
 
-/** Makes a change to a resource as the member saw it. */
-export async function change<Answer>(resource: Resource, call: Call<Answer>): Promise<Answer> {
+/**
+ * Makes a change to a resource as the member saw it.
+ * @param accept what to do when the member wants to make it to the current state instead
+ */
+export async function change<Of extends Resource, Answer>(
+  resource: Of,
+  call: Call<Answer>,
+  accept: (now: Of) => void = (now) => void successors.set(resource, now),
+): Promise<Answer> {
   const seen = successors.get(resource) ?? resource;
   try {
     const answer = await call({ 'If-Match': tagOf(seen) });
@@ -67,9 +76,11 @@ export async function change<Answer>(resource: Resource, call: Call<Answer>): Pr
     // The page behind shows the current state too.
     void queries.invalidateQueries();
     if (!now) throw error;
-    throw new ChangedError(differencesOf(seen, now), () => void successors.set(resource, now));
+    throw new ChangedError(differencesOf(seen, now), () => accept(now as Of));
   }
 }
+
+const NOTHING = new Error('There is nothing to change');
 
 /** Makes a change to the resource of a dialog. */
 export type Changing = <Answer>(call: Call<Answer>) => Promise<Answer>;
@@ -80,31 +91,41 @@ export type Changing = <Answer>(call: Call<Answer>) => Promise<Answer>;
  */
 export function useChange(resource: Resource | undefined): Changing {
   const [seen] = useState(resource);
-  return (call) => (seen ? change(seen, call) : Promise.reject(new Error('There is nothing to change')));
+  return (call) => (seen ? change(seen, call) : Promise.reject(NOTHING));
 }
 
 /**
- * The fields of a change that differ from those for the state that the form opened with, each as a whole. Only they are sent, so that what a
- * colleague changed elsewhere stays, also after the member repeats their change.
+ * The input of a form that changes a resource as it was when the form opened. When the member keeps their change after a colleague's, the
+ * form shows it in the current state, and that is what is saved.
+ * @param draftOf what the form shows of the resource; of none, if it creates one
+ * @param lines the fields of the form that are texts with an entry in each line
  */
-export const changedOf = <Fields extends object>(first: Fields, now: Fields): Partial<Fields> =>
-  Object.fromEntries(
-    Object.entries(now).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(first[field as keyof Fields])),
-  ) as Partial<Fields>;
+export function useEdit<Of extends Resource | undefined, Draft extends object>(
+  resource: Of,
+  draftOf: (resource: Of) => Draft,
+  lines?: Lines<Draft>,
+) {
+  const [{ seen, first }, see] = useState(() => ({ seen: resource, first: draftOf(resource) }));
+  const [draft, setDraft] = useState(first);
+  /** Shows another state of the resource, with the changes of the member. */
+  const follow = (now: Of) => {
+    const next = draftOf(now);
+    see({ seen: now, first: next });
+    setDraft((mine) => mergedDraft(first, mine, next, lines));
+  };
+  const changing = <Answer>(call: Call<Answer>): Promise<Answer> =>
+    seen ? change<Resource, Answer>(seen, call, (now) => follow(now as Of)) : Promise.reject(NOTHING);
+  const isSame = JSON.stringify(draft) === JSON.stringify(first);
+  return { seen, first, draft, setDraft, isSame, changing, follow };
+}
 
 /**
  * The input of a form that is always on its page. Until the member changes something, it follows the resource. From then on it keeps the
  * input and the state that they saw, whatever others change.
- * @param draftOf what the form shows of the resource
  */
-export function useDraft<Of extends Resource, Draft>(resource: Of, draftOf: (resource: Of) => Draft) {
-  const [seen, see] = useState(resource);
-  const [draft, setDraft] = useState(() => draftOf(resource));
-  const is = (other: Of) => JSON.stringify(draft) === JSON.stringify(draftOf(other));
-  const isSame = is(seen);
-  if (seen !== resource && (isSame || is(resource))) {
-    see(resource);
-    setDraft(() => draftOf(resource));
-  }
-  return { seen, draft, setDraft, isSame };
+export function useDraft<Of extends Resource, Draft extends object>(resource: Of, draftOf: (resource: Of) => Draft, lines?: Lines<Draft>) {
+  const edit = useEdit(resource, draftOf, lines);
+  const { seen, draft, isSame, follow } = edit;
+  if (seen !== resource && (isSame || JSON.stringify(draft) === JSON.stringify(draftOf(resource)))) follow(resource);
+  return edit;
 }

@@ -145,6 +145,23 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
+  it('a trust whose audiences are emptied accepts the audience of the deployment again', async () => {
+    const { page, go, api } = ann;
+    const terms = { issuer: 'https://token.actions.githubusercontent.com', claims: { repository: 'acme/web', repository_owner_id: '65' } };
+    const by = { ...terms, scopes: ['secrets:read'], environments: ['development'] };
+    const usual = await api('POST', '/trusts', { ...by, name: 'usual' });
+    const own = await api('POST', '/trusts', { ...by, name: 'own', audiences: ['https://own.example.com'] });
+    await go(`/credentials/${own.id}`, 'own');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByLabel('Audiences').fill('');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('own saved').waitFor();
+    expect((await api('GET', `/trusts/${own.id}`)).audiences).toEqual(usual.audiences);
+    for (const { id } of [usual, own]) await api('DELETE', `/trusts/${id}`);
+    expectQuiet(ann);
+  });
+
   it('a colleague is invited with a link that is shown once, and enrols', async () => {
     const { page, go, api, key, org, url } = ann;
     await go('/members', 'Members');
@@ -248,7 +265,8 @@ describe.skipIf(!executablePath)('console: access', () => {
     await go(`/members/${member.id}?in=production&secret=billing/KEY`, 'Cleo');
     await page.getByText('No.').waitFor();
     await go('/grants', 'Grants');
-    await page.getByRole('button', { name: 'Remove grant' }).click();
+    await page.getByRole('button', { name: 'Remove grant of Payments' }).click();
+    await page.getByRole('heading', { name: 'Remove the grant of Payments to read in development · billing/*?' }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove grant' }).click();
     await page.getByText('No grants').waitFor();
     expect((await api('GET', '/grants')).data).toEqual([]);

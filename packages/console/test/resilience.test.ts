@@ -164,6 +164,24 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     said.length = 0;
   });
 
+  it('a fault while rendering is said on the page, and the navigation keeps working', async () => {
+    const { page, go, navigate, api, said } = ann;
+    await api('POST', '/teams', { name: 'After the fault' });
+    await page.route('**/teams?*', (route) => route.fulfill({ json: { data: [null], has_more: false, next_cursor: null } }));
+    await page.goto(`${ann.url}/console/teams`);
+    await page.waitForSelector('h1:text-is("This page has a fault")');
+    expect(await page.getByText('Cannot reach the service').count()).toBe(0);
+    await navigate('Members');
+    await page.waitForSelector('h1:text-is("Members")');
+    await page.goBack();
+    await page.waitForSelector('h1:text-is("This page has a fault")');
+    await page.unroute('**/teams?*');
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await page.getByRole('link', { name: 'After the fault' }).waitFor();
+    await go('/secrets', 'Secrets');
+    said.length = 0;
+  });
+
   it('a folder, a search and a row have their own addresses: back, forward and reload show them again', async () => {
     const { page, go } = ann;
     await go('/secrets', 'Secrets');

@@ -1,10 +1,8 @@
 // Changes beside other people: a dialog that shows an outdated state changes nothing, says what is different, and applies the member's own
 // change only after they have said so.
 import { describe, expect, it } from 'vitest';
+import { edit, expectRefusals, keepAndSave } from './beside.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
-
-/** The same as `expectQuiet`, but for the refusals themselves, which Chromium logs. */
-const expectRefusals = ({ said, ...ann }: Person) => expectQuiet({ ...ann, said: said.filter((text) => !text.includes('412')) });
 
 describe.skipIf(!executablePath)('console: changes beside others', () => {
   useBrowser();
@@ -32,23 +30,9 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByRole('button', { name: 'Keep my change' }).click();
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('assistant saved').waitFor();
-    expect((await api('GET', `/agent-credentials/${agent.id}`)).environments.sort()).toEqual(['development', 'production', 'staging']);
+    expect((await api('GET', `/agent-credentials/${agent.id}`)).environments.sort()).toEqual(['development', 'production']);
     expectRefusals(ann);
   });
-
-  /** Saves against a colleague's change, then repeats the member's own change on the current state. */
-  const keepAndSave = async ({ page }: Person, difference: string, action = 'Save changes') => {
-    await page.getByRole('button', { name: action }).click();
-    await page.getByText(difference).waitFor();
-    await page.getByRole('button', { name: 'Keep my change' }).click();
-    await page.getByRole('button', { name: action }).click();
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-  };
-  const edit = async ({ page }: Person) => {
-    await page.getByRole('button', { name: 'More actions' }).click();
-    await page.getByRole('menuitem', { name: 'Edit' }).click();
-    await page.getByLabel('Name', { exact: true }).waitFor();
-  };
 
   it('a policy form does not undo what a colleague changed', async () => {
     const ann = await newPerson();
@@ -62,7 +46,8 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     const { applies_to } = await api('PATCH', `/policies/${policy.id}`, theirs);
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Enabled: yes → no').waitFor();
-    await page.getByText('Config: {"pattern":"^[A-Z]"} → {"pattern":"^[A-Z][A-Z_]*$"}').waitFor();
+    await page.getByText('Pattern: ^[A-Z] → ^[A-Z][A-Z_]*$').waitFor();
+    await page.getByText('Applies to › Environments: not set → staging').waitFor();
     expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ name: 'Upper case', enabled: false, revision: 2 });
     await keepAndSave(ann, 'Enabled: yes → no');
     expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ ...theirs, name: 'Capitals', applies_to });
@@ -70,7 +55,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('textbox', { name: 'Pattern' }).fill('^[A-Z]+$');
     await api('PATCH', `/policies/${policy.id}`, { applies_to: { types: ['generic'] } });
-    await keepAndSave(ann, 'Applies to:');
+    await keepAndSave(ann, 'Applies to › Types: not set → generic');
     const stored = await api('GET', `/policies/${policy.id}`);
     expect(stored).toMatchObject({ name: 'Capitals', enabled: false, config: { pattern: '^[A-Z]+$' }, applies_to: { types: ['generic'] } });
     expectRefusals(ann);
@@ -111,12 +96,12 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByLabel('Name', { exact: true }).fill('Mine');
     const theirs = { environments: ['staging'], auto: true, prune: true };
     await api('PATCH', `/integrations/${id}`, theirs);
-    await keepAndSave(ann, 'Auto: no → yes');
+    await keepAndSave(ann, 'Sync automatically: no → yes');
     expect(await api('GET', `/integrations/${id}`)).toMatchObject({ ...theirs, name: 'Mine' });
     await edit(ann);
     await page.getByLabel('Sync automatically').uncheck();
     await api('PATCH', `/integrations/${id}`, { config: { ...cluster, namespace: 'theirs' }, environments: ['development'] });
-    await keepAndSave(ann, 'Config:');
+    await keepAndSave(ann, 'Namespace: demo → theirs');
     const stored = await api('GET', `/integrations/${id}`);
     expect(stored).toMatchObject({ name: 'Mine', environments: ['development'], auto: false, prune: true });
     expect(stored.config).toMatchObject({ namespace: 'theirs', secretName: 'app' });
@@ -178,7 +163,7 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await api('PATCH', `/secrets/${id}`, { description: 'theirs', tags: { team: 'core' } });
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Description: not set → theirs').waitFor();
-    await page.getByText('Tags: {} → {"team":"core"}').waitFor();
+    await page.getByText('Tags › team: not set → core').waitFor();
     expect(await api('GET', `/secrets/${id}`)).toMatchObject({ description: 'theirs', version: 1 });
     await page.getByRole('button', { name: 'Keep my change' }).click();
     await page.getByRole('button', { name: 'Save changes' }).click();

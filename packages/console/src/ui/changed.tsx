@@ -1,29 +1,13 @@
 // What someone else changed after the member opened a dialog. Invariant: the member's own changes are applied to the new state only after
 // they have said so here.
 import { useState } from 'preact/hooks';
-import type { ChangedError, Difference } from '../differences';
+import type { ChangedError, Difference } from '../changed-error';
 import { Button } from './button';
 import { intoView } from './parts';
 
-const LONGEST = 200;
-
-/** A value of the API in words. */
-function inWords(value: unknown): string {
-  if (value === undefined || value === null || value === '') return 'not set';
-  if (Array.isArray(value)) return value.length ? value.map(inWords).join(', ') : 'none';
-  const text = typeof value === 'object' ? JSON.stringify(value) : typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
-}
-
-/** The label of a field: `rate_limit` becomes `Rate limit`. */
-const labelOf = (field: string): string => {
-  const words = field.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
-  return words.charAt(0).toUpperCase() + words.slice(1);
-};
-
-const Row = ({ field, before, now }: Difference) => (
+const Row = ({ label, before, now }: Difference) => (
   <li>
-    <strong>{labelOf(field)}:</strong> <del>{inWords(before)}</del> → <ins>{inWords(now)}</ins>
+    <strong>{label}:</strong> <del>{before}</del> → <ins>{now}</ins>
   </li>
 );
 
@@ -42,7 +26,7 @@ export function Changed({ error }: { error: ChangedError }) {
       {differences.length > 0 && (
         <ul class="bullets">
           {differences.map((difference) => (
-            <Row key={difference.field} {...difference} />
+            <Row key={difference.label} {...difference} />
           ))}
         </ul>
       )}

@@ -53,6 +53,12 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, lost, children
     }
     return () => current?.close();
   }, []);
+  // What is scrolled into view, such as a refusal, is shown above the buttons, which cover the end of a dialog.
+  useLayoutEffect(() => {
+    const { current } = dialog;
+    const foot = current?.querySelector<HTMLElement>('.dialog-foot');
+    if (current) current.style.scrollPaddingBottom = `${(foot?.offsetHeight ?? 0) + 8}px`;
+  });
   const leave = () => (dirty ? setAsking(true) : onClose());
   return (
     <dialog

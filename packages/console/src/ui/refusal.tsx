@@ -3,7 +3,7 @@
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { Link } from 'wouter-preact';
 import { here, useRead, vault } from '../api';
-import { ChangedError } from '../differences';
+import { ChangedError } from '../changed-error';
 import { may } from '../may';
 import { Changed } from './changed';
 import { ErrorNote, intoView } from './parts';

@@ -1,8 +1,10 @@
 // The dialogs that change a credential: edit its name and restrictions, rotate an API key, and revoke it.
+import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
 import { linesOf } from '../../globs';
-import { useChange } from '../../seen';
+import { byLine, changedOf } from '../../merge';
+import { useChange, useEdit } from '../../seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
@@ -24,36 +26,29 @@ interface Draft extends Reach {
   rate: string;
 }
 
-const draftOf = ({ name, scopes, environments, secrets, addresses, rate }: Credential): Draft => ({
+type Edited = components['schemas']['ApiKey'] | components['schemas']['Agent'];
+
+const draftOf = ({ name, scopes, environments, secrets, allowed_addresses, rate_limit }: Edited): Draft => ({
   ...{ name, scopes, isCustom: isCustom(scopes), environments: environments ?? [], isEverywhere: environments === null },
-  ...{ names: secrets?.join('\n') ?? '', lifetime: '', addresses: addresses?.join('\n') ?? '', rate: String(rate ?? '') },
+  ...{ names: secrets?.join('\n') ?? '', addresses: allowed_addresses?.join('\n') ?? '' },
+  ...{ rate: String(rate_limit ?? ''), lifetime: '' },
 });
 
 const listOrNull = (text: string): string[] | null => (linesOf(text).length ? linesOf(text) : null);
 
-/** The changed fields, in the format of the API. */
-function patchOf(first: Draft, draft: Draft) {
-  const has = (key: keyof Draft) => JSON.stringify(first[key]) !== JSON.stringify(draft[key]);
-  return {
-    ...(has('name') && { name: draft.name }),
-    ...(has('scopes') && { scopes: draft.scopes }),
-    ...((has('environments') || has('isEverywhere')) && { environments: draft.isEverywhere ? null : draft.environments }),
-    ...(has('names') && { secrets: listOrNull(draft.names) }),
-    ...(draft.lifetime && { ttlSeconds: Number(draft.lifetime) }),
-    ...(has('rate') && { rate_limit: Number(draft.rate) }),
-    ...(has('addresses') && { allowed_addresses: listOrNull(draft.addresses) }),
-  };
-}
+/** The fields in the format of the API. */
+const fieldsOf = (draft: Draft) => ({
+  ...{ name: draft.name, scopes: draft.scopes, environments: draft.isEverywhere ? null : draft.environments },
+  ...{ secrets: listOrNull(draft.names), rate_limit: Number(draft.rate), allowed_addresses: listOrNull(draft.addresses) },
+});
 
 /** Changes an API key's name and addresses, or all restrictions of an agent. */
 export function EditCredential({ credential, onClose }: Props) {
-  const [first] = useState(() => draftOf(credential));
-  const [draft, setDraft] = useState(first);
+  const { first, draft, setDraft, changing } = useEdit(credential.resource as Edited, draftOf, { names: byLine, addresses: byLine });
   const problems = useProblems();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
-  const patch = patchOf(first, draft);
+  const patch = { ...changedOf(fieldsOf(first), fieldsOf(draft)), ...(draft.lifetime && { ttlSeconds: Number(draft.lifetime) }) };
   const isAgent = credential.kind === 'agent';
-  const changing = useChange(credential.resource);
   const save = async () => {
     if (isAgent)
       await changing((header) => vault().api.PATCH('/orgs/{org_id}/agent-credentials/{id}', { ...at(credential.id, header), body: patch }));

@@ -51,7 +51,8 @@ interface Props {
 }
 
 export function ScopeFields({ reach, change, problems }: Props) {
-  const preset = reach.isCustom ? 'custom' : keyOf(reach.scopes);
+  const isOwn = reach.isCustom || isCustom(reach.scopes);
+  const preset = isOwn ? 'custom' : keyOf(reach.scopes);
   return (
     <>
       <RadioField
@@ -65,10 +66,10 @@ export function ScopeFields({ reach, change, problems }: Props) {
         }
         options={[
           ...PRESETS.map(([scopes, label, hint]) => ({ value: keyOf(scopes), label, hint })),
-          { value: 'custom', label: 'Choose scopes', hint: reach.isCustom ? `${reach.scopes.length} chosen` : undefined },
+          { value: 'custom', label: 'Choose scopes', hint: isOwn ? `${reach.scopes.length} chosen` : undefined },
         ]}
       />
-      {reach.isCustom && (
+      {isOwn && (
         <div class="scopes">
           {scopeGroups
             .filter(({ resource, scopes }) => scopes.some(([verb]) => may(`${resource}:${verb}`)))

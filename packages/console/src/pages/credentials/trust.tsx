@@ -1,10 +1,10 @@
 // The dialog that creates or changes a trust: which jobs get session tokens, and the permissions of the tokens.
 import type { components } from '@secrets-vault/client';
-import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, forget, here, vault } from '../../api';
 import { linesOf } from '../../globs';
-import { changedOf, useChange } from '../../seen';
+import { byLine, changedOf, type Lines } from '../../merge';
+import { useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
@@ -48,6 +48,8 @@ const draftOf = (trust: Trust): Draft => ({
   jwks: trust.jwks ? JSON.stringify(trust.jwks, null, 2) : '',
 });
 
+const LINES: Lines<Draft> = { names: byLine, addresses: byLine, audiences: byLine, claims: (line) => Object.keys(claimsOf(line)).join() };
+
 const platformOf = ({ platform }: Draft): Platform => platforms.find(({ id }) => id === platform) ?? (platforms.at(-1) as Platform);
 
 /** The keys as JSON, or the text itself if it is not JSON, so that the service reports the error. */
@@ -59,7 +61,7 @@ function keysOf(text: string): unknown {
   }
 }
 
-/** The draft in the format of the API. `orNull` is for a change: an empty field then removes the old value. */
+/** The draft in the format of the API. `orNull` is for a change: an empty field then removes the old value, or restores the default. */
 function bodyOf(draft: Draft, orNull: boolean): object {
   const platform = platformOf(draft);
   const isOther = platform.id === 'other';
@@ -75,7 +77,7 @@ function bodyOf(draft: Draft, orNull: boolean): object {
     secrets: linesOf(draft.names).length ? linesOf(draft.names) : none,
     allowed_addresses: linesOf(draft.addresses).length ? linesOf(draft.addresses) : none,
     jwks: draft.jwks.trim() ? keysOf(draft.jwks) : none,
-    ...(audiences.length && { audiences }),
+    ...(audiences.length ? { audiences } : orNull && { audiences: [location.origin] }),
   };
 }
 
@@ -208,13 +210,11 @@ const Tokens = ({ draft, change, problems }: FieldsProps) => {
 
 /** @param trust the trust to change; omitted to create one */
 export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => void }) {
-  const [first] = useState(() => (trust ? draftOf(trust) : emptyDraft()));
-  const [draft, setDraft] = useState(first);
+  const { first, draft, setDraft, isSame, changing } = useEdit(trust, (of) => (of ? draftOf(of) : emptyDraft()), LINES);
   const problems = useProblems();
   const [, go] = useLocation();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
   const patch = changedOf(bodyOf(first, true), bodyOf(draft, true));
-  const changing = useChange(trust);
   const save = async () => {
     const { api } = vault();
     const { id } = trust
@@ -227,13 +227,7 @@ export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => vo
   };
   const choose = (platform: string) => change({ platform, issuer: platforms.find(({ id }) => id === platform)?.issuer ?? '', values: {} });
   return (
-    <Dialog
-      side
-      title={trust ? `Edit ${trust.name}` : 'New trust'}
-      lead={kinds.trust.lead}
-      onClose={onClose}
-      dirty={JSON.stringify(draft) !== JSON.stringify(first)}
-    >
+    <Dialog side title={trust ? `Edit ${trust.name}` : 'New trust'} lead={kinds.trust.lead} onClose={onClose} dirty={!isSame}>
       <Form
         action={trust ? 'Save changes' : 'Create trust'}
         onSubmit={save}

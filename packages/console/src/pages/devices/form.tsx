@@ -2,7 +2,8 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, here, vault } from '../../api';
-import { changedOf, useChange } from '../../seen';
+import { changedOf } from '../../merge';
+import { useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -21,25 +22,27 @@ function keyOf(text: string): Key | undefined {
   }
 }
 
+const draftOf = (device?: Device) => ({ name: device?.name ?? '', platform: device?.platform ?? '', serial: device?.serial ?? '' });
+
+/** The fields in the format of the API. */
+const fieldsOf = ({ serial, ...others }: ReturnType<typeof draftOf>) => ({ ...others, serial: serial || null });
+
+const register = ({ name, platform, serial }: ReturnType<typeof draftOf>, public_key: Key | undefined) =>
+  vault().api.POST('/orgs/{org_id}/devices', {
+    params: { path: here() },
+    body: { name, platform, ...(serial && { serial }), ...(public_key && { public_key }) },
+  });
+
 export function DeviceForm({ device, onClose }: { device?: Device; onClose: () => void }) {
-  const [first] = useState({ name: device?.name ?? '', platform: device?.platform ?? '', serial: device?.serial || null });
-  const [name, setName] = useState(first.name);
-  const [platform, setPlatform] = useState(first.platform);
-  const [serial, setSerial] = useState(first.serial ?? '');
+  const { first, draft, setDraft, changing } = useEdit(device, draftOf);
+  const { name, platform, serial } = draft;
+  const change = (part: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...part }));
   const [key, setKey] = useState('');
   const problems = useProblems();
-  const changing = useChange(device);
-  const patch = changedOf(first, { name, platform, serial: serial || null });
+  const patch = changedOf(fieldsOf(first), fieldsOf(draft));
   const save = async () => {
-    const { api } = vault();
-    if (device) await changing((header) => api.PATCH('/orgs/{org_id}/devices/{id}', { ...at(device.id, header), body: patch }));
-    else {
-      const public_key = keyOf(key);
-      await api.POST('/orgs/{org_id}/devices', {
-        params: { path: here() },
-        body: { name, platform, ...(serial && { serial }), ...(public_key && { public_key }) },
-      });
-    }
+    if (device) await changing((header) => vault().api.PATCH('/orgs/{org_id}/devices/{id}', { ...at(device.id, header), body: patch }));
+    else await register(draft, keyOf(key));
     await forget('devices');
     tell(device ? `${name} saved` : `${name} registered`);
     onClose();
@@ -57,7 +60,7 @@ export function DeviceForm({ device, onClose }: { device?: Device; onClose: () =
         <TextField
           label="Name"
           value={name}
-          onValue={setName}
+          onValue={(text) => change({ name: text })}
           error={problems.of('name')}
           required
           maxLength={255}
@@ -67,13 +70,20 @@ export function DeviceForm({ device, onClose }: { device?: Device; onClose: () =
           <TextField
             label="Platform"
             value={platform}
-            onValue={setPlatform}
+            onValue={(text) => change({ platform: text })}
             error={problems.of('platform')}
             required
             maxLength={64}
             hint="For example, macOS or Ubuntu"
           />
-          <TextField label="Serial number" optional value={serial} onValue={setSerial} error={problems.of('serial')} maxLength={128} />
+          <TextField
+            label="Serial number"
+            optional
+            value={serial}
+            onValue={(text) => change({ serial: text })}
+            error={problems.of('serial')}
+            maxLength={128}
+          />
         </div>
         {!device && (
           <TextArea

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
 import { may } from '../../may';
 import { Who } from '../../people';
-import { change, changedOf, summaryOf, useChange } from '../../seen';
+import { change, summaryOf, useEdit } from '../../seen';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
@@ -28,12 +28,10 @@ const openAgain = async (incident: IncidentReport): Promise<void> => {
 };
 
 function NoteDialog({ incident, status, onClose }: { incident: IncidentReport; status: Status; onClose: () => void }) {
-  const [first] = useState({ status: incident.status, note: incident.note || null });
-  const [note, setNote] = useState(first.note ?? '');
+  const { draft, setDraft, isSame, changing } = useEdit(summaryOf(incident), ({ note }) => ({ note: note ?? '' }));
   const problems = useProblems();
-  const closes = status !== first.status;
-  const patch = changedOf(first, { status, note: note || null });
-  const changing = useChange(summaryOf(incident));
+  const [closes] = useState(status !== incident.status);
+  const patch = { ...(closes && { status }), ...(!isSame && { note: draft.note || null }) };
   const save = async () => {
     await changing((header) => vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: patch }));
     await forget('incidents');
@@ -41,7 +39,7 @@ function NoteDialog({ incident, status, onClose }: { incident: IncidentReport; s
     onClose();
   };
   return (
-    <Dialog title={closes ? 'Close the incident' : 'Note'} onClose={onClose} dirty={note !== (first.note ?? '')}>
+    <Dialog title={closes ? 'Close the incident' : 'Note'} onClose={onClose} dirty={!isSame}>
       <Form
         action={closes ? 'Close incident' : 'Save note'}
         onSubmit={save}
@@ -52,8 +50,8 @@ function NoteDialog({ incident, status, onClose }: { incident: IncidentReport; s
         <TextField
           label="Note"
           optional
-          value={note}
-          onValue={setNote}
+          value={draft.note}
+          onValue={(note) => setDraft({ note })}
           error={problems.of('note')}
           maxLength={2048}
           hint="Do not paste values"

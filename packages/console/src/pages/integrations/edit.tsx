@@ -1,10 +1,11 @@
-// Changes a stored connection. Invariant: only fields that differ from the connection as the dialog opened are sent, so that credentials
-// that were not typed are kept, and what a colleague changes meanwhile.
+// Changes a stored connection. Invariant: only fields that differ from the connection that the dialog shows a change of are sent, so that
+// credentials that were not typed are kept, and what a colleague changes meanwhile.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
 import { environments } from '../../environments';
-import { type Changing, changedOf, useChange } from '../../seen';
+import { changedOf, type Lines } from '../../merge';
+import { type Changing, useEdit } from '../../seen';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
@@ -12,7 +13,7 @@ import { Form, useProblems } from '../../ui/form';
 import { ErrorNote, Skeleton } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { ConfigFields } from './config-fields';
-import { USUAL, useConfig } from './draft';
+import { configDraftOf, configOfDraft, linesIn, USUAL } from './draft';
 import { type ChosenEvents, EventChoice } from './event-choice';
 import { SyncFields, type SyncOptions } from './new';
 import { type Integration, type Platform, platformName, usePlatforms } from './platforms';
@@ -29,26 +30,26 @@ const optionsOf = ({ environments: named, auto = false, prune = false }: Integra
   prune,
 });
 
-/** The name, the options of a sync and the events of a notification: everything but the config. */
-const fieldsOf = (stored: Integration) => ({
+/** The name, the options of a sync, the events of a notification, and the config. */
+const draftOf = (stored: Integration, platform: Platform) => ({
   name: stored.name,
   options: optionsOf(stored),
   events: (stored.events ?? '*') as ChosenEvents,
+  config: configDraftOf(platform, stored),
 });
+type Draft = ReturnType<typeof draftOf>;
 
-function EditForm({ stored: current, platform, onClose }: { stored: Integration; platform: Platform; onClose: () => void }) {
-  const [stored] = useState(current);
-  const [first] = useState(() => fieldsOf(stored));
-  const [name, setName] = useState(first.name);
-  const [options, setOptions] = useState(first.options);
-  const [events, setEvents] = useState(first.events);
-  const config = useConfig(platform, stored);
+/** The fields in the format of the API, without the config. */
+const fieldsOf = ({ name, events, options }: Draft) => ({ name, events, ...options });
+
+function EditForm({ stored, platform, onClose }: { stored: Integration; platform: Platform; onClose: () => void }) {
+  const [lines] = useState<Lines<Draft>>(() => ({ config: { fields: linesIn(platform) } }));
+  const { seen, first, draft, setDraft, changing } = useEdit(stored, (of) => draftOf(of, platform), lines);
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const { name, options, events } = draft;
+  const config = configOfDraft(platform, draft.config, (input) => change({ config: input }), seen);
   const problems = useProblems();
-  const changing = useChange(stored);
-  const patch: Patch = {
-    ...changedOf({ name: first.name, events: first.events, ...first.options }, { name, events, ...options }),
-    ...(config.dirty && { config: config.patch }),
-  };
+  const patch: Patch = { ...changedOf(fieldsOf(first), fieldsOf(draft)), ...(config.dirty && { config: config.patch }) };
   const isSame = !Object.keys(patch).length;
   const save = async () => {
     await changing((header) => vault().api.PATCH('/orgs/{org_id}/integrations/{id}', { ...at(stored.id, header), body: patch }));
@@ -59,17 +60,24 @@ function EditForm({ stored: current, platform, onClose }: { stored: Integration;
   return (
     <Dialog title={`Edit ${stored.name}`} lead={platformName(stored.platform)} onClose={onClose} dirty={!isSame}>
       <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>
-        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} maxLength={255} required />
+        <TextField
+          label="Name"
+          value={name}
+          onValue={(text) => change({ name: text })}
+          error={problems.of('name')}
+          maxLength={255}
+          required
+        />
         {config.mustComeAlong && (
           <p class="note warn">This changes the target of the connection, which erases its stored credentials. Enter them again.</p>
         )}
         <ConfigFields {...config.shown} problems={problems} />
         {stored.kind === 'sync' ? (
-          <SyncFields value={options} onValue={setOptions} error={problems.of('environments')} />
+          <SyncFields value={options} onValue={(chosen) => change({ options: chosen })} error={problems.of('environments')} />
         ) : (
           <EventChoice
             value={events}
-            onValue={setEvents}
+            onValue={(chosen) => change({ events: chosen })}
             usual={USUAL}
             error={problems.of('events')}
             all="Includes event types added in later releases."

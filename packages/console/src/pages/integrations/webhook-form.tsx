@@ -2,7 +2,8 @@
 import type { components, EventType } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, here, vault } from '../../api';
-import { useChange } from '../../seen';
+import { changedOf } from '../../merge';
+import { useChange, useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -101,21 +102,18 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   );
 }
 
+/** Whether the API shows only the origin of the URL, which is itself a credential. */
+const isHidden = ({ url }: Webhook): boolean => URL.canParse(url) && new URL(url).origin === url;
+
+const draftOf = (webhook: Webhook): Draft => ({
+  ...{ url: isHidden(webhook) ? '' : webhook.url, events: webhook.events as ChosenEvents, description: webhook.description ?? '' },
+});
+
 export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
-  const isHidden = URL.canParse(webhook.url) && new URL(webhook.url).origin === webhook.url;
-  const [first] = useState<Draft>({
-    url: isHidden ? '' : webhook.url,
-    events: webhook.events as ChosenEvents,
-    description: webhook.description ?? '',
-  });
-  const [draft, setDraft] = useState(first);
+  const { seen, first, draft, setDraft, changing } = useEdit(webhook, draftOf);
   const problems = useProblems();
-  const changing = useChange(webhook);
-  const patch = {
-    ...(draft.url !== first.url && { url: draft.url }),
-    ...(JSON.stringify(draft.events) !== JSON.stringify(first.events) && { events: draft.events }),
-    ...(draft.description !== first.description && { description: draft.description || null }),
-  };
+  const bodyOf = ({ description, ...others }: Draft) => ({ ...others, description: description || null });
+  const patch = changedOf(bodyOf(first), bodyOf(draft));
   const isSame = !Object.keys(patch).length;
   const save = async () => {
     await changing((header) => vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: patch }));
@@ -130,7 +128,7 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
           draft={draft}
           change={(part) => setDraft({ ...draft, ...part })}
           problems={problems}
-          kept={isHidden ? webhook.url : undefined}
+          kept={isHidden(seen) ? seen.url : undefined}
         />
       </Form>
     </Dialog>

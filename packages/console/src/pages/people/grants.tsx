@@ -3,7 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { Trash2 } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { forgetGone, here, useList, useRead, vault } from '../../api';
-import { Who } from '../../people';
+import { useNames, Who } from '../../people';
 import { useParameter } from '../../router';
 import { IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
@@ -17,10 +17,13 @@ import { may } from '../../may';
 
 type Grant = components['schemas']['Grant'];
 
+const nameIn = (names: ReadonlyMap<string, string>, { grantee }: Grant): string => names.get(grantee.id) ?? grantee.id;
+
 const placeOf = ({ environments, secrets }: Grant): string =>
   [environments?.join(', ') ?? 'all environments', secrets ? secrets.join(', ') : 'every name'].join(' · ');
 
 function EndGrant({ grant, onEnd, onClose }: { grant: Grant; onEnd: () => void; onClose: () => void }) {
+  const name = nameIn(useNames(), grant);
   const end = async () => {
     await vault().api.DELETE('/orgs/{org_id}/grants/{id}', { params: { path: { ...here(), id: grant.id } } });
     onEnd();
@@ -28,7 +31,12 @@ function EndGrant({ grant, onEnd, onClose }: { grant: Grant; onEnd: () => void; 
     forgetGone('grants', 'members', 'teams');
   };
   return (
-    <Confirm title="Remove this grant?" action="Remove grant" onConfirm={end} onClose={onClose}>
+    <Confirm
+      title={`Remove the grant of ${name} to ${grant.permission} in ${placeOf(grant)}?`}
+      action="Remove grant"
+      onConfirm={end}
+      onClose={onClose}
+    >
       <p>
         <Who id={grant.grantee.id} /> can no longer {grant.permission} secrets in <strong>{placeOf(grant)}</strong> through this grant, from
         the next request. Access from their role or other grants is unchanged.
@@ -52,6 +60,7 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
   const [creating, setCreating] = useState(false);
   const [ending, setEnding] = useState<Grant | null>(null);
   const [only, show] = useParameter('id');
+  const names = useNames();
   const isOne = only !== '' && !grantee;
   const one = useGrant(only, isOne);
   const list = useList<Grant>(['grants', 'list', grantee?.id], (cursor, signal) =>
@@ -120,7 +129,7 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
           { label: 'Created by', width: '9.5rem', wide: true, cell: ({ created_by }) => <Who id={created_by} /> },
         ]}
         actions={(grant) => (
-          <IconButton label="Remove grant" small onPress={() => setEnding(grant)}>
+          <IconButton label={`Remove grant of ${nameIn(names, grant)}`} small onPress={() => setEnding(grant)}>
             <Trash2 size={15} />
           </IconButton>
         )}

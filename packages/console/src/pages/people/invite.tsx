@@ -4,8 +4,9 @@ import { useLocation } from 'wouter-preact';
 import { at, confirmed, forget, here, vault } from '../../api';
 import { environments } from '../../environments';
 import { mayEverywhere } from '../../may';
+import { changedOf } from '../../merge';
 import type { Member } from '../../people';
-import { useChange } from '../../seen';
+import { useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
@@ -130,20 +131,12 @@ export function InviteMember({ onClose }: { onClose: () => void }) {
 }
 
 export function EditMember({ member, onClose }: { member: Member; onClose: () => void }) {
-  const [first] = useState<Draft>({
-    name: member.name,
-    email: member.email,
-    role: member.role,
-    environments: member.environments,
-  });
-  const changing = useChange(member);
-  const [draft, setDraft] = useState(first);
-  const problems = useProblems();
-  const next = { ...draft, environments: boundsOf(draft) };
-  const textOf = (value: unknown) => JSON.stringify(value);
-  const patch: Partial<Draft> = Object.fromEntries(
-    (Object.keys(first) as (keyof Draft)[]).filter((key) => textOf(next[key]) !== textOf(first[key])).map((key) => [key, next[key]]),
+  const { first, draft, setDraft, changing } = useEdit(
+    member,
+    ({ name, email, role, environments: bounds }): Draft => ({ name, email, role, environments: bounds }),
   );
+  const problems = useProblems();
+  const patch = changedOf(first, { ...draft, environments: boundsOf(draft) });
   const isSame = !Object.keys(patch).length;
   const save = async () => {
     await changing((header) =>

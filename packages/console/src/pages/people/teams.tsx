@@ -3,7 +3,7 @@ import { useLocation } from 'wouter-preact';
 import { at, forget, here, useList, vault } from '../../api';
 import { may } from '../../may';
 import type { Team } from '../../people';
-import { useChange } from '../../seen';
+import { useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -13,22 +13,28 @@ import { Empty, PageHead, Time } from '../../ui/parts';
 
 /** Creates a team, or renames one. */
 export function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }) {
-  const [name, setName] = useState(team?.name ?? '');
+  const { draft, setDraft, isSame, changing } = useEdit(team, (of) => ({ name: of?.name ?? '' }));
   const problems = useProblems();
-  const changing = useChange(team);
   const [, go] = useLocation();
   const save = async () => {
     const { data } = team
-      ? await changing((header) => vault().api.PATCH('/orgs/{org_id}/teams/{id}', { ...at(team.id, header), body: { name } }))
-      : await vault().api.POST('/orgs/{org_id}/teams', { params: { path: here() }, body: { name } });
+      ? await changing((header) => vault().api.PATCH('/orgs/{org_id}/teams/{id}', { ...at(team.id, header), body: draft }))
+      : await vault().api.POST('/orgs/{org_id}/teams', { params: { path: here() }, body: draft });
     await forget('teams');
     onClose();
     if (!team) go(`/teams/${data.id}`);
   };
   return (
-    <Dialog title={team ? `Rename ${team.name}` : 'New team'} onClose={onClose} dirty={name !== (team?.name ?? '')}>
+    <Dialog title={team ? `Rename ${team.name}` : 'New team'} onClose={onClose} dirty={!isSame}>
       <Form action={team ? 'Rename team' : 'Create team'} onSubmit={save} onCancel={onClose} problems={problems}>
-        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
+        <TextField
+          label="Name"
+          value={draft.name}
+          onValue={(name) => setDraft({ name })}
+          error={problems.of('name')}
+          required
+          maxLength={255}
+        />
       </Form>
     </Dialog>
   );

@@ -1,10 +1,10 @@
 // The dialog that creates or changes a policy, with a live preview of the secrets it affects.
 import type { components } from '@secrets-vault/client';
-import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, forget, here, vault } from '../../api';
 import { environments } from '../../environments';
-import { changedOf, useChange } from '../../seen';
+import { byLine, changedOf } from '../../merge';
+import { useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -61,14 +61,11 @@ const fieldsOf = (draft: Draft) => ({ ...commonOf(draft), config: configOf(draft
 
 /** @param policy the policy to change; omitted to create one */
 export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () => void }) {
-  const [first] = useState(() => (policy ? draftOf(policy) : emptyDraft()));
-  const [draft, setDraft] = useState(first);
+  const { first, draft, setDraft, isSame, changing } = useEdit(policy, (of) => (of ? draftOf(of) : emptyDraft()), { names: byLine });
   const problems = useProblems();
   const [, go] = useLocation();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
-  const changing = useChange(policy);
   const patch = changedOf(fieldsOf(first), fieldsOf(draft));
-  const isSame = JSON.stringify(draft) === JSON.stringify(first);
   const save = async () => {
     const { api } = vault();
     if (policy) {

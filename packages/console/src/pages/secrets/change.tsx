@@ -1,7 +1,8 @@
 // The dialogs that change a secret: edit details, set a new value, rotate.
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
-import { useChange } from '../../seen';
+import { changedOf } from '../../merge';
+import { useChange, useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -50,22 +51,20 @@ const detailsOf = (secret: Secret): Details => ({
   every: secret.rotate_every_seconds ? String(secret.rotate_every_seconds / DAY) : '',
 });
 
-/** The changed fields, in the format of the API. */
-const patchOf = (first: Details, draft: Details) => ({
-  ...(draft.name !== first.name && { name: draft.name }),
-  ...(draft.type !== first.type && { type: draft.type as Secret['type'] }),
-  ...(draft.description !== first.description && { description: draft.description || null }),
-  ...(draft.tags !== first.tags && { tags: tagsOf(draft.tags) }),
-  ...(draft.every !== first.every && { rotate_every_seconds: seconds(draft.every) }),
+/** The key of a line of tags. */
+const tagOf = (line: string): string => Object.keys(tagsOf(line)).join();
+
+/** The fields in the format of the API. */
+const fieldsOf = ({ name, type, description, tags, every }: Details) => ({
+  ...{ name, type: type as Secret['type'], description: description || null },
+  ...{ tags: tagsOf(tags), rotate_every_seconds: seconds(every) },
 });
 
 export function EditSecret({ secret, onClose }: Props) {
-  const [first] = useState(() => detailsOf(secret));
-  const [draft, setDraft] = useState(first);
+  const { first, draft, setDraft, changing } = useEdit(secret, detailsOf, { tags: tagOf });
   const problems = useProblems();
   const change = (part: Partial<Details>) => setDraft({ ...draft, ...part });
-  const patch = patchOf(first, draft);
-  const changing = useChange(secret);
+  const patch = changedOf(fieldsOf(first), fieldsOf(draft));
   const isSame = !Object.keys(patch).length;
   const save = async () => {
     await changing((header) => vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id, header), body: patch }));

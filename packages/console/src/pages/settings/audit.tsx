@@ -17,16 +17,12 @@ import { changeOrg, type Org, useOrg } from './organisation';
 type Checkpoint = components['schemas']['Checkpoint'];
 
 function Retention({ org }: { org: Org }) {
-  const {
-    seen,
-    draft: days,
-    setDraft: setDays,
-    isSame,
-  } = useDraft(org, ({ audit_retention_days }) => (audit_retention_days === null ? '' : String(audit_retention_days)));
+  const { draft, setDraft, isSame, changing } = useDraft(org, ({ audit_retention_days: days }) => ({ days: String(days ?? '') }));
+  const { days } = draft;
   const problems = useProblems();
   const save = () =>
     changeOrg(
-      seen,
+      changing,
       { audit_retention_days: days.trim() ? Number(days) : null },
       days.trim() ? `Entries are kept for ${counted(Number(days), 'day')}` : 'Entries are kept forever',
     );
@@ -40,7 +36,7 @@ function Retention({ org }: { org: Org }) {
         <TextField
           label="Keep entries for"
           value={days}
-          onValue={setDays}
+          onValue={(text) => setDraft({ days: text })}
           error={problems.of('audit_retention_days')}
           type="number"
           min={90}

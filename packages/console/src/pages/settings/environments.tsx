@@ -5,7 +5,7 @@ import { Link } from 'wouter-preact';
 import { at, forget, here, vault } from '../../api';
 import { defaultEnvironment, type Environment, environments } from '../../environments';
 import { may, mayEverywhere } from '../../may';
-import { change, useChange } from '../../seen';
+import { change, useEdit } from '../../seen';
 import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
@@ -57,19 +57,26 @@ function NewEnvironment({ onClose }: { onClose: () => void }) {
 }
 
 function Rename({ environment, onClose }: { environment: Environment; onClose: () => void }) {
-  const [name, setName] = useState(environment.name);
+  const { draft, setDraft, isSame, changing } = useEdit(environment, ({ name }) => ({ name }));
+  const { name } = draft;
   const problems = useProblems();
-  const changing = useChange(environment);
   const save = async () => {
-    await changing((header) => vault().api.PATCH('/orgs/{org_id}/environments/{id}', { ...at(environment.id, header), body: { name } }));
+    await changing((header) => vault().api.PATCH('/orgs/{org_id}/environments/{id}', { ...at(environment.id, header), body: draft }));
     await forget('environments');
     tell(`Renamed to ${name}`);
     onClose();
   };
   return (
     <Dialog title={`Rename ${environment.name}`} lead={`Programs keep using the slug ${environment.slug}.`} onClose={onClose}>
-      <Form action="Rename environment" onSubmit={save} onCancel={onClose} problems={problems} disabled={name === environment.name}>
-        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
+      <Form action="Rename environment" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>
+        <TextField
+          label="Name"
+          value={name}
+          onValue={(text) => setDraft({ name: text })}
+          error={problems.of('name')}
+          required
+          maxLength={255}
+        />
       </Form>
     </Dialog>
   );

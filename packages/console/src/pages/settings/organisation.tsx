@@ -4,8 +4,10 @@ import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
 import { environments } from '../../environments';
+import { linesOf } from '../../globs';
 import { may } from '../../may';
-import { change, useChange, useDraft } from '../../seen';
+import { byLine, changedOf } from '../../merge';
+import { type Changing, useChange, useDraft } from '../../seen';
 import { me, signOut } from '../../session';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -21,29 +23,17 @@ export type OrgPatch = components['schemas']['OrgPatch'];
 export const useOrg = () => useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
 
 /** Changes the organisation; sensitive changes ask for the passkey. */
-export async function changeOrg(org: Org, body: OrgPatch, done: string): Promise<void> {
-  await change(org, (header) => confirmed(() => vault().api.PATCH('/orgs/{org_id}', { params: { path: here(), header }, body })));
+export async function changeOrg(changing: Changing, body: OrgPatch, done: string): Promise<void> {
+  await changing((header) => confirmed(() => vault().api.PATCH('/orgs/{org_id}', { params: { path: here(), header }, body })));
   await forget('org', 'audit');
   tell(done);
 }
 
-/** Addresses and ranges, one per line. */
-const linesOf = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean);
-
 function General({ org }: { org: Org }) {
-  const { seen, draft, setDraft, isSame } = useDraft(org, ({ name, default_environment }) => ({ name, default_environment }));
+  const { first, draft, setDraft, isSame, changing } = useDraft(org, ({ name, default_environment }) => ({ name, default_environment }));
   const problems = useProblems();
   const { name, default_environment } = draft;
-  const save = () =>
-    changeOrg(
-      seen,
-      { ...(name !== seen.name && { name }), ...(default_environment !== seen.default_environment && { default_environment }) },
-      'Organisation saved',
-    );
+  const save = () => changeOrg(changing, changedOf(first, draft), 'Organisation saved');
   return (
     <section class="card stack" aria-labelledby="general">
       <h2 id="general">General</h2>
@@ -70,12 +60,14 @@ function General({ org }: { org: Org }) {
 }
 
 function Addresses({ org }: { org: Org }) {
-  const { seen, draft: text, setDraft: setText } = useDraft(org, ({ allowed_addresses }) => (allowed_addresses ?? []).join('\n'));
+  const { first, draft, setDraft, changing } = useDraft(org, ({ allowed_addresses }) => ({ text: (allowed_addresses ?? []).join('\n') }), {
+    text: byLine,
+  });
   const problems = useProblems();
-  const lines = linesOf(text);
+  const lines = linesOf(draft.text);
   const save = () =>
     changeOrg(
-      seen,
+      changing,
       { allowed_addresses: lines },
       lines.length ? 'Members can sign in only from these addresses' : 'Members can sign in from any address',
     );
@@ -91,14 +83,14 @@ function Addresses({ org }: { org: Org }) {
         action="Save addresses"
         onSubmit={save}
         problems={problems}
-        disabled={lines.join() === (seen.allowed_addresses ?? []).join() || !may('org:write')}
+        disabled={lines.join() === linesOf(first.text).join() || !may('org:write')}
       >
         <TextArea
           label="IP addresses and ranges"
           class="mono"
           spellcheck={false}
-          value={text}
-          onValue={setText}
+          value={draft.text}
+          onValue={(text) => setDraft({ text })}
           error={problems.of('allowed_addresses')}
           placeholder="203.0.113.0/24"
           hint="One per line. The list must include your own address, so that you do not lock yourself out."
