@@ -35,8 +35,14 @@ export const mutants = [
   {
     name: 'a root has any number of long reports at a time',
     tag: 'long-reports-of-root-bounded',
-    change: 'never',
+    change: { from: '>= MOST_LONG', to: '>= Number.POSITIVE_INFINITY' },
     notice: 'api/limits/policies: of compliance work in slices',
+  },
+  {
+    name: 'a containment that has taken effect is refused because of other reports',
+    tag: 'contained-report-not-refused',
+    change: { from: 'isFull(root) && !waits', to: 'isFull(root)' },
+    notice: 'api/limits/policies: of containments wait for others of their root',
   },
   {
     name: 'a compliance report counts entries twice if they move during the report',

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { newPolicy } from '../../support/policies';
-import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
+import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -82,17 +82,27 @@ describe('limits: reports that compare names with policies', () => {
 });
 
 describe('limits: exposure reports', () => {
-  it('of incidents work in slices: other requests are answered in between, and a root has few', async () => {
+  /** An organisation with many secrets, and keys with wide patterns that have read in bulk. */
+  async function newReaders(count: number) {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'KEPT' });
     expect((await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json.created).toHaveLength(
       400,
     );
     const secrets = Array.from({ length: 16 }, (_, n) => `${'N'.repeat(240)}*${n}*x`);
-    const key = await newKey(o, { scopes: ['secrets:read'], secrets });
-    for (const prefix of ['', 'N', 'NN', 'NNN'])
-      expect((await key.o.get(`/environments/production/values?prefix=${prefix}`)).status).toBe(200);
-    const { incident_id } = (await o.post(`/credentials/${key.id}/contain`, {})).json;
+    const keys = [];
+    for (let n = 0; n < count; n++) {
+      const key = await newKey(o, { scopes: ['secrets:read'], secrets });
+      for (const prefix of ['', 'N', 'NN', 'NNN'])
+        expect((await key.o.get(`/environments/production/values?prefix=${prefix}`)).status).toBe(200);
+      keys.push(key.id);
+    }
+    return { o, id, keys };
+  }
+
+  it('of incidents work in slices: other requests are answered in between, and a root has few', async () => {
+    const { o, id, keys } = await newReaders(1);
+    const { incident_id } = (await o.post(`/credentials/${keys[0]}/contain`, {})).json;
     let running = 5;
     const reports = [1, 2, 3, 4, 5].map(() =>
       o.get(`/incidents/${incident_id}`).finally(() => {
@@ -105,6 +115,23 @@ describe('limits: exposure reports', () => {
     const done = (await Promise.all(reports)).map(({ status, json }) => [status, json.error?.code]);
     expect(done.filter(([status]) => status === 200)).toHaveLength(3);
     expect(done.filter(([, code]) => code === 'RATE_LIMITED')).toHaveLength(2);
+  }, 60_000);
+
+  it('of containments wait for others of their root: what has taken effect is not refused', async () => {
+    const { o, keys } = await newReaders(5);
+    const contain = (key: string) => o.post(`/credentials/${key}/contain`, {}, { 'Idempotency-Key': `contain ${key}` });
+    const previews = [1, 2, 3, 4].map(() => o.post(`/credentials/${keys[0]}/contain`, { dry_run: true }));
+    const done = await Promise.all(keys.map(contain));
+    expect(done.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    // A preview changes nothing, so it is refused like any other report.
+    expect((await Promise.all(previews)).map(codeOf)).toContainEqual([429, 'RATE_LIMITED']);
+    // A repeat has the same report, also with the key of the request.
+    for (const [n, { json }] of done.entries()) {
+      const key = keys[n] as string;
+      const { read } = json;
+      expect((await contain(key)).json).toEqual(json);
+      expect((await o.post(`/credentials/${key}/contain`, {})).json.read).toEqual(read);
+    }
   }, 60_000);
 });
 
