@@ -1,1 +1,1 @@
-ALTER TABLE `integrations` ADD `of_agent` integer;
+ALTER TABLE `integrations` ADD `of_agent` text;

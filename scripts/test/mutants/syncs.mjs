@@ -300,13 +300,19 @@ export const mutants = [
   {
     name: 'approval policies on agents let connections pass that an agent has widened',
     tag: 'connection-of-agent-held',
-    change: { from: 'connection?.of_agent === 1', to: 'false' },
+    change: { from: 'accountable ?', to: 'false ?' },
     notice: 'api/syncs/held: sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
   },
   {
-    name: 'the member accountable for the agent of a connection does not decide about it',
+    name: 'the member accountable for the agent of a connection decides what others send by it',
     tag: 'accountable-for-all-doers',
     change: { from: '...doers.filter((one) => isOfAgent(core, one))', to: '...doers.slice(0, 0)' },
-    notice: 'api/syncs/held: sync: a member who runs the connection of an agent asks for approval, and it is sent under it',
+    notice: 'api/syncs/held: sync: nobody who is accountable for the agent of a connection decides a run of it by a member',
+  },
+  {
+    name: 'a member approves what they send themselves by the connection of an agent',
+    tag: 'people-decide-nothing-of-theirs',
+    change: { from: 'isOfAgent(core, caller) &&', to: 'true &&' },
+    notice: 'api/syncs/held: sync: nobody who is accountable for the agent of a connection decides a run of it by a member',
   },
 ];

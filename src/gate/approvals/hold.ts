@@ -12,7 +12,7 @@ import { answerKeyOf, insertion, revision } from '../journal/writes';
 import { quotaRootOf } from '../limits/quota-root';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
 import { wants } from '../request/outcome';
-import { approvalsFor, countApprovers, lacksApprovers } from './approvers';
+import { approvalsFor, countApprovers, isAccountablePolicy, isOfPerson, lacksApprovers, ofPerson } from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { type Asked, type Asking, approvalShown, type Doer, isAsThen, newRow, validFor } from './row';
@@ -248,12 +248,15 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
  * that.
  */
 function required(core: Core, row: ApprovalRow, policies: readonly Policy[]): Refusal {
+  const ours = isOfPerson(row) ? policies.find((policy) => isAccountablePolicy(policy.row)) : undefined;
   const stuck = policies.find((policy) => isStuck(core, policy, row.environments));
   const names = policies.map(({ row: { name } }) => `"${name}"`).join(', ');
-  const message = stuck
-    ? `The policy "${stuck.row.name}" requires more approvals than it has approvers, so this request cannot be approved. An owner can invite approvers or add them to the approving team.`
-    : row.status === 'approved'
-      ? `This request is approved. Repeat it with the header "Approval-Id: ${row.id}".`
-      : `This request needs approval (${names.slice(0, 500)}). Nothing was done.`;
+  const message = ours
+    ? ofPerson(ours.row)
+    : stuck
+      ? `The policy "${stuck.row.name}" requires more approvals than it has approvers, so this request cannot be approved. An owner can invite approvers or add them to the approving team.`
+      : row.status === 'approved'
+        ? `This request is approved. Repeat it with the header "Approval-Id: ${row.id}".`
+        : `This request needs approval (${names.slice(0, 500)}). Nothing was done.`;
   return refuse('APPROVAL_REQUIRED', { message, approval: approvalShown(row) });
 }

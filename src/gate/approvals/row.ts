@@ -21,8 +21,8 @@ const MOST_PATH = 2048;
 /** Which request it is, and what it requests. */
 export type Asked = NonNullable<Call['ask']['approval']>;
 
-/** Somebody for whom a request is made. */
-export type Doer = Pick<Call['caller'], 'kind' | 'id' | 'credential'>;
+/** Somebody for whom a request is made. `accountable`: of one that is known by these members alone. */
+export type Doer = Pick<Call['caller'], 'kind' | 'id' | 'credential'> & { accountable?: readonly string[] };
 
 /** What a request does and reads, and what its operation says of it. */
 export interface Asking {
@@ -51,10 +51,12 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     requester: {
       ...{ kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
       ...{ credential: caller.credential, device_id, passkey_id },
+      // safety: people-decide-nothing-of-theirs
+      ...(isOfAgent(core, caller) && { for_agent: accountableFor(core, caller) }),
     },
     root: caller.root,
     // safety: accountable-for-all-doers
-    accountable: [...new Set([caller, ...doers.filter((one) => isOfAgent(core, one))].flatMap((one) => accountableFor(core, one)))],
+    accountable: [...new Set([caller, ...doers.filter((one) => isOfAgent(core, one))].flatMap((one) => accountableTo(core, one)))],
     digest: asked.digest,
     method: asked.method,
     path: asked.path.slice(0, MOST_PATH),
@@ -75,6 +77,8 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     expires_at: now + APPROVAL_LASTS,
   };
 }
+
+const accountableTo = (core: Call['core'], one: Doer): readonly string[] => one.accountable ?? accountableFor(core, one);
 
 /** The environments that a request concerns, with everything that it does. */
 const concerned = (effects: readonly Effect[]): string[] | null => {

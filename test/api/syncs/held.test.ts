@@ -1,6 +1,7 @@
 // Syncs against approval policies, audit and incidents: what is held is not sent, and what was sent is known to have been read.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
@@ -124,20 +125,61 @@ describe('sync: approval policies on agents', () => {
     expect(targets.heroku).toEqual({});
   });
 
-  it('sync: a member who runs the connection of an agent asks for approval, and it is sent under it', async () => {
-    const { o, ann, bob, agent } = await newDesk();
-    const { id } = (await agent.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'its', config: herokuConfig })).json;
-    await newSecret(o, { name: 'HELD', value: 'held' });
-    const run = { integrationId: id, environmentId: 'production' };
-    const { id: approval } = approvalIn(await ann.o.post('/integrations/sync', run));
+  /** A connection that the agent stored, with a secret that it would send, and a run of it. */
+  async function newRun(desk: Awaited<ReturnType<typeof newDesk>>) {
+    const { id } = (await desk.agent.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'its', config: herokuConfig })).json;
+    await newSecret(desk.o, { name: 'HELD', value: 'held' });
+    const body = { integrationId: id, environmentId: 'production' };
+    return (by: Caller, approval?: string) => by.post('/integrations/sync', body, approval ? under(approval) : undefined);
+  }
+
+  it('sync: nobody approves a run of their own by the connection of an agent', async () => {
+    const desk = await newDesk();
+    const { o, ann, bob, agent } = desk;
+    const key = (await newKey(bob.o, { scopes: SCOPES })).o;
+    const run = await newRun(desk);
+    for (const by of [bob.o, key, ann.o]) {
+      const held = await run(by);
+      const { id } = approvalIn(held);
+      expect(held.json.error.message).toContain('Nobody can approve a request of a member');
+      for (const one of [bob, ann]) {
+        expect(codeOf(await approve(one, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+        expect((await one.o.get(`/approvals/${id}`)).json.may_decide).toBe(false);
+      }
+      expect(codeOf(await run(by, id))).toEqual([409, 'APPROVAL_MISMATCH']);
+    }
     await syncAll(o);
     expect(targets.heroku).toEqual({});
-    // Whoever is accountable for the agent decides.
-    expect((await bob.o.post(`/approvals/${approval}/approve`)).json.status).toBe('approved');
-    const queued = await ann.o.post('/integrations/sync', run, under(approval));
+    // What the agent itself asks, its member decides.
+    const { id } = approvalIn(await run(agent));
+    expect(codeOf(await approve(ann, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect((await approve(bob, id)).json.status).toBe('approved');
+    const queued = await run(agent, id);
     expect(queued.status).toBe(202);
     await syncAll(o);
     expect(short(await statusOf(o, queued.json.syncId))).toEqual(['HELD created']);
+  });
+
+  it('sync: nobody who is accountable for the agent of a connection decides a run of it by a member', async () => {
+    const desk = await newDesk();
+    const { o, ann, bob, agent, id: widened } = desk;
+    expect((await agent.patch(`/integrations/${widened}`, { environments: ['development', 'production'] })).status).toBe(200);
+    const [policy] = (await o.get('/policies')).json.data;
+    expect((await o.del(`/policies/${policy.id}`)).status).toBe(204);
+    const cara = await colleague(o, 'admin');
+    const dora = await signIn(bob.o, 'admin');
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
+    const stored = await newRun(desk);
+    const other = (by: Caller) => by.post('/integrations/sync', { integrationId: widened, environmentId: 'production' });
+    for (const run of [stored, other]) {
+      const { id } = approvalIn(await run(ann.o));
+      const { requester } = (await ann.o.get(`/approvals/${id}`)).json;
+      expect(requester.accountable.map((one: { member_id: string }) => one.member_id)).toEqual([ann.member.id, bob.member.id]);
+      // Nor whoever they brought in.
+      for (const one of [bob, dora]) expect(codeOf(await approve(one, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect((await approve(cara, id)).json.status).toBe('approved');
+    }
+    expect((await stored(ann.o, approvalIn(await stored(ann.o)).id)).status).toBe(202);
   });
 });
 

@@ -292,7 +292,7 @@ const integration: IntegrationRow = {
   events: ['SECRET_LEAKED'],
   maker: 'mem_1',
   reach: [{ scopes: ['secrets:read'], environments: ['env_1'], secrets: ['A*'] }],
-  of_agent: 1,
+  of_agent: ['mem_1'],
   created_by: 'mem_1',
   created_at: 1,
   updated_at: 2,

@@ -5,7 +5,7 @@ import { type Caller, mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { isOfAgent } from '../../../gate/identity/accountable';
+import { accountableFor, isOfAgent } from '../../../gate/identity/accountable';
 import { insertion, removal, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, found, type Outcome, ok, wants } from '../../../gate/request/outcome';
@@ -71,9 +71,9 @@ const isWidened = (before: Sending, after: Sending): boolean =>
   (before.environments !== null && (after.environments?.some((id) => !before.environments?.includes(id)) ?? true));
 
 /** Marks a connection that an agent stores or widens. Whoever changes it later does not take that back. */
-const markOf = ({ core, caller }: Call<unknown>): Pick<IntegrationRow, 'of_agent'> | null =>
+const markOf = ({ core, caller }: Call<unknown>, before: string[] = []): Pick<IntegrationRow, 'of_agent'> | null =>
   // safety: connection-of-agent-marked
-  isOfAgent(core, caller) ? { of_agent: 1 } : null;
+  isOfAgent(core, caller) ? { of_agent: [...new Set([...before, ...accountableFor(core, caller)])] } : null;
 
 /** The Worker renders them: they are the same for every caller. */
 const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
@@ -171,7 +171,11 @@ const update: Operation<UpdateInput> = {
       const put = revision(call, 'integration', row, {
         ...(input.name !== undefined && { name: input.name }),
         ...(input.events !== undefined && { events: input.events }),
-        ...(row.kind === 'sync' && { ...sending, ...(made && madeBy(call)), ...((made || isWidened(row, sending)) && markOf(call)) }),
+        ...(row.kind === 'sync' && {
+          ...sending,
+          ...(made && madeBy(call)),
+          ...((made || isWidened(row, sending)) && markOf(call, row.of_agent ?? [])),
+        }),
         ...{ config, credentials_sealed, updated_at: now },
       });
       return { status: 200, data: shown(call, put.row as IntegrationRow), writes: [put] };

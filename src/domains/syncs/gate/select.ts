@@ -82,13 +82,12 @@ export function isRepointed({ rows }: Pick<Core, 'rows'>, { pins, integration_id
   return rows.get('integration', integration_id)?.revision !== pins[integration_id];
 }
 
-/** An agent: all that approval policies on agents ask. */
-const someAgent: Doer = { kind: 'agent', credential: '', id: '' };
-
-/** Those for whom a sync sends, as approval policies judge them: its callers, and the agent that stored or widened its connection. */
-export const doersOf = (callers: readonly Caller[], connection: IntegrationRow | null): Doer[] =>
+/** Those for whom a sync sends, as approval policies judge them: its callers, and the agents that stored or widened its connection. */
+export function doersOf(callers: readonly Caller[], connection: IntegrationRow | null): Doer[] {
+  const accountable = connection?.of_agent;
   // safety: connection-of-agent-held
-  connection?.of_agent === 1 ? [...callers, someAgent] : [...callers];
+  return accountable ? [...callers, { kind: 'agent', id: '', credential: '', accountable }] : [...callers];
+}
 
 /** Secrets that an approval policy holds, unless this approval names them as they are now, under the policies as they are now. */
 export function heldBack(core: Core, rows: readonly SecretRow[], doers: readonly Doer[], approval: string | null): SecretRow[] {
