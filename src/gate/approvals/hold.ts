@@ -177,7 +177,12 @@ function useOf(call: Call<unknown>, id: string, asking: Asking, policies: Policy
   // safety: approval-used-once, approval-expires
   if (row.status !== 'approved' || row.expires_at <= now) return refuse('APPROVAL_MISMATCH', { message: mismatch[row.status] });
   // safety: approval-void-once-changed
-  if (!isAsThen(core, row, asking, policies)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
+  if (!isAsThen(core, row, asking, policies)) {
+    // It stays void when everything is changed back.
+    // safety: void-approval-stays-void
+    approvalDetails(core).void(id);
+    return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
+  }
   // safety: approval-void-once-requester-ended
   if (approvalDetails(core).isVoid(id) || hasRequesterEnded(core, row)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
   const isRepeatable = validFor(row) > 0;

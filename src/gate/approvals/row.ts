@@ -66,7 +66,7 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     environment: secret ? slugOf(core, secret.environment_id) : null,
     environments: concerned(effects),
     targets: targetsOf(core, effects, changes),
-    policies: policiesThen(policies, effects),
+    policies: policiesThen(policies, asking),
     decisions: [],
     reason: request.reason,
     request_id: request.id,
@@ -119,9 +119,10 @@ function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, des
   return `${who} asks to ${what}.`;
 }
 
-function policiesThen(policies: readonly Policy[], effects: readonly Effect[]): HoldingPolicy[] {
+function policiesThen(policies: readonly Policy[], { effects, changes }: Asking): HoldingPolicy[] {
+  // A sync reads too, but it is a change: it sends.
   // safety: only-reads-repeated
-  const isRead = effects.every(({ operations }) => operations.every((operation) => operation === 'secret.read'));
+  const isRead = changes.length === 0 && effects.every(({ operations }) => operations.every((operation) => operation === 'secret.read'));
   return policies
     .map(({ row: { id, revision, name }, config: { required, max_valid_seconds, approvers } }) => ({
       ...{ id, revision, name, required },
@@ -142,9 +143,9 @@ export function validFor({ decisions }: Pick<ApprovalRow, 'decisions'>): number 
 }
 
 /** Whether the targets and policies of a request are unchanged since it was made. */
-export const isAsThen = (core: Call['core'], row: ApprovalRow, { effects, changes }: Asking, policies: readonly Policy[]): boolean =>
-  JSON.stringify(row.targets) === JSON.stringify(targetsOf(core, effects, changes)) &&
-  JSON.stringify(row.policies) === JSON.stringify(policiesThen(policies, effects));
+export const isAsThen = (core: Call['core'], row: ApprovalRow, asking: Asking, policies: readonly Policy[]): boolean =>
+  JSON.stringify(row.targets) === JSON.stringify(targetsOf(core, asking.effects, asking.changes)) &&
+  JSON.stringify(row.policies) === JSON.stringify(policiesThen(policies, asking));
 
 /** What a caller sees of the approval that a request waits for. */
 export const approvalShown = ({ id, status, operation, policies, decisions, expires_at }: ApprovalRow) => ({
