@@ -82,7 +82,7 @@ export const mutants = [
   {
     name: 'an approved grant gives what its maker came to hold since',
     tag: 'approved-limits-kept',
-    change: { from: '[environments, secrets, further]', to: '[]' },
+    change: { from: '[environments, secrets, dies_with, ...further]', to: '[]' },
     notice: 'api/approvals/targets: approval: of a grant is void once its maker holds more than deciders were shown',
   },
   {
@@ -156,6 +156,24 @@ export const mutants = [
     tag: 'approvals-asked-one-by-one',
     change: { from: "approval.id ?? 'approvals'", to: 'approval.id ?? `approval:${approval.digest}`' },
     notice: 'api/approvals/shown: approval: requests that ask at the same time keep the bounds',
+  },
+  {
+    name: 'an approval of a place in a team gives what the team was granted since',
+    tag: 'approved-grants-kept',
+    change: { from: '[`${GRANTS}${id}`]', to: '[]' },
+    notice: 'api/approvals/targets: approval: of a place in a team, and of a role, is void once that gives more',
+  },
+  {
+    name: 'a void approval counts again once everything is as before',
+    tag: 'void-approval-stays-void',
+    change: 'remove',
+    notice: 'api/approvals/targets: approval: that was void at its use stays void when everything is as before',
+  },
+  {
+    name: 'an approval from before a policy counts again once the policy is gone',
+    tag: 'new-policy-voids-approvals',
+    change: { from: 'before === null ||', to: 'before !== null &&' },
+    notice: 'api/approvals/targets: approval: a policy that comes into force ends for good what it might hold, and nothing elsewhere',
   },
   {
     name: 'a held call: changes are repeated under one approval',

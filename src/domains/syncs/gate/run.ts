@@ -181,7 +181,7 @@ function entryOf({ core, ask }: Call<unknown>, row: SyncRow, rows: readonly Secr
       rows.map(({ name }) => name),
       null,
     ),
-    sent: { platform: row.platform, secrets: rows.length },
+    sent: { integration_id: row.integration_id, platform: row.platform, secrets: rows.length },
     reason: null,
     request_id: ask.request.id,
     ip: '',

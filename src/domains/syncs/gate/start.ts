@@ -122,6 +122,10 @@ export const sync: Operation<SyncInput> = {
   },
 };
 
+const sentIn = (integration: IntegrationRow | null, platform: string, { rows }: Selected) => ({
+  ...{ integration_id: integration?.id ?? null, platform, secrets: rows.length },
+});
+
 const namesOf = ({ rows }: Selected): string[] => rows.map(({ name }) => name).sort();
 
 function newSync(
@@ -158,7 +162,7 @@ function newSync(
     // safety: sync-held-as-read
     reveals: selected.rows,
     doers: doersOf(callers, integration),
-    audit: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } },
+    audit: { ...namesNoted(namesOf(selected), null), sent: sentIn(integration, platform, selected) },
     shows: showsOf(call, { integration, platform, environment_id }),
     describes: `send ${many} of the environment ${slugOf(core, environment_id)} to ${target}`,
   };
@@ -188,7 +192,7 @@ function dryRun(
 ): Plan | Refusal | More<DryRun> {
   if (input.foreseen) {
     const data = { platform, environmentId: environment_id, dryRun: true, ...input.foreseen };
-    return { status: 200, data, audit: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } } };
+    return { status: 200, data, audit: { ...namesNoted(namesOf(selected), null), sent: sentIn(integration, platform, selected) } };
   }
   if (items && isRefusal(items)) return items;
   const about = { platform, environment_id, place, names: input.names };
