@@ -325,6 +325,8 @@ export const policies = sqliteTable(
     types: text({ mode: 'json' }).$type<SecretType[]>(),
     names: strings(),
     config: text({ mode: 'json' }).$type<PolicyConfig>().notNull(),
+    /** The members accountable for the agents that wrote it; null if none did. Its work is held like that of an agent from then on. */
+    of_agent: strings(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),

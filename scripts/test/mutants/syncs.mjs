@@ -293,7 +293,7 @@ export const mutants = [
   },
   {
     name: 'what an agent makes a connection send is not remembered as its own',
-    tag: 'connection-of-agent-marked',
+    tag: 'work-of-agent-marked',
     change: { from: 'isOfAgent(core, caller)', to: 'false' },
     notice: 'api/syncs/held: sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
   },

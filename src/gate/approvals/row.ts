@@ -24,6 +24,9 @@ export type Asked = NonNullable<Call['ask']['approval']>;
 /** Somebody for whom a request is made. `accountable`: of one that is known by these members alone. */
 export type Doer = Pick<Call['caller'], 'kind' | 'id' | 'credential'> & { accountable?: readonly string[] };
 
+/** An agent that is known by the members accountable for it alone. */
+export const agentOf = (accountable: readonly string[]): Doer => ({ kind: 'agent', id: '', credential: '', accountable });
+
 /** What a request does and reads, and what its operation says of it. */
 export interface Asking {
   effects: Effect[];
@@ -107,6 +110,11 @@ const ASKS: Record<HeldOperation, string> = {
 /** The same for actions that are more specific than their operation. */
 const BY_ACTION: Record<string, string> = { 'secret.restore': 'restore', 'secret.rollback': 'roll back' };
 
+const isNewValue = ({ reach }: Effect): boolean => {
+  const [before, after] = typeof reach === 'object' && 'secrets' in reach ? reach.secrets : [];
+  return before !== undefined && after !== undefined && after.version > before.version;
+};
+
 /** What a request asks for, as a sentence without any value. */
 function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, describes?: string): string {
   const { caller, ask } = call;
@@ -115,7 +123,7 @@ function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, des
     describes ??
     (name === null
       ? `${ASKS[effect.operations[0]]} (${ask.action})`
-      : `${BY_ACTION[ask.action] ?? ASKS[effect.operations.includes('secret.rotate') ? 'secret.rotate' : effect.operations[0]]} the secret ${name}`);
+      : `${BY_ACTION[ask.action] ?? ASKS[isNewValue(effect) ? 'secret.rotate' : effect.operations[0]]} the secret ${name}`);
   return `${who} asks to ${what}.`;
 }
 

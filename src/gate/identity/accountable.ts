@@ -36,3 +36,8 @@ export function isOfAgent(core: Pick<Core, 'rows'>, { kind, credential }: Pick<C
   }
   return kind === 'agent';
 }
+
+/** Marks what an agent writes with the members accountable for it, besides those who are marked already. Null for other callers. */
+export const markOfAgent = (core: Pick<Core, 'rows'>, caller: Caller, before: string[] | null = null): { of_agent: string[] } | null =>
+  // safety: work-of-agent-marked
+  isOfAgent(core, caller) ? { of_agent: [...new Set([...(before ?? []), ...accountableFor(core, caller)])] } : null;

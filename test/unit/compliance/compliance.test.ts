@@ -140,7 +140,7 @@ const secret = (n: number, fields: Partial<SecretFacts> = {}): SecretFacts => ({
 });
 const policy = (config: PolicyRow['config'], fields: Partial<PolicyRow> = {}): PolicyRow => ({
   ...{ org_id: 'o', id: 'pol_x', name: 'P', kind: 'naming', enabled: 1, environments: null, types: null, names: null, config },
-  ...{ created_by: 'x', created_at: NOW, updated_at: NOW, revision: 1, mac: '' },
+  ...{ of_agent: null, created_by: 'x', created_at: NOW, updated_at: NOW, revision: 1, mac: '' },
   ...fields,
 });
 

@@ -207,6 +207,7 @@ const policy: PolicyRow = {
   types: ['password'],
   names: ['prod/*'],
   config: { operations: ['secret.read'], required: 2, approvers: { role: 'admin' } },
+  of_agent: ['mem_1'],
   created_by: 'mem_1',
   created_at: 1,
   updated_at: 2,

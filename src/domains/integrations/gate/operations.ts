@@ -5,7 +5,7 @@ import { type Caller, mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { accountableFor, isOfAgent } from '../../../gate/identity/accountable';
+import { markOfAgent } from '../../../gate/identity/accountable';
 import { insertion, removal, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, found, type Outcome, ok, wants } from '../../../gate/request/outcome';
@@ -70,11 +70,6 @@ const isWidened = (before: Sending, after: Sending): boolean =>
   after.prune > before.prune ||
   (before.environments !== null && (after.environments?.some((id) => !before.environments?.includes(id)) ?? true));
 
-/** Marks a connection that an agent stores or widens. Whoever changes it later does not take that back. */
-const markOf = ({ core, caller }: Call<unknown>, before: string[] = []): Pick<IntegrationRow, 'of_agent'> | null =>
-  // safety: connection-of-agent-marked
-  isOfAgent(core, caller) ? { of_agent: [...new Set([...before, ...accountableFor(core, caller)])] } : null;
-
 /** The Worker renders them: they are the same for every caller. */
 const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
 
@@ -109,7 +104,7 @@ const create: Operation<NewInput> = {
         org_id: ask.org,
         ...input,
         ...{ environments, auto: input.auto ? 1 : 0, prune: input.prune ? 1 : 0 },
-        ...(isSync && { ...madeBy(call), ...markOf(call), events: null }),
+        ...(isSync && { ...madeBy(call), ...markOfAgent(call.core, caller), events: null }),
         ...{ created_by: caller.id, created_at: now, updated_at: now },
       };
       const put = insertion(call, 'integration', fields);
@@ -171,10 +166,11 @@ const update: Operation<UpdateInput> = {
       const put = revision(call, 'integration', row, {
         ...(input.name !== undefined && { name: input.name }),
         ...(input.events !== undefined && { events: input.events }),
+        // Whoever changes it later does not take back that an agent stored or widened it.
         ...(row.kind === 'sync' && {
           ...sending,
           ...(made && madeBy(call)),
-          ...((made || isWidened(row, sending)) && markOf(call, row.of_agent ?? [])),
+          ...((made || isWidened(row, sending)) && markOfAgent(call.core, call.caller, row.of_agent)),
         }),
         ...{ config, credentials_sealed, updated_at: now },
       });

@@ -5,7 +5,7 @@ import { type Caller, nobody, overlap, type PermissionSet, reaches, reachesEnvir
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { holdingReads } from '../../../gate/approvals/hold';
-import type { Doer } from '../../../gate/approvals/row';
+import { agentOf, type Doer } from '../../../gate/approvals/row';
 import type { Core } from '../../../gate/core';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
@@ -86,7 +86,7 @@ export function isRepointed({ rows }: Pick<Core, 'rows'>, { pins, integration_id
 export function doersOf(callers: readonly Caller[], connection: IntegrationRow | null): Doer[] {
   const accountable = connection?.of_agent;
   // safety: connection-of-agent-held
-  return accountable ? [...callers, { kind: 'agent', id: '', credential: '', accountable }] : [...callers];
+  return accountable ? [...callers, agentOf(accountable)] : [...callers];
 }
 
 /** Secrets that an approval policy holds, unless this approval names them as they are now, under the policies as they are now. */

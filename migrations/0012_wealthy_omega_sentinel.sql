@@ -1,1 +1,0 @@
-ALTER TABLE `integrations` ADD `of_agent` text;
