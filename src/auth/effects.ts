@@ -92,10 +92,10 @@ function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
   if (!after || (after.deleted_at !== null && before.deleted_at === null))
     return [{ operations: ['secret.delete'], reach: { secrets: [before] }, targets }];
   const reach = { secrets: [before, after] };
+  const isRotated = after.version > before.version || isRotatedSooner(before, after);
   // A new value counts as an update and a rotation, whichever route is used. Otherwise one policy could be bypassed through the other
   // route.
   // safety: new-value-held-either-way
-  const isRotated = after.version > before.version || isRotatedSooner(before, after);
   const operations = isRotated ? (['secret.update', 'secret.rotate'] as const) : (['secret.update'] as const);
   // A new name or type could take the secret out of a policy's scope and so bypass it.
   // safety: leaving-a-policy-held
