@@ -313,6 +313,6 @@ export const mutants = [
     name: 'a member approves what they send themselves by the connection of an agent',
     tag: 'people-decide-nothing-of-theirs',
     change: { from: 'isOfAgent(core, caller) &&', to: 'true &&' },
-    notice: 'api/syncs/held: sync: nobody who is accountable for the agent of a connection decides a run of it by a member',
+    notice: 'api/syncs/held: sync: nobody approves a run of their own by the connection of an agent',
   },
 ];
