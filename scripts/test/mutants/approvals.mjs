@@ -178,7 +178,7 @@ export const mutants = [
   {
     name: 'a held call: changes are repeated under one approval',
     tag: 'only-reads-repeated',
-    change: { from: "operation === 'secret.read'", to: 'operation !== undefined' },
+    change: { from: 'changes.length === 0', to: 'true' },
     notice: 'api/approvals/repeats: approval: no more than every policy that holds the call allows, and only for reading',
   },
   {

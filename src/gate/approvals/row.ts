@@ -127,10 +127,10 @@ function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, des
   return `${who} asks to ${what}.`;
 }
 
-function policiesThen(policies: readonly Policy[], { effects, changes }: Asking): HoldingPolicy[] {
+function policiesThen(policies: readonly Policy[], { changes }: Asking): HoldingPolicy[] {
   // A sync reads too, but it is a change: it sends.
   // safety: only-reads-repeated
-  const isRead = changes.length === 0 && effects.every(({ operations }) => operations.every((operation) => operation === 'secret.read'));
+  const isRead = changes.length === 0;
   return policies
     .map(({ row: { id, revision, name }, config: { required, max_valid_seconds, approvers } }) => ({
       ...{ id, revision, name, required },
