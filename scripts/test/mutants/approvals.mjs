@@ -8,7 +8,7 @@ export const mutants = [
     name: 'a policy on updates is passed by a rotation',
     tag: 'new-value-held-either-way',
     change: { from: "['secret.update', 'secret.rotate'] as const", to: "['secret.rotate'] as const" },
-    notice: 'api/approvals/approvals: is required for a rename that would take a secret out of a policy',
+    notice: 'api/approvals/approvals: is required for a new value by a policy on updates, and by one on rotation',
   },
   {
     name: 'a rename takes a secret out of a policy',
