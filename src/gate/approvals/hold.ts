@@ -6,7 +6,7 @@ import { type Change, type Effect, effectsOf, environmentsOf, holds, readEffect 
 import type { ApprovalRow, SecretRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
-import { isOfAgent } from '../identity/accountable';
+import { type Doer, isOfAgent } from '../identity/accountable';
 import type { Plan, Proposal, Put } from '../journal/plan';
 import { answerKeyOf, insertion, revision } from '../journal/writes';
 import { quotaRootOf } from '../limits/quota-root';
@@ -15,7 +15,7 @@ import { wants } from '../request/outcome';
 import { approvalsFor, countApprovers, isAccountablePolicy, isOfPerson, lacksApprovers, ofPerson } from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
-import { type Asked, type Asking, approvalShown, type Doer, isAsThen, newRow, validFor } from './row';
+import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './row';
 import { callFact, factsOf, sealFacts } from './shown';
 import { hasRequesterEnded, isVoid } from './state';
 

@@ -5,7 +5,7 @@ import { type Change, type Effect, environmentsOf, holds } from '../../auth/effe
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { ApprovalRow, HeldOperation, HoldingPolicy } from '../../db/schema';
-import { accountableFor, isOfAgent } from '../identity/accountable';
+import { accountableFor, type Doer, isOfAgent } from '../identity/accountable';
 import type { Fact } from '../journal/plan';
 import type { Call } from '../request/call';
 import { slugOf } from '../request/target';
@@ -20,12 +20,6 @@ const MOST_PATH = 2048;
 
 /** Which request it is, and what it requests. */
 export type Asked = NonNullable<Call['ask']['approval']>;
-
-/** Somebody for whom a request is made. `accountable`: of one that is known by these members alone. */
-export type Doer = Pick<Call['caller'], 'kind' | 'id' | 'credential'> & { accountable?: readonly string[] };
-
-/** An agent that is known by the members accountable for it alone. */
-export const agentOf = (accountable: readonly string[]): Doer => ({ kind: 'agent', id: '', credential: '', accountable });
 
 /** What a request does and reads, and what its operation says of it. */
 export interface Asking {
@@ -59,7 +53,7 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     },
     root: caller.root,
     // safety: accountable-for-all-doers
-    accountable: [...new Set([caller, ...doers.filter((one) => isOfAgent(core, one))].flatMap((one) => accountableTo(core, one)))],
+    accountable: [...new Set([caller, ...doers.filter((one) => isOfAgent(core, one))].flatMap((one) => accountableFor(core, one)))],
     digest: asked.digest,
     method: asked.method,
     path: asked.path.slice(0, MOST_PATH),
@@ -80,8 +74,6 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     expires_at: now + APPROVAL_LASTS,
   };
 }
-
-const accountableTo = (core: Call['core'], one: Doer): readonly string[] => one.accountable ?? accountableFor(core, one);
 
 /** The environments that a request concerns, with everything that it does. */
 const concerned = (effects: readonly Effect[]): string[] | null => {

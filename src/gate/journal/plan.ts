@@ -5,9 +5,9 @@ import type { SecretRow, VersionRow } from '../../db/schema';
 import type { Statement } from '../../db/statements';
 import type { Refusal } from '../../errors';
 import type { ApprovalDetails } from '../approvals/details';
-import type { Doer } from '../approvals/row';
 import type { Subject } from '../audit/entry';
 import type { Raised } from '../events/outbox';
+import type { Doer } from '../identity/accountable';
 import type { More } from '../request/outcome';
 import type { Intent } from './intents';
 

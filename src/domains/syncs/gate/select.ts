@@ -5,8 +5,8 @@ import { type Caller, nobody, overlap, type PermissionSet, reaches, reachesEnvir
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { holdingReads } from '../../../gate/approvals/hold';
-import { agentOf, type Doer } from '../../../gate/approvals/row';
 import type { Core } from '../../../gate/core';
+import { agentOf, type Doer } from '../../../gate/identity/accountable';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
