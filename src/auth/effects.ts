@@ -92,14 +92,22 @@ function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
   if (!after || (after.deleted_at !== null && before.deleted_at === null))
     return [{ operations: ['secret.delete'], reach: { secrets: [before] }, targets }];
   const reach = { secrets: [before, after] };
+  const isRotated = after.version > before.version || isRotatedSooner(before, after);
   // A new value counts as an update and a rotation, whichever route is used. Otherwise one policy could be bypassed through the other
   // route.
   // safety: new-value-held-either-way
-  const operations = after.version > before.version ? (['secret.update', 'secret.rotate'] as const) : (['secret.update'] as const);
+  const operations = isRotated ? (['secret.update', 'secret.rotate'] as const) : (['secret.update'] as const);
   // A new name or type could take the secret out of a policy's scope and so bypass it.
   // safety: leaving-a-policy-held
   return [{ operations, reach, targets, isGuarded: (policy) => policy.applies(before) && !policy.applies(after) }];
 }
+
+/** Whether a policy may now replace the value by itself, or sooner than before. */
+const isRotatedSooner = (before: SecretRow, after: SecretRow): boolean =>
+  // safety: automatic-rotation-held-as-rotation
+  after.auto_rotate === 1 &&
+  (before.auto_rotate !== 1 ||
+    (after.rotate_every_seconds ?? Number.POSITIVE_INFINITY) < (before.rotate_every_seconds ?? Number.POSITIVE_INFINITY));
 
 /** Deleting an organisation deletes its secrets and policies. */
 const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>

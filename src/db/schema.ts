@@ -325,6 +325,8 @@ export const policies = sqliteTable(
     types: text({ mode: 'json' }).$type<SecretType[]>(),
     names: strings(),
     config: text({ mode: 'json' }).$type<PolicyConfig>().notNull(),
+    /** The members accountable for the agents that wrote it; null if none did. Its work is held like that of an agent from then on. */
+    of_agent: strings(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
@@ -444,6 +446,8 @@ export interface Asker extends Requester {
   credential?: string;
   device_id?: string | null;
   passkey_id?: string | null;
+  /** Of an agent, or of what an agent created: the members accountable for it, who decide for policies on agents. */
+  for_agent?: string[];
 }
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'cancelled', 'used'] as const;
@@ -524,6 +528,11 @@ export const integrations = sqliteTable(
     reach: text({ mode: 'json' }).$type<
       { scopes: string[]; environments: string[] | null; secrets: string[] | null; generation?: number }[]
     >(),
+    /**
+     * The members accountable for the agents that stored it or widened what it sends; null if none did. Approval policies on agents hold it
+     * from then on.
+     */
+    of_agent: strings(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),

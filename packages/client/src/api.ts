@@ -5285,8 +5285,9 @@ export interface components {
                 format: string;
                 secrets: number;
             };
-            /** @description For a sync: the platform that secrets are sent to, and how many. */
+            /** @description For a sync: its stored connection, the platform that secrets are sent to, and how many. */
             sent?: {
+                integration_id?: string;
                 platform: string;
                 secrets: number;
             };

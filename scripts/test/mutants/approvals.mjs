@@ -8,7 +8,7 @@ export const mutants = [
     name: 'a policy on updates is passed by a rotation',
     tag: 'new-value-held-either-way',
     change: { from: "['secret.update', 'secret.rotate'] as const", to: "['secret.rotate'] as const" },
-    notice: 'api/approvals/approvals: is required for a rename that would take a secret out of a policy',
+    notice: 'api/approvals/approvals: is required for a new value by a policy on updates, and by one on rotation',
   },
   {
     name: 'a rename takes a secret out of a policy',
@@ -82,7 +82,7 @@ export const mutants = [
   {
     name: 'an approved grant gives what its maker came to hold since',
     tag: 'approved-limits-kept',
-    change: { from: '[environments, secrets, further]', to: '[]' },
+    change: { from: '[environments, secrets, dies_with, ...further]', to: '[]' },
     notice: 'api/approvals/targets: approval: of a grant is void once its maker holds more than deciders were shown',
   },
   {
@@ -158,9 +158,27 @@ export const mutants = [
     notice: 'api/approvals/shown: approval: requests that ask at the same time keep the bounds',
   },
   {
+    name: 'an approval of a place in a team gives what the team was granted since',
+    tag: 'approved-grants-kept',
+    change: { from: '[`${GRANTS}${id}`]', to: '[]' },
+    notice: 'api/approvals/targets: approval: of a place in a team, and of a role, is void once that gives more',
+  },
+  {
+    name: 'a void approval counts again once everything is as before',
+    tag: 'void-approval-stays-void',
+    change: 'remove',
+    notice: 'api/approvals/targets: approval: that was void at its use stays void when everything is as before',
+  },
+  {
+    name: 'an approval from before a policy counts again once the policy is gone',
+    tag: 'new-policy-voids-approvals',
+    change: { from: 'before === null ||', to: 'before !== null &&' },
+    notice: 'api/approvals/targets: approval: a policy that comes into force ends for good what it might hold, and nothing elsewhere',
+  },
+  {
     name: 'a held call: changes are repeated under one approval',
     tag: 'only-reads-repeated',
-    change: { from: "operation === 'secret.read'", to: 'operation !== undefined' },
+    change: { from: 'changes.length === 0', to: 'true' },
     notice: 'api/approvals/repeats: approval: no more than every policy that holds the call allows, and only for reading',
   },
   {

@@ -113,7 +113,7 @@ export const mutants = [
   {
     name: 'anybody decides for a policy of accountable members',
     tag: 'accountable-decide-alone',
-    change: { from: 'accountable.includes(member.id) ? null', to: 'true ? null' },
+    change: { from: 'requester.for_agent?.includes(member.id)', to: 'true' },
     notice: 'api/approvals/accountable: the member accountable for the agent approves alone',
   },
   {

@@ -27,6 +27,24 @@ export const mutants = [
     notice: 'unit/compliance/compliance: comparing names with policies takes bounded steps',
   },
   {
+    name: 'a report compares all names in one turn of the Worker',
+    tag: 'report-works-in-slices',
+    change: 'always',
+    notice: 'api/limits/policies: of compliance work in slices',
+  },
+  {
+    name: 'a root has any number of long reports at a time',
+    tag: 'long-reports-of-root-bounded',
+    change: { from: '>= MOST_LONG', to: '>= Number.POSITIVE_INFINITY' },
+    notice: 'api/limits/policies: of compliance work in slices',
+  },
+  {
+    name: 'a containment that has taken effect is refused because of other reports',
+    tag: 'contained-report-not-refused',
+    change: { from: 'isFull(root) && !waits', to: 'isFull(root)' },
+    notice: 'api/limits/policies: of containments wait for others of their root',
+  },
+  {
     name: 'a compliance report counts entries twice if they move during the report',
     tag: 'report-entry-counted-once',
     change: { from: 'Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest)', to: 'part.oldest' },

@@ -164,6 +164,12 @@ export const mutants = [
     notice: 'api/incidents/connections: contain: of connections and syncs that the caller may not list, it tells ids alone',
   },
   {
+    name: 'a report leaves out what others send through a connection of the credential',
+    tag: 'exposure-follows-connections',
+    change: { from: 'entry.action === SENDING', to: 'false' },
+    notice: 'api/incidents/connections: contain: counts what others, and automatic syncs, send through a connection that it changed',
+  },
+  {
     name: 'a report grows with every connection that a credential creates',
     tag: 'exposure-connections-bounded',
     change: 'never',

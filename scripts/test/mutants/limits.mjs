@@ -65,8 +65,8 @@ export const mutants = [
   {
     name: 'an account of bulk reads compares any number of names',
     tag: 'exposure-steps-bounded',
-    change: { from: ' || steps.left <= 0', to: '' },
-    notice: 'api/limits/flood: takes bounded steps, and counts a secret as read after that',
+    change: { from: ' || !slices.take(name.length * width)', to: '' },
+    notice: 'api/limits/flood: takes bounded steps, in slices, and counts a secret as read after that',
   },
   {
     name: 'the exposure report lists what a bulk read withheld',

@@ -120,4 +120,16 @@ export const mutants = [
     change: 'remove',
     notice: 'api/limits/policies: are bounded for the organisation; a change may narrow them',
   },
+  {
+    name: 'what a rotation policy of an agent replaces is not held',
+    tag: 'policy-of-agent-held',
+    change: { from: 'since !== null && isAutomatic', to: 'true' },
+    notice: 'api/policies/rotation: what a policy of an agent would replace is held, and reported as due',
+  },
+  {
+    name: 'an agent lets the service replace a value that it may not replace itself',
+    tag: 'automatic-rotation-held-as-rotation',
+    change: { from: 'after.auto_rotate === 1', to: 'after.auto_rotate === 2' },
+    notice: 'api/policies/rotation: an agent has no secret replaced by itself, or sooner',
+  },
 ];

@@ -120,7 +120,7 @@ export const mutants = [
   {
     name: 'secrets that a policy holds by now are sent',
     tag: 'sync-held-secrets-not-sent',
-    change: { from: 'holdingReads(core, row, callers).length > 0', to: 'false' },
+    change: { from: 'holdingReads(core, row, doers).length > 0', to: 'false' },
     notice: 'api/syncs/held: sync: a policy created between request and sending holds its secrets',
   },
   {
@@ -290,5 +290,29 @@ export const mutants = [
     tag: 'sync-steps-marked',
     change: 'remove',
     notice: 'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
+  },
+  {
+    name: 'what an agent makes a connection send is not remembered as its own',
+    tag: 'work-of-agent-marked',
+    change: { from: 'isOfAgent(core, caller)', to: 'false' },
+    notice: 'api/syncs/held: sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
+  },
+  {
+    name: 'approval policies on agents let connections pass that an agent has widened',
+    tag: 'connection-of-agent-held',
+    change: { from: 'accountable ?', to: 'false ?' },
+    notice: 'api/syncs/held: sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
+  },
+  {
+    name: 'the member accountable for the agent of a connection decides what others send by it',
+    tag: 'accountable-for-all-doers',
+    change: { from: '...doers.filter((one) => isOfAgent(core, one))', to: '...doers.slice(0, 0)' },
+    notice: 'api/syncs/held: sync: nobody who is accountable for the agent of a connection decides a run of it by a member',
+  },
+  {
+    name: 'a member approves what they send themselves by the connection of an agent',
+    tag: 'people-decide-nothing-of-theirs',
+    change: { from: 'isOfAgent(core, caller) &&', to: 'true &&' },
+    notice: 'api/syncs/held: sync: nobody approves a run of their own by the connection of an agent',
   },
 ];

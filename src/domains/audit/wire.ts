@@ -125,9 +125,9 @@ export const AuditEntry = z
       .optional()
       .openapi({ description: 'For a generated file: its format and how many secrets it contains.' }),
     sent: z
-      .object({ platform: z.string(), secrets: z.int() })
+      .object({ integration_id: z.string().optional(), platform: z.string(), secrets: z.int() })
       .optional()
-      .openapi({ description: 'For a sync: the platform that secrets are sent to, and how many.' }),
+      .openapi({ description: 'For a sync: its stored connection, the platform that secrets are sent to, and how many.' }),
     names: z.array(z.string()).optional().openapi({
       description:
         'For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them.',

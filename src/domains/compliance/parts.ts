@@ -23,6 +23,8 @@ export type Part =
 export interface Overview {
   now: number;
   period: Period;
+  /** The root whose request this is. */
+  payer: string | null;
   org: { id: string; name: string };
   /** How many days the audit log is kept, if set. */
   audit_retention_days: number | null;

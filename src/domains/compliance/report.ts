@@ -2,6 +2,7 @@
 // Invariant: memory use is bounded regardless of the organisation's size.
 import { unwrap } from '../../gate/request/outcome';
 import type { RenderContext } from '../../http/context';
+import { newSlices } from '../../http/slices';
 import { iso } from '../../http/wire';
 import { catalogue, type FindingId, findingIds, iso27001, soc2 } from './catalogue';
 import { type Coverage, newActivityChecks } from './checks/activity';
@@ -9,7 +10,7 @@ import { newApprovalChecks } from './checks/approvals';
 import { chainFinding, chainInventory } from './checks/chain';
 import { newCredentialChecks } from './checks/credentials';
 import { newPeopleChecks } from './checks/people';
-import { newSecretChecks } from './checks/secrets';
+import { newSecretChecks, type SecretChecks } from './checks/secrets';
 import { counted, findingOf, newTally, statusBy } from './finding';
 import { isRare } from './interest';
 import { chainOf, type Parts, rare, refused, type Walked, walkGate, walkSegments } from './log';
@@ -19,10 +20,13 @@ import type { Control, Finding, Report, Status } from './wire';
 const partsOf = (context: RenderContext): Parts => (async (input: Part) => unwrap(await context.further(input)).data) as Parts;
 
 /** Reads every page of a part. */
-async function eachPage<P extends Page<unknown>>(ask: (after: string) => Promise<P>, take: (page: P) => void): Promise<void> {
+async function eachPage<P extends Page<unknown>>(
+  ask: (after: string) => Promise<P>,
+  take: (page: P) => void | Promise<void>,
+): Promise<void> {
   for (let after: string | null = ''; after !== null; ) {
     const page: P = await ask(after);
-    take(page);
+    await take(page);
     after = page.next;
   }
 }
@@ -30,8 +34,7 @@ async function eachPage<P extends Page<unknown>>(ask: (after: string) => Promise
 export async function reportOf(context: RenderContext, overview: Overview): Promise<Report> {
   const { now, period, org, policies, sessions, browsers } = overview;
   const parts = partsOf(context);
-  const secrets = newSecretChecks(policies, now);
-  await eachPage((after) => parts<SecretsPart>({ part: 'secrets', after }), secrets.add);
+  const secrets = await secretsOf(context, parts, overview);
   const credentials = newCredentialChecks(now);
   await eachPage(
     (after) => parts<Page<CredentialFacts>>({ part: 'credentials', after }),
@@ -69,6 +72,21 @@ export async function reportOf(context: RenderContext, overview: Overview): Prom
     findings: all,
     controls: controlsOf(all),
   };
+}
+
+/** The most matching steps of a report. */
+const MOST_STEPS = 100_000_000;
+
+/** The checks on secrets, with all of them. */
+async function secretsOf({ org }: RenderContext, parts: Parts, { policies, now, payer }: Overview): Promise<SecretChecks> {
+  const slices = newSlices(`${org}.${payer}`, MOST_STEPS);
+  try {
+    const secrets = newSecretChecks(policies, now, slices);
+    await eachPage((after) => parts<SecretsPart>({ part: 'secrets', after }), secrets.add);
+    return secrets;
+  } finally {
+    slices.end();
+  }
 }
 
 /** The findings from the audit log. */

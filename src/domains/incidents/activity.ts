@@ -1,5 +1,5 @@
-// What a contained credential and its descendants did, from the audit log. Invariant: requests without effect (a refusal, a replay, a 304)
-// do not count.
+// What a contained credential and its descendants did, from the audit log, and what was sent through connections that they created or
+// changed. Invariant: requests without effect (a refusal, a replay, a 304) do not count.
 import { credentialKindOf, idStart } from '../../db/ids';
 import { DAY, REMEMBERED } from '../../db/rows';
 import { BULK_READS, type Entry } from '../../gate/audit/entry';
@@ -26,6 +26,8 @@ const CHANGING = [
 ];
 /** An import has one entry for everything it created and updated. */
 const IMPORT = 'integration.import';
+/** What a sync sends has an entry with the connection in `sent`. */
+const SENDING = 'integration.sync_run';
 /** Actions whose entries record changes of secrets. */
 export const TELLING = [...CHANGING, IMPORT];
 /** How long before the period an active item may have been created: a share link lasts seven days, a session token one. */
@@ -112,6 +114,23 @@ function noteFirst<T extends Started>(items: Map<string, T>, one: T) {
   if (items.size > MOST_CONNECTIONS) items.delete(items.keys().next().value as string);
 }
 
+/** What others, or automatic syncs, send through connections that one of them created or changed. */
+function newSending() {
+  const through = new Map<string, Started>();
+  const actions = new Set<string>();
+  return {
+    /** Empty until there is such a connection. */
+    actions,
+    note({ action, resource }: Entry, time: number) {
+      if (!isConfiguring(action) || resource === null) return;
+      noteFirst(through, { id: resource, time });
+      actions.add(SENDING);
+    },
+    // safety: exposure-follows-connections
+    isThrough: (entry: Entry) => entry.action === SENDING && isDone(entry) && through.has(entry.sent?.integration_id ?? ''),
+  };
+}
+
 /** Keeps the first time at which a version was exposed. */
 export function noteRead(read: Map<string, Seen>, one: Seen) {
   const key = `${one.secret}.${one.version}`;
@@ -128,19 +147,29 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   const shared: Given[] = [];
   const connections = new Map<string, Configured>();
   const syncs = new Map<string, Started>();
+  const sending = newSending();
   const bulks = new Map<string, Bulk>();
   const lists: Lists = { patterns: new Map(), withheld: new Map(), ids: 0 };
   // Items created before the period may have acted in it. Those that ended long ago are known only from the log.
   const isOld = root.created_at < Date.now() - REMEMBERED;
   const begin = isOld ? root.created_at : Math.max(root.created_at, from - LONGEST);
-  for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors: tracked.actors }, gaps))
+  for await (const entries of walk(
+    context,
+    parts,
+    { since: Math.min(begin, from), actors: tracked.actors, besides: sending.actions },
+    gaps,
+  ))
     for (const entry of expanded(entries)) {
       noteLists(lists, entry);
-      if (!tracked.isBy(entry)) continue;
       const { action, resource, version } = entry;
-      if (!isDone(entry) || resource === null) continue;
       const time = timeOf(entry);
+      if (!tracked.isBy(entry)) {
+        if (time >= from && version !== null && sending.isThrough(entry)) noteBulks(bulks, entry, lists, time);
+        continue;
+      }
+      if (!isDone(entry) || resource === null) continue;
       tracked.noteCreated(entry, time);
+      sending.note(entry, time);
       const isShare = action === 'secret.share' && entry.share !== undefined;
       // Views through a link count as theirs.
       // safety: exposure-follows-links

@@ -1,8 +1,9 @@
 // Which versions of which secrets bulk reads exposed, reconstructed from the current secrets and the changes in the audit log. A bulk
 // read's entry records the environment, prefix, patterns and the sequence of the last change there. The state of a secret between two
-// changes follows from the change before and the one after. Pure. Invariant: if the log is inconclusive, a secret counts as exposed.
+// changes follows from the change before and the one after. Invariant: if the log is inconclusive, a secret counts as exposed.
 import { matches, widthOf } from '../../auth/globs';
 import { SLACK } from '../../gate/limits/rate-limit';
+import type { Slices } from '../../http/slices';
 import type { SecretState } from './parts';
 
 export interface Bulk {
@@ -58,7 +59,9 @@ interface Stretch {
 }
 
 /** The most matching steps for names and patterns of bulk reads; beyond them, patterns count as no limit. */
-const MOST_STEPS = 200_000_000;
+export const MOST_STEPS = 100_000_000;
+/** What finding a read among others counts as, in matching steps. */
+const SEARCH = 30;
 
 const isNewValue = (action: string) =>
   ['secret.rotate', 'secret.auto_rotate', 'secret.rollback', 'provider.rotate', 'provider.issue'].includes(action);
@@ -90,15 +93,15 @@ export function unresolved(bulks: Bulk[], current: Iterable<string>, changes: Ch
 }
 
 /** Everything that the bulk reads exposed, with the time of the first exposing read. `changes` and `breaks` are in sequence order. */
-export function exposed(
+export async function exposed(
   bulks: Bulk[],
   current: Map<string, SecretState & { at: number }>,
   changes: Change[],
   breaks: number[],
   before: Map<string, Before>,
-): Exposed[] {
+  slices: Slices,
+): Promise<Exposed[]> {
   const shapes = shapesOf(bulks, breaks);
-  const steps = { left: MOST_STEPS };
   const histories = new Map<string, Change[]>([...current.keys()].map((id) => [id, []]));
   for (const change of changes) {
     if (change.sequence > (current.get(change.secret)?.at ?? Number.MAX_SAFE_INTEGER)) continue;
@@ -116,7 +119,12 @@ export function exposed(
     if (here.length === 0) continue;
     for (const stretch of stretchesOf(history, row, breaks, before.get(secret))) {
       // Only the first read: one per shape would be too many to keep.
-      const time = here.reduce((first, shape) => Math.min(first, seenBy(shape, stretch, steps) ?? first), Number.POSITIVE_INFINITY);
+      let time = Number.POSITIVE_INFINITY;
+      for (const shape of here) {
+        time = Math.min(time, seenBy(shape, stretch, slices) ?? time);
+        const rest = slices.rest(SEARCH);
+        if (rest) await rest;
+      }
       if (Number.isFinite(time)) for (const version of stretch.versions) found.push({ secret, version, time });
     }
   }
@@ -153,17 +161,16 @@ function shapesOf(bulks: Bulk[], breaks: number[]): Shape[] {
 }
 
 /** Whether the patterns of a shape match a name; true once the steps are spent. */
-function isMatched({ patterns, width }: Shape, name: string, steps: { left: number }): boolean {
+function isMatched({ patterns, width }: Shape, name: string, slices: Slices): boolean {
   // safety: exposure-steps-bounded
-  if (patterns === null || steps.left <= 0) return true;
-  steps.left -= name.length * width;
+  if (patterns === null || !slices.take(name.length * width)) return true;
   return patterns.some((pattern) => matches(pattern, name));
 }
 
 /** When a read of this shape first exposed the stretch, or null. */
-function seenBy(shape: Shape, { from, to, name, expires_at }: Stretch, steps: { left: number }): number | null {
+function seenBy(shape: Shape, { from, to, name, expires_at }: Stretch, slices: Slices): number | null {
   const { prefix, reads } = shape;
-  if (name !== undefined && !(name.startsWith(prefix) && isMatched(shape, name, steps))) return null;
+  if (name !== undefined && !(name.startsWith(prefix) && isMatched(shape, name, slices))) return null;
   let [low, high] = [0, reads.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -1,6 +1,6 @@
 // Walks the audit log from oldest to newest, in both places: closed segments in D1, then the gate. Only one part is in memory at a time.
 // Invariant: unreadable entries are reported as a gap, never skipped silently.
-import { and, asc, desc, eq, gte, lt, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gte, lt, lte, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { auditSegments } from '../../db/schema';
 import type { Entry } from '../../gate/audit/entry';
@@ -30,6 +30,8 @@ export interface Wanted {
   /** In milliseconds. */
   since?: number;
   actors?: ReadonlySet<string>;
+  /** Segments with one of these actions are opened too, whoever acts in them. */
+  besides?: ReadonlySet<string>;
   actions?: readonly string[];
   resources?: ReadonlySet<string>;
 }
@@ -66,6 +68,8 @@ export async function* walk(context: Context, parts: Parts, wanted: Wanted, gaps
   }
 }
 
+const found = ({ actors, besides }: Wanted): number => (actors?.size ?? 0) + (besides?.size ?? 0);
+
 /** The entries in D1 from a sequence on, and those that D1 rejected. */
 async function* walkSegments(context: Context, part: LogPart, wanted: Wanted, from: number, gaps: Gap[]): AsyncGenerator<Entry[]> {
   const held = part.held.filter(({ sequence }) => sequence >= from);
@@ -76,14 +80,14 @@ async function* walkSegments(context: Context, part: LogPart, wanted: Wanted, fr
     isMore = segments.length === MOST_OPENED;
     for (const segment of segments) {
       while ((held[0]?.sequence ?? Number.POSITIVE_INFINITY) < segment.first) yield [held.shift() as Entry];
-      const known = wanted.actors?.size;
+      const known = found(wanted);
       const opened = await readSegment(segment);
       if (!opened) gaps.push({ from: segment.first, to: segment.last });
       else yield opened.filter(({ sequence }) => sequence >= at);
       at = segment.last + 1;
       // A newly found actor may have acted in a segment that was skipped.
       // safety: exposure-rereads-segments
-      if (wanted.actors?.size !== known) {
+      if (found(wanted) !== known) {
         isMore = true;
         break;
       }
@@ -92,7 +96,12 @@ async function* walkSegments(context: Context, part: LogPart, wanted: Wanted, fr
   if (held.length) yield held;
 }
 
-function segmentsFrom(context: Context, { to, since, actors, actions, resources }: Wanted, at: number, oldest: number) {
+function actedIn(actors: ReadonlySet<string>, besides: ReadonlySet<string> | undefined): SQL | undefined {
+  const by = among(auditSegments.actors, actors);
+  return by && besides?.size ? or(by, among(auditSegments.actions, besides)) : by;
+}
+
+function segmentsFrom(context: Context, { to, since, actors, besides, actions, resources }: Wanted, at: number, oldest: number) {
   context.trace.d1_calls++;
   return drizzle(context.env.DB)
     .select({ first: auditSegments.first_sequence, last: auditSegments.last_sequence, entries: auditSegments.entries })
@@ -104,7 +113,7 @@ function segmentsFrom(context: Context, { to, since, actors, actions, resources 
         lt(auditSegments.first_sequence, oldest),
         to === undefined ? undefined : lte(auditSegments.first_sequence, to),
         since ? gte(auditSegments.last_at, since) : undefined,
-        actors && among(auditSegments.actors, actors),
+        actors && actedIn(actors, besides),
         actions && among(auditSegments.actions, actions),
         resources && among(auditSegments.resources, resources),
       ),

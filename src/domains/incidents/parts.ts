@@ -29,6 +29,8 @@ export interface RootPart {
   root: CredentialSummary;
   /** The member of a browser session: the audit log tells its entries apart by their parent. */
   member: string | null;
+  /** The root whose request this is; null for the service itself. */
+  payer: string | null;
 }
 
 /** The ids of all descendants, nearest first, and whether there are more. */

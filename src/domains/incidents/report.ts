@@ -8,6 +8,7 @@ import { ApiError, refuse } from '../../errors';
 import type { Entry } from '../../gate/audit/entry';
 import { isPast } from '../../gate/identity/lifetime';
 import type { Context } from '../../http/context';
+import { newSlices } from '../../http/slices';
 import {
   activityOf,
   type Configured,
@@ -22,7 +23,7 @@ import {
   TELLING,
   type Written,
 } from './activity';
-import { type Before, type Bulk, type Change, exposed, unresolved } from './exposure';
+import { type Before, type Bulk, type Change, exposed, MOST_STEPS, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
 import type { CredentialSummary, DescentPart, NamedSecret, RootPart, SecretState, SecretsPart } from './parts';
 
@@ -66,17 +67,24 @@ export interface Asked {
   spared: string[];
   /** Nothing has ended yet: what is alive counts as revoked, because a containment would revoke it. */
   dry_run?: boolean;
+  /** The request has contained the credential: its report is not refused, it waits. */
+  waits?: boolean;
 }
 
 /** Creates the report. */
-export async function reportOf(context: Context, parts: Parts, { id, since, spared, dry_run = false }: Asked): Promise<ExposureReport> {
+export async function reportOf(
+  context: Context,
+  parts: Parts,
+  { id, since, spared, dry_run = false, waits = false }: Asked,
+): Promise<ExposureReport> {
   const descent = await descentOf(parts, id, spared);
   const { root } = descent;
   const from = since ?? root.created_at;
   const gaps: Gap[] = [];
   const activity = await activityOf(context, parts, descent, from, gaps);
   const read = new Map(activity.read);
-  for (const one of activity.bulks.length ? await bulkReads(context, parts, activity.bulks, gaps) : []) noteRead(read, one);
+  for (const one of activity.bulks.length ? await bulkReads(context, parts, { ...descent, waits }, activity.bulks, gaps) : [])
+    noteRead(read, one);
   const credentials = await allCredentials(context, descent, activity.made);
   const members = [...activity.members]
     .flatMap((member) => credentials.get(member) ?? [])
@@ -110,7 +118,13 @@ async function descentOf(parts: Parts, id: string, spared: string[]): Promise<De
 }
 
 /** What the bulk reads exposed. */
-async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Gap[]): Promise<Seen[]> {
+async function bulkReads(
+  context: Context,
+  parts: Parts,
+  { payer, waits }: Pick<Descent, 'payer'> & { waits: boolean },
+  bulks: Bulk[],
+  gaps: Gap[],
+): Promise<Seen[]> {
   const environments = [...new Set(bulks.map(({ environment }) => environment))];
   const slugs = new Set(bulks.map(({ shown }) => shown));
   const current = new Map<string, SecretState & { at: number }>();
@@ -129,13 +143,13 @@ async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Ga
       else if (isBreak(entry)) breaks.push(entry.sequence);
     }
   const open = unresolved(bulks, current.keys(), changes, breaks);
-  return exposed(
-    bulks,
-    current,
-    changes,
-    breaks,
-    open.size && oldest > 0 ? await beforeThat(context, parts, open, oldest, gaps) : new Map(),
-  );
+  const before = open.size && oldest > 0 ? await beforeThat(context, parts, open, oldest, gaps) : new Map<string, Before>();
+  const slices = newSlices(`${context.org}.${payer}`, MOST_STEPS, { waits });
+  try {
+    return await exposed(bulks, current, changes, breaks, before, slices);
+  } finally {
+    slices.end();
+  }
 }
 
 /** The state of secrets at a sequence, as far back as the log goes. */

@@ -43,7 +43,7 @@ async function renderReport(done: Contained, { params, body }: Input<unknown, Co
   const parts = partsOf(context, 'credential.contain', id);
   const { since = null, dry_run = false } = body;
   const left = await revokeRest(context, id, body, remaining);
-  const report = await reportOf(context, parts, { id, since, spared, dry_run });
+  const report = await reportOf(context, parts, { id, since, spared, dry_run, waits: !dry_run });
   const rotation = !body.rotate ? null : dry_run ? await foreseen(parts, report) : await rotateAll(context, parts, id, report);
   const [names, made] = [await namesIn(report, parts), await connectionsIn(report, parts)];
   const json: z.infer<typeof wire.Contained> = {

@@ -13,5 +13,6 @@ export const policy = rowKind('policy', {
   table: policies,
   space: () => '',
   key: (row) => row.id,
+  added: ['of_agent'],
   quota: lasting(100, undefined, 'policies', 'Combine some of them, or delete some that you no longer need.'),
 });

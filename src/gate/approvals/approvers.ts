@@ -85,16 +85,27 @@ function reachesAllOf(core: Core, { environments }: ApprovalRow, policy: PolicyR
 const UNACCOUNTABLE =
   'No member is accountable for the credential that made this request, so nobody may decide it. Use a credential that a member made.';
 
+/** Whether a person asked, or a credential without an agent behind it. */
+export const isOfPerson = ({ requester }: Pick<ApprovalRow, 'requester'>): boolean => requester.for_agent === undefined;
+
+/** Why nobody may decide for a policy on agents what a person asked: the members accountable for the agents are among those who ask. */
+export const ofPerson = ({ name }: Pick<PolicyRow, 'name'>): string =>
+  `The policy "${name}" holds what this connection sends, because an agent stored or widened it. Nobody can approve a request of a member or of a member's API key for it. Store a new connection, or let an agent make the request.`;
+
 /** Why a member may not decide a request for a policy; null if they may. */
 export function ineligible(core: Core, approval: ApprovalRow, policy: PolicyRow, member: MemberRow, now: number): string | null {
-  const { accountable } = approval;
+  const { accountable, requester } = approval;
   // safety: nobody-decides-the-unaccountable
   if (accountable.length === 0) return UNACCOUNTABLE;
   // safety: decider-within-environments
   if (!reachesAllOf(core, approval, policy, member)) return 'Your role is limited to environments, and this request concerns others too.';
-  if (isAccountablePolicy(policy))
+  if (isAccountablePolicy(policy)) {
+    if (isOfPerson(approval)) return ofPerson(policy);
     // safety: accountable-decide-alone
-    return accountable.includes(member.id) ? null : `Only members accountable for the agent decide for the policy "${policy.name}".`;
+    return requester.for_agent?.includes(member.id)
+      ? null
+      : `Only members accountable for the agent decide for the policy "${policy.name}".`;
+  }
   // safety: requester-decides-nothing
   if (accountable.includes(member.id)) return 'You made this request or are accountable for the credential that did.';
   // safety: approver-of-policy

@@ -6,13 +6,13 @@ import { type Change, type Effect, effectsOf, environmentsOf, holds, readEffect 
 import type { ApprovalRow, SecretRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
-import { isOfAgent } from '../identity/accountable';
+import { type Doer, isOfAgent } from '../identity/accountable';
 import type { Plan, Proposal, Put } from '../journal/plan';
 import { answerKeyOf, insertion, revision } from '../journal/writes';
 import { quotaRootOf } from '../limits/quota-root';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
 import { wants } from '../request/outcome';
-import { approvalsFor, countApprovers, lacksApprovers } from './approvers';
+import { approvalsFor, countApprovers, isAccountablePolicy, isOfPerson, lacksApprovers, ofPerson } from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './row';
@@ -45,9 +45,9 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   const effects = [
     ...effectsOf(changes, call.caller.id, (id) => call.core.rows.get('secret', id)),
     // Only the held ones: an approval is void once one of its targets has changed.
-    ...(made.reveals ?? []).filter((row) => holdingReads(call.core, row, [call.caller]).length).map(readEffect),
+    ...(made.reveals ?? []).filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length).map(readEffect),
   ];
-  const held = hold(call, { effects, changes, describes: made.describes, shows: made.shows }, now);
+  const held = hold(call, { effects, changes, describes: made.describes, shows: made.shows, doers: made.doers }, now);
   if (isRefusal(held) || 'wants' in held) return held;
   if ('waits' in held) return { ...held.waits, audit: { ...targetOf(made), ...held.waits.audit } };
   return allowed(made, held);
@@ -102,8 +102,6 @@ const binds = (core: Pick<Core, 'rows'>, { config }: Policy, callers: readonly D
   // safety: accountable-holds-agents
   !('accountable' in config.approvers) || callers.some((caller) => isOfAgent(core, caller));
 
-type Doer = Pick<Call['caller'], 'kind' | 'credential'>;
-
 /** The policies that hold a read of a secret by these callers together. */
 export function holdingReads(core: Pick<Core, 'rows'>, row: SecretRow, callers: readonly Doer[]): Policy[] {
   const before = judged.get(row);
@@ -150,7 +148,9 @@ function hold(call: Call<unknown>, asking: Asking, now: number): Held {
   const { core, ask, caller } = call;
   const { effects } = asking;
   const holding = policiesOf(core, 'approval').filter(
-    (policy) => binds(core, policy, [caller]) && effects.some((effect) => holds(policy, effect) && !mends(call, policy, effect)),
+    (policy) =>
+      binds(core, policy, [caller, ...(asking.doers ?? [])]) &&
+      effects.some((effect) => holds(policy, effect) && !mends(call, policy, effect)),
   );
   const [passed, policies] = [
     holding.filter((one) => isBypassed(caller.kind, one, effects)),
@@ -177,7 +177,12 @@ function useOf(call: Call<unknown>, id: string, asking: Asking, policies: Policy
   // safety: approval-used-once, approval-expires
   if (row.status !== 'approved' || row.expires_at <= now) return refuse('APPROVAL_MISMATCH', { message: mismatch[row.status] });
   // safety: approval-void-once-changed
-  if (!isAsThen(core, row, asking, policies)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
+  if (!isAsThen(core, row, asking, policies)) {
+    // It stays void when everything is changed back.
+    // safety: void-approval-stays-void
+    approvalDetails(core).void(id);
+    return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
+  }
   // safety: approval-void-once-requester-ended
   if (approvalDetails(core).isVoid(id) || hasRequesterEnded(core, row)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
   const isRepeatable = validFor(row) > 0;
@@ -248,12 +253,15 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
  * that.
  */
 function required(core: Core, row: ApprovalRow, policies: readonly Policy[]): Refusal {
+  const ours = isOfPerson(row) ? policies.find((policy) => isAccountablePolicy(policy.row)) : undefined;
   const stuck = policies.find((policy) => isStuck(core, policy, row.environments));
   const names = policies.map(({ row: { name } }) => `"${name}"`).join(', ');
-  const message = stuck
-    ? `The policy "${stuck.row.name}" requires more approvals than it has approvers, so this request cannot be approved. An owner can invite approvers or add them to the approving team.`
-    : row.status === 'approved'
-      ? `This request is approved. Repeat it with the header "Approval-Id: ${row.id}".`
-      : `This request needs approval (${names.slice(0, 500)}). Nothing was done.`;
+  const message = ours
+    ? ofPerson(ours.row)
+    : stuck
+      ? `The policy "${stuck.row.name}" requires more approvals than it has approvers, so this request cannot be approved. An owner can invite approvers or add them to the approving team.`
+      : row.status === 'approved'
+        ? `This request is approved. Repeat it with the header "Approval-Id: ${row.id}".`
+        : `This request needs approval (${names.slice(0, 500)}). Nothing was done.`;
   return refuse('APPROVAL_REQUIRED', { message, approval: approvalShown(row) });
 }

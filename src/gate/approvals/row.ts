@@ -5,7 +5,7 @@ import { type Change, type Effect, environmentsOf, holds } from '../../auth/effe
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { ApprovalRow, HeldOperation, HoldingPolicy } from '../../db/schema';
-import { accountableFor } from '../identity/accountable';
+import { accountableFor, type Doer, isOfAgent } from '../identity/accountable';
 import type { Fact } from '../journal/plan';
 import type { Call } from '../request/call';
 import { slugOf } from '../request/target';
@@ -27,12 +27,14 @@ export interface Asking {
   changes: Change[];
   describes?: string | undefined;
   shows?: Fact[] | undefined;
+  /** Those for whom it is made, besides its caller. */
+  doers?: readonly Doer[] | undefined;
 }
 
 /** The row of a new request. */
 export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, policies: Policy[], now: number) {
   const { core, ask, caller } = call;
-  const { effects, changes, describes } = asking;
+  const { effects, changes, describes, doers = [] } = asking;
   const effect = effects.find((one) => policies.some((policy) => holds(policy, one))) as Effect;
   const secret = typeof effect.reach === 'object' && 'secrets' in effect.reach ? effect.reach.secrets[0] : undefined;
   const { request } = ask;
@@ -46,9 +48,12 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     requester: {
       ...{ kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
       ...{ credential: caller.credential, device_id, passkey_id },
+      // safety: people-decide-nothing-of-theirs
+      ...(isOfAgent(core, caller) && { for_agent: accountableFor(core, caller) }),
     },
     root: caller.root,
-    accountable: accountableFor(core, caller),
+    // safety: accountable-for-all-doers
+    accountable: [...new Set([caller, ...doers.filter((one) => isOfAgent(core, one))].flatMap((one) => accountableFor(core, one)))],
     digest: asked.digest,
     method: asked.method,
     path: asked.path.slice(0, MOST_PATH),
@@ -58,7 +63,7 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     environment: secret ? slugOf(core, secret.environment_id) : null,
     environments: concerned(effects),
     targets: targetsOf(core, effects, changes),
-    policies: policiesThen(policies, effects),
+    policies: policiesThen(policies, asking),
     decisions: [],
     reason: request.reason,
     request_id: request.id,
@@ -97,6 +102,11 @@ const ASKS: Record<HeldOperation, string> = {
 /** The same for actions that are more specific than their operation. */
 const BY_ACTION: Record<string, string> = { 'secret.restore': 'restore', 'secret.rollback': 'roll back' };
 
+const isNewValue = ({ reach }: Effect): boolean => {
+  const [before, after] = typeof reach === 'object' && 'secrets' in reach ? reach.secrets : [];
+  return before !== undefined && after !== undefined && after.version > before.version;
+};
+
 /** What a request asks for, as a sentence without any value. */
 function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, describes?: string): string {
   const { caller, ask } = call;
@@ -105,13 +115,14 @@ function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, des
     describes ??
     (name === null
       ? `${ASKS[effect.operations[0]]} (${ask.action})`
-      : `${BY_ACTION[ask.action] ?? ASKS[effect.operations.includes('secret.rotate') ? 'secret.rotate' : effect.operations[0]]} the secret ${name}`);
+      : `${BY_ACTION[ask.action] ?? ASKS[isNewValue(effect) ? 'secret.rotate' : effect.operations[0]]} the secret ${name}`);
   return `${who} asks to ${what}.`;
 }
 
-function policiesThen(policies: readonly Policy[], effects: readonly Effect[]): HoldingPolicy[] {
+function policiesThen(policies: readonly Policy[], { changes }: Asking): HoldingPolicy[] {
+  // A sync reads too, but it is a change: it sends.
   // safety: only-reads-repeated
-  const isRead = effects.every(({ operations }) => operations.every((operation) => operation === 'secret.read'));
+  const isRead = changes.length === 0;
   return policies
     .map(({ row: { id, revision, name }, config: { required, max_valid_seconds, approvers } }) => ({
       ...{ id, revision, name, required },
@@ -132,9 +143,9 @@ export function validFor({ decisions }: Pick<ApprovalRow, 'decisions'>): number 
 }
 
 /** Whether the targets and policies of a request are unchanged since it was made. */
-export const isAsThen = (core: Call['core'], row: ApprovalRow, { effects, changes }: Asking, policies: readonly Policy[]): boolean =>
-  JSON.stringify(row.targets) === JSON.stringify(targetsOf(core, effects, changes)) &&
-  JSON.stringify(row.policies) === JSON.stringify(policiesThen(policies, effects));
+export const isAsThen = (core: Call['core'], row: ApprovalRow, asking: Asking, policies: readonly Policy[]): boolean =>
+  JSON.stringify(row.targets) === JSON.stringify(targetsOf(core, asking.effects, asking.changes)) &&
+  JSON.stringify(row.policies) === JSON.stringify(policiesThen(policies, asking));
 
 /** What a caller sees of the approval that a request waits for. */
 export const approvalShown = ({ id, status, operation, policies, decisions, expires_at }: ApprovalRow) => ({

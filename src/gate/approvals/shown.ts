@@ -7,8 +7,11 @@ import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import type { CredentialRow, GrantRow, MemberRow, PolicyRow, SecretRow, ShareRow, TeamMemberRow } from '../../db/schema';
 import type { Core } from '../core';
+import { grantRows } from '../identity/caller';
+import { isGrantAlive } from '../identity/lifetime';
 import type { Fact } from '../journal/plan';
 import { slugOf } from '../request/target';
+import { membersOfTeam } from '../rows/team-members';
 
 /** The most characters of one fact, and of all. */
 const MOST_FACT = 8000;
@@ -100,10 +103,20 @@ function ofMember(core: Core, before: MemberRow | null, after: MemberRow | null)
   if (!after) return [...who, ...held, ...fact('Change', 'removed')];
   const roles = before.role === after.role ? [] : [...fact('Role before', before.role), ...fact('Role after', after.role)];
   const [was, is] = [placesOf(core, before), placesOf(core, after)];
-  return [...who, ...roles, ...(was === is ? [] : [...fact('Environments before', was), ...fact('Environments after', is)])];
+  const places = was === is ? [] : [...fact('Environments before', was), ...fact('Environments after', is)];
+  return [...who, ...roles, ...places, ...fact('Grants of the member', grantsInWords(core, before.id))];
 }
 
-function ofTeamMember({ rows }: Core, after: boolean, { team_id, member_id }: TeamMemberRow): Fact[] {
+/** The grants in force to a member, with those of the member's teams, or to a team: what a change gives besides. */
+const grantsInWords = (core: Core, id: string): string =>
+  listInWords(
+    grantRows(core, id)
+      .filter((grant) => isGrantAlive(core, grant))
+      .map((grant) => `${grant.permission} ${grant.secrets?.join(' ') ?? 'all names'} in ${placesOf(core, grant)}`),
+  );
+
+function ofTeamMember(core: Core, after: boolean, { team_id, member_id }: TeamMemberRow): Fact[] {
+  const { rows } = core;
   const member = rows.get('member', member_id);
   return [
     ...fact('Team', rows.get('team', team_id)?.name ?? team_id),
@@ -111,8 +124,12 @@ function ofTeamMember({ rows }: Core, after: boolean, { team_id, member_id }: Te
     ...fact('Email', member?.email),
     ...fact('Role', member?.role),
     ...fact('Change', after ? 'added' : 'removed'),
+    ...fact('Grants of the team', grantsInWords(core, team_id)),
   ];
 }
+
+const membersInWords = (core: Core, team: string): string =>
+  listInWords(membersOfTeam(core, team).map(({ member_id }) => core.rows.get('member', member_id)?.name ?? member_id));
 
 function ofGrant(core: Core, row: GrantRow): Fact[] {
   const { grantee_type, grantee_id, permission } = row;
@@ -120,6 +137,7 @@ function ofGrant(core: Core, row: GrantRow): Fact[] {
   const { name } = core.rows.get(kind, grantee_id) ?? { name: null };
   return [
     ...fact('Grantee', `${grantee_type} ${name ?? ''} (${grantee_id})`),
+    ...(grantee_type === 'team' ? fact('Members', membersInWords(core, grantee_id) || 'nobody') : []),
     ...fact('Permission', permission),
     ...limits(core, row),
     ...until(row.expires_at),

@@ -7,9 +7,9 @@ import { credentialKindOf, type IdKind, idPrefixes } from '../../db/ids';
 import type { RowKind } from '../../db/rows';
 import type { ApprovalConfig, ApprovalRow, CredentialRow, GrantRow, PolicyRow } from '../../db/schema';
 import type { Core } from '../core';
+import { grantRows } from '../identity/caller';
 import { membershipId, membersOfTeam } from '../rows/team-members';
 
-type Rows = Pick<Core, 'rows'>;
 type Targets = ApprovalRow['targets'];
 
 /** Ids of the rows that a changed row names and that decide what the change does. */
@@ -20,14 +20,14 @@ function namedBy(change: Change): string[] {
     case 'grant':
       return [...withMembers(change.after?.grantee_id), ...(change.after?.environments ?? []), ...limitsOf(change.after)];
     case 'member':
-      return [...(change.before?.environments ?? []), ...(change.after?.environments ?? [])];
+      return [...(change.before?.environments ?? []), ...(change.after?.environments ?? []), ...withGrants(change.before?.id)];
     case 'credential':
       return change.before ? [] : [...(change.after?.environments ?? []), ...limitsOf(change.after)];
     case 'policy':
       return [change.before, change.after].flatMap((one) => (one ? namedByPolicy(one) : []));
     case 'team_member': {
       const { team_id, member_id } = (change.after ?? change.before) as { team_id: string; member_id: string };
-      return [team_id, member_id];
+      return [team_id, member_id, ...withGrants(team_id)];
     }
     case 'team':
       return change.after ? [row.id] : withMembers(row.id);
@@ -46,15 +46,15 @@ function namedBy(change: Change): string[] {
 const LIMITS = 'limits:';
 
 /**
- * The limits of a new row, under an id of their own. A request that does not name them means those of its caller, which may be widened
- * before the approval is used. When a credential ends follows from the request.
+ * The limits of a new row, and what it ends with, under an id of their own. A request that does not name them means those of its caller,
+ * which may be widened before the approval is used. When a credential expires follows from the request.
  */
 function limitsOf(row: GrantRow | CredentialRow | null): string[] {
   if (!row) return [];
-  const { environments, secrets } = row;
-  const further = 'grantee_id' in row ? row.expires_at : row.allowed_addresses;
+  const { environments, secrets, dies_with } = row;
+  const further = 'grantee_id' in row ? [row.expires_at] : [row.allowed_addresses, row.device_id];
   // safety: approved-limits-kept
-  return [`${LIMITS}${sha256(JSON.stringify([environments, secrets, further]))}`];
+  return [`${LIMITS}${sha256(JSON.stringify([environments, secrets, dies_with, ...further]))}`];
 }
 
 function namedByPolicy({ environments, kind, config }: PolicyRow): string[] {
@@ -67,13 +67,21 @@ function namedByPolicy({ environments, kind, config }: PolicyRow): string[] {
 const withMembers = (id: string | undefined): string[] =>
   id === undefined ? [] : id.startsWith(`${idPrefixes.team}_`) ? [id, membershipId(id, '')] : [id];
 
-/** The revision of what an id names, now; null if there is none. For the members of a team, a number that changes with them. */
-function revisionOf(core: Rows, id: string): number | null {
+/** The start of an id that stands for all grants to a member, with those of the member's teams, or to a team. */
+const GRANTS = 'grants:';
+
+// safety: approved-grants-kept
+const withGrants = (id: string | undefined): string[] => (id === undefined ? [] : [`${GRANTS}${id}`]);
+
+/** A number that changes with the rows. */
+const digestOf = (rows: readonly { id: string; revision: number }[]): number =>
+  Number.parseInt(sha256(JSON.stringify(rows.map(({ id, revision }) => [id, revision]))).slice(0, 12), 16);
+
+/** The revision of what an id names, now; null if there is none. For the members of a team, and for grants, a number that changes with them. */
+function revisionOf(core: Core, id: string): number | null {
   if (id.startsWith(LIMITS)) return 0;
-  if (id.endsWith('.')) {
-    const members = membersOfTeam(core, id.slice(0, -1)).map((row) => [row.id, row.revision]);
-    return Number.parseInt(sha256(JSON.stringify(members)).slice(0, 12), 16);
-  }
+  if (id.startsWith(GRANTS)) return digestOf(grantRows(core, id.slice(GRANTS.length)));
+  if (id.endsWith('.')) return digestOf(membersOfTeam(core, id.slice(0, -1)));
   const kind = kindOf(id);
   return kind === null ? null : (core.rows.get(kind, id)?.revision ?? null);
 }
@@ -88,7 +96,7 @@ function kindOf(id: string): RowKind | null {
 }
 
 /** The targets of a request by its effects and the rows that it writes and removes. */
-export function targetsOf(core: Rows, effects: readonly Effect[], changes: readonly Change[]): Targets {
+export function targetsOf(core: Core, effects: readonly Effect[], changes: readonly Change[]): Targets {
   const named = [...new Set(changes.flatMap(namedBy))].flatMap((id) => {
     const revision = revisionOf(core, id);
     return revision === null ? [] : [{ id, revision }];
@@ -101,7 +109,7 @@ export function targetsOf(core: Rows, effects: readonly Effect[], changes: reado
 const MOST_COMPARED = 100;
 
 /** Whether a target has changed, as far as it is known without repeating the request. */
-export const haveTargetsChanged = (core: Rows, { targets }: ApprovalRow): boolean =>
+export const haveTargetsChanged = (core: Core, { targets }: ApprovalRow): boolean =>
   Object.entries(targets)
     .slice(0, MOST_COMPARED)
     .some(([id, revision]) => revisionOf(core, id) !== revision);

@@ -74,8 +74,8 @@ export interface Draft {
   findings?: { known: number; secrets: number; tokens: number };
   /** Of a generated file: its format, and the number of secrets in it. */
   file?: { format: string; secrets: number };
-  /** Of a sync: the platform, and the number of secrets. */
-  sent?: { platform: string; secrets: number };
+  /** Of a sync: its stored connection if it has one, the platform, and the number of secrets. */
+  sent?: { integration_id?: string | null; platform: string; secrets: number };
   /** And their names, if they fit; otherwise `prefix` and `patterns` describe them. */
   names?: readonly string[];
   /** Of an import: the source, the number of secrets created, changed, skipped and refused, and the names of those written, as far as they fit. */
@@ -92,6 +92,11 @@ export interface Draft {
 
 /** Actions that read several secrets of an environment at once. Their entries name the environment, its revision, and which of its names. */
 export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.generate', 'integration.sync_run'];
+
+const sentTo = ({ integration_id, platform, secrets }: NonNullable<Draft['sent']>) => ({
+  ...(integration_id && { integration_id }),
+  ...{ platform, secrets },
+});
 
 /** The part of an entry that describes its target; with `reason` if the body contains one. */
 export type Subject = Pick<
@@ -200,7 +205,7 @@ export function entryOf(
     request_id: draft.request_id,
     resource: draft.resource,
     resource_name: draft.resource_name ?? null,
-    sent: draft.sent && { platform: draft.sent.platform, secrets: draft.sent.secrets },
+    sent: draft.sent && sentTo(draft.sent),
     sequence,
     share: draft.share,
     status,

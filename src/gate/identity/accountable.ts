@@ -4,8 +4,15 @@ import type { Caller } from '../../auth/authorize';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
 
-/** The members accountable for what a caller does. */
-export function accountableFor(core: Pick<Core, 'rows'>, { kind, id, credential }: Caller): string[] {
+/** Somebody for whom a request is made. `accountable`: of one that is known by these members alone. */
+export type Doer = Pick<Caller, 'kind' | 'id' | 'credential'> & { accountable?: readonly string[] };
+
+/** An agent that is known by the members accountable for it alone. */
+export const agentOf = (accountable: readonly string[]): Doer => ({ kind: 'agent', id: '', credential: '', accountable });
+
+/** The members accountable for what somebody does. */
+export function accountableFor(core: Pick<Core, 'rows'>, { kind, id, credential, accountable }: Doer): string[] {
+  if (accountable) return [...accountable];
   if (kind === 'member') return [id];
   const row = core.rows.get('credential', credential);
   return row ? accountableOf(core, row) : [];
@@ -36,3 +43,8 @@ export function isOfAgent(core: Pick<Core, 'rows'>, { kind, credential }: Pick<C
   }
   return kind === 'agent';
 }
+
+/** Marks what an agent writes with the members accountable for it, besides those who are marked already. Null for other callers. */
+export const markOfAgent = (core: Pick<Core, 'rows'>, caller: Caller, before: string[] | null = null): { of_agent: string[] } | null =>
+  // safety: work-of-agent-marked
+  isOfAgent(core, caller) ? { of_agent: [...new Set([...(before ?? []), ...accountableFor(core, caller)])] } : null;

@@ -7,6 +7,7 @@ import type { Refusal } from '../../errors';
 import type { ApprovalDetails } from '../approvals/details';
 import type { Subject } from '../audit/entry';
 import type { Raised } from '../events/outbox';
+import type { Doer } from '../identity/accountable';
 import type { More } from '../request/outcome';
 import type { Intent } from './intents';
 
@@ -37,6 +38,8 @@ export interface Plan {
   refusal?: Refusal;
   /** Secrets whose values are sent out with it. */
   reveals?: SecretRow[];
+  /** Those for whom it is made, besides its caller: approval policies judge them together. */
+  doers?: Doer[];
   /** The response of a read is not stored. */
   isRead?: true;
   /** What it requests, without any value, worded to complete "X asks to …" for approvers. */

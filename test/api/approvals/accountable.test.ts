@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newAgent, newKey, newSession } from '../../support/credentials';
+import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
 import { type Answer, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -72,6 +73,29 @@ describe('accountable approvers: of an agent', () => {
       expect(codeOf(await agent.o.patch(`/policies/${policy}`, change))).toEqual([403, 'APPROVAL_REQUIRED']);
     expect(codeOf(await agent.o.del(`/policies/${policy}`))).toEqual([403, 'APPROVAL_REQUIRED']);
     expect((await o.patch(`/policies/${policy}`, { enabled: false })).status).toBe(200);
+  });
+});
+
+describe('accountable approvers: what an agent makes others do', () => {
+  it('an agent widens no trust of a person, and what its own trusts give is held', async () => {
+    const { o, bob, read } = await newDesk();
+    const issuer = await newIssuer();
+    const scopes = ['secrets:*', 'tokens:*'];
+    const agent = (await newAgent(bob.o, { scopes })).o;
+    const limits = { scopes: ['secrets:list'], environments: ['staging'], secrets: ['APP_*'] };
+    const trust = await newTrust(bob.o, issuer, limits);
+    const wider = [
+      ...[{ scopes: ['secrets:list', 'secrets:read'] }, { environments: ['staging', 'production'] }, { environments: null }],
+      ...[{ secrets: ['*'] }, { secrets: null }, { ttlSeconds: 86_400 }],
+    ];
+    const accepting = [{ claims: { sub: 'repo:acme/*' } }, { claims: { sub: ['repo:acme/app:*', 'repo:mallory/app:*'] } }, { jwks: null }];
+    for (const fields of [...wider, ...accepting])
+      expect(codeOf(await agent.patch(`/trusts/${trust.id}`, fields)), JSON.stringify(fields)).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+    // Its own trust is judged like the agent, also once a person has made it accept other tokens.
+    const own = await newTrust(agent, issuer);
+    expect(codeOf(await read((await newWorkload(o, own, await issuer.sign())).o))).toEqual([403, 'APPROVAL_REQUIRED']);
+    expect((await bob.o.patch(`/trusts/${own.id}`, { claims: { sub: 'repo:acme/*' } })).status).toBe(200);
+    expect(codeOf(await read((await newWorkload(o, own, await issuer.sign())).o))).toEqual([403, 'APPROVAL_REQUIRED']);
   });
 });
 

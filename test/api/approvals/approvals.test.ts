@@ -180,6 +180,16 @@ describe('approval: every path to the same effect', () => {
     expect((await o.get(`${one}/versions`)).json.data).toHaveLength(2);
   });
 
+  it('is required for a new value by a policy on updates, and by one on rotation', async () => {
+    for (const operation of ['secret.update', 'secret.rotate']) {
+      const { o, asked } = await newOffice();
+      const secret = await newSecret(o);
+      await newApprovalPolicy(o, [operation]);
+      expect(codeOf(await asked.post(`/secrets/${secret.id}/rotate`, { value: 'x' }))).toEqual(HELD);
+      expect(codeOf(await asked.patch(`/secrets/${secret.id}`, { value: 'x' }))).toEqual(HELD);
+    }
+  });
+
   it('is required for a rename that would take a secret out of a policy', async () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o, { name: 'prod/db', type: 'password' });

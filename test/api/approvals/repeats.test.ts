@@ -6,6 +6,7 @@ import { approvalIn, newApprovalPolicy, newOffice, under } from '../../support/a
 import { change as alter, another, type Browser, signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { herokuConfig } from '../../support/syncs';
 import { codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -69,6 +70,18 @@ describe('approval: valid_for_seconds', () => {
         });
       expect(codeOf(await asked.get(path, under(id))), change).toEqual(MISMATCH);
     }
+  });
+
+  it('approval: a sync is sent once, although it reads', async () => {
+    const { o, ann, bob } = await newRepeatable();
+    const sync = (headers?: Record<string, string>) =>
+      bob.o.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: 'production' }, headers);
+    const { id } = approvalIn(await sync());
+    expect((await o.get(`/approvals/${id}`)).json.max_valid_seconds).toBe(0);
+    expect(codeOf(await approveFor(ann, id, 60))).toEqual(INVALID);
+    expect((await approveFor(ann, id)).status).toBe(200);
+    expect((await sync(under(id))).status).toBe(202);
+    expect(codeOf(await sync(under(id)))).toEqual(MISMATCH);
   });
 
   it('approval: no more than every policy that holds the call allows, and only for reading', async () => {

@@ -2,8 +2,8 @@
 // and use, and the approval is void. Without a change the same call succeeds, so that no other refusal is taken for it.
 import { expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
-import { newAgent, newKey } from '../../support/credentials';
-import { newMember, newTeam } from '../../support/people';
+import { newAgent, newKey, newSession } from '../../support/credentials';
+import { newGrant, newMember, newTeam } from '../../support/people';
 import { type Answer, type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -198,3 +198,97 @@ it('approval: of a provider token is void once its maker may call from more addr
   expect((await o.patch(`/api-keys/${maker.id}`, { allowed_addresses: null })).status).toBe(200);
   expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
 });
+
+it('approval: of a grant that ends with a session is void for what would not', async () => {
+  const { o } = await newOffice();
+  const member = await newMember(o);
+  await newApprovalPolicy(o, ['secret.share']);
+  const maker = await newKey(o, { scopes: ['members:write', 'secrets:list', 'secrets:read', 'tokens:write'] });
+  const session = await newSession(maker.o);
+  const ask = (by: Caller, headers = {}) => by.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' }, headers);
+  const [one, other] = [approvalIn(await ask(session.o)).id, approvalIn(await ask(maker.o)).id];
+  // Asked by the key, it is another request: the one of the session was replaced.
+  expect(other).not.toBe(one);
+  await plantApproval(o, other);
+  expect(codeOf(await ask(session.o, under(other)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  const { id } = approvalIn(await ask(session.o));
+  await plantApproval(o, id);
+  expect((await ask(session.o, under(id))).status).toBe(201);
+});
+
+it('approval: of a place in a team, and of a role, is void once that gives more', async () => {
+  const { o } = await newOffice();
+  const member = await newMember(o);
+  const asks: [string, 'team' | 'member', (id: string, headers?: object) => Promise<Answer>][] = [
+    ['team.change', 'team', (team, headers) => o.call('POST', `/teams/${team}/members`, { member_id: member.id }, { ...headers })],
+    ['member.change', 'member', (id, headers) => o.call('PATCH', `/members/${id}`, { role: 'auditor' }, { ...headers })],
+  ];
+  for (const [operation, type, ask] of asks) {
+    const grantee = type === 'team' ? await newTeam(o) : (await newMember(o)).id;
+    const before = await newGrant(o, type, grantee, { secrets: ['APP_*'], environments: ['staging'] });
+    const policy = await newApprovalPolicy(o, [operation]);
+    const { id } = approvalIn(await ask(grantee));
+    const { shown } = (await o.get(`/approvals/${id}`)).json;
+    expect(shown).toContainEqual({ name: `Grants of the ${type}`, value: 'read APP_* in staging' });
+    await plantApproval(o, id);
+    await newGrant(o, type, grantee);
+    expect((await o.get(`/approvals/${id}`)).json.status).toBe('void');
+    expect(codeOf(await ask(grantee, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+    const again = approvalIn(await ask(grantee)).id;
+    await plantApproval(o, again);
+    expect((await o.del(`/grants/${before.id}`)).status).toBe(204);
+    expect(codeOf(await ask(grantee, under(again)))).toEqual([409, 'APPROVAL_MISMATCH']);
+    await drop(o, policy);
+  }
+});
+
+it('approval: that was void at its use stays void when everything is as before', async () => {
+  const { o } = await newOffice();
+  const [team, member] = [await newTeam(o), await newMember(o)];
+  await newApprovalPolicy(o, ['team.change']);
+  const ask = (headers = {}) => o.post(`/teams/${team}/members`, { member_id: member.id }, headers);
+  const { id } = approvalIn(await ask());
+  await plantApproval(o, id);
+  const grant = await newGrant(o, 'team', team);
+  expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  expect((await o.del(`/grants/${grant.id}`)).status).toBe(204);
+  expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  expect((await o.get(`/approvals/${id}`)).json.status).toBe('void');
+});
+
+it('approval: a policy that comes into force ends for good what it might hold, and nothing elsewhere', async () => {
+  const { o } = await newOffice();
+  const secret = await newSecret(o, { environment: 'production' });
+  await newApprovalPolicy(o, ['secret.read']);
+  const ask = (headers = {}) => o.get(`/secrets/${secret.id}`, headers);
+  const asked = async () => {
+    const { id } = approvalIn(await ask());
+    await plantApproval(o, id);
+    return id as string;
+  };
+  const within = (environment: string, enabled = true) =>
+    newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: [environment] }, enabled });
+  const given = await asked();
+  const [elsewhere, disabled] = [await within('staging'), await within('production', false)];
+  expect((await o.patch(`/policies/${disabled}`, { name: 'renamed' })).status).toBe(200);
+  expect((await ask(under(given))).status).toBe(200);
+  for (const begin of [
+    () => within('production'),
+    async () => ((await o.patch(`/policies/${disabled}`, { enabled: true })).status === 200 ? disabled : ''),
+  ]) {
+    const id = await asked();
+    const policy = await begin();
+    // What is void cannot be made valid again by deleting the policy.
+    await drop(o, policy);
+    expect((await o.get(`/approvals/${id}`)).json.status).toBe('void');
+    expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  }
+  await drop(o, elsewhere);
+});
+
+/** Deletes a policy under an approval of its own. */
+async function drop(o: Caller, policy: string): Promise<void> {
+  const { id } = approvalIn(await o.del(`/policies/${policy}`));
+  await plantApproval(o, id);
+  expect((await o.call('DELETE', `/policies/${policy}`, undefined, under(id))).status).toBe(204);
+}

@@ -1,9 +1,10 @@
 // What a contained credential sends elsewhere: its connections and syncs are in the report, with what the caller may see of them.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { contain, newKey, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { moveLog } from '../../support/planted';
-import { circleciConfig, herokuConfig, syncAll, useTargets } from '../../support/syncs';
+import { circleciConfig, herokuConfig, syncAll, TOKEN, useTargets } from '../../support/syncs';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -102,4 +103,33 @@ it('contain: connections and syncs since a time, and of the many the newest', as
   const { connections } = (await contain(o, key.id, { dry_run: true })).json;
   expect(connections).toHaveLength(10_000);
   expect([connections.at(-1).id, connections.some(({ id }: { id: string }) => id === own)]).toEqual(['int_10000', false]);
+});
+
+it('contain: counts what others, and automatic syncs, send through a connection that it changed', async () => {
+  const o = await newOrg();
+  await newSecret(o, { name: 'BEFORE' });
+  const key = await newKey(o, { scopes: ['integrations:*', 'secrets:read', 'tokens:write'] });
+  const auto = { kind: 'sync', platform: 'heroku', config: herokuConfig, auto: true, environments: ['production'] };
+  const [taken, untouched] = await Promise.all(
+    ['taken', 'untouched'].map(async (name) => (await o.post('/integrations', { ...auto, name })).json.id as string),
+  );
+  await sync(o, { integrationId: taken, names: ['BEFORE'] });
+  await syncAll(o);
+  const session = await newSession(key.o);
+  expect((await session.o.patch(`/integrations/${taken}`, { config: { token: TOKEN } })).status).toBe(200);
+  const read = async (id: string) => (await contain(o, id, { dry_run: true })).json.read.map(({ name }: { name: string }) => name).sort();
+  expect(await read(key.id)).toEqual([]);
+  await newSecret(o, { name: 'OTHER' });
+  await sync(o, { integrationId: untouched, names: ['OTHER'] });
+  await sync(o, { integrationId: taken, names: ['BEFORE'] });
+  await syncAll(o);
+  expect(await read(key.id)).toEqual(['BEFORE']);
+  await moveLog(o, 3);
+  expect(await read(session.id)).toEqual(['BEFORE']);
+  await newSecret(o, { name: 'LATER' });
+  faults.clock = Date.now() + 10_000;
+  await syncAll(o);
+  expect(await read(session.id)).toEqual(['BEFORE', 'LATER', 'OTHER']);
+  const sent = (await o.get('/audit-log?action=integration.sync_run&limit=100')).json.data.map((one: { sent: object }) => one.sent);
+  expect(sent).toContainEqual({ integration_id: taken, platform: 'heroku', secrets: 1 });
 });

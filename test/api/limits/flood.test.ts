@@ -11,10 +11,11 @@ import { fromBase62, fromBase64Url, toBase64Url, utf8 } from '../../../src/crypt
 import { idBytes, newId, type Prefix } from '../../../src/db/ids';
 import * as schema from '../../../src/db/schema';
 import { routes } from '../../../src/domains';
-import { exposed } from '../../../src/domains/incidents/exposure';
+import { exposed, MOST_STEPS } from '../../../src/domains/incidents/exposure';
 import { overlaps, unknownTokens } from '../../../src/gate/identity/lineage';
 import { runTasks } from '../../../src/gate/tasks/run';
 import type { Route } from '../../../src/http/route';
+import { newSlices, SLICE, type Slices } from '../../../src/http/slices';
 import { signSession } from '../../../src/keys/jwt';
 import { createSigningKeys } from '../../../src/keys/signing';
 import { newSignedIn, ORIGIN } from '../../support/browser';
@@ -750,15 +751,31 @@ describe('limits: the exposure report of a credential with very many bulk reads'
     },
   });
 
-  it('takes bounded steps, and counts a secret as read after that', () => {
+  it('takes bounded steps, in slices, and counts a secret as read after that', async () => {
     const bulks = Array.from({ length: 200 }, (_, n) => bulk([...PATTERNS.slice(1), `none-${n}`], n));
     compared.count = 0;
-    const found = exposed(bulks, standing(200), [], [], new Map());
-    expect(compared.count).toBeLessThan(250_000_000);
+    const whole = newSlices('o.key', MOST_STEPS);
+    let mostInSlice = 0;
+    const slices: Slices = {
+      ...whole,
+      rest(steps) {
+        const rest = whole.rest(steps);
+        mostInSlice = Math.max(mostInSlice, compared.count - at);
+        if (rest) at = compared.count;
+        return rest;
+      },
+    };
+    let at = 0;
+    const found = await exposed(bulks, standing(200), [], [], new Map(), slices);
+    whole.end();
+    expect(compared.count).toBeLessThan(125_000_000);
+    expect(mostInSlice).toBeLessThan(2 * SLICE);
     expect(found.length).toBeGreaterThan(0);
     // Once for a version, however many reads gave it away.
     expect(found.length).toBeLessThanOrEqual(200);
-    expect(exposed(bulks.slice(0, 5), standing(200), [], [], new Map())).toEqual([]);
+    const few = newSlices('o.key', MOST_STEPS);
+    expect(await exposed(bulks.slice(0, 5), standing(200), [], [], new Map(), few)).toEqual([]);
+    few.end();
   });
 
   it('distinguishes 1,000 kinds of bulk reads, and ends', async () => {

@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy } from '../../support/approvals';
+import { newKey } from '../../support/credentials';
 import { newPolicy } from '../../support/policies';
-import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
+import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -34,6 +35,104 @@ describe('limits: patterns of policies', () => {
     expect((await o.patch(`/policies/${wide.id}`, { config: { pattern: '^[A-Z]' } })).status).toBe(200);
     expect((await o.patch(`/policies/${small.id}`, { applies_to: { names } })).status).toBe(200);
   });
+});
+
+/** Rotation policies with wide patterns of names, as many as an organisation can have. */
+async function wideRotations(o: Caller) {
+  const names = Array.from({ length: 8 }, (_, n) => `${'N'.repeat(90)}*${n}*x`);
+  for (let n = 0; n < 200; n++) {
+    const { status } = await o.post('/policies', { name: `r ${n}`, kind: 'rotation', applies_to: { names }, config: { max_age_days: 30 } });
+    if (status !== 201) return;
+  }
+  throw new Error('no bound');
+}
+
+describe('limits: reports that compare names with policies', () => {
+  it('of compliance work in slices: other requests are answered in between, and a root has few', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'KEPT' });
+    expect((await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json.created).toHaveLength(
+      400,
+    );
+    await wideRotations(o);
+    const other = (await newKey(o, { scopes: ['compliance:read'] })).o;
+    const under = { running: 0 };
+    const report = (by: Caller) => {
+      under.running++;
+      return by.get('/compliance/report?format=json').finally(() => {
+        under.running--;
+      });
+    };
+    const reports = [1, 2, 3, 4, 5].map(() => report(o));
+    let reads = 0;
+    for (; under.running > 1 && reads < 10; reads++) expect((await o.get(`/secrets/${id}`)).status).toBe(200);
+    expect(reads).toBe(10);
+    const done = await Promise.all(reports);
+    const refused = done.filter(({ status }) => status === 429);
+    expect(refused.map(({ json }) => json.error.code)).toEqual(['RATE_LIMITED', 'RATE_LIMITED']);
+    const made = done.filter(({ status }) => status === 200);
+    expect(made).toHaveLength(3);
+    // The work of a report is bounded, and it says where it ended.
+    const { findings } = (made[0] as (typeof made)[0]).json;
+    const { tested } = findings.find((one: { id: string }) => one.id === 'secrets-rotation-overdue');
+    expect(tested).toMatch(/Only \d+ secrets could be compared with the policies/);
+    // Whoever has finished counts no more.
+    expect((await report(other)).status).toBe(200);
+  }, 60_000);
+});
+
+describe('limits: exposure reports', () => {
+  /** An organisation with many secrets, and keys with wide patterns that have read in bulk. */
+  async function newReaders(count: number) {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'KEPT' });
+    expect((await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json.created).toHaveLength(
+      400,
+    );
+    const secrets = Array.from({ length: 16 }, (_, n) => `${'N'.repeat(240)}*${n}*x`);
+    const keys = [];
+    for (let n = 0; n < count; n++) {
+      const key = await newKey(o, { scopes: ['secrets:read'], secrets });
+      for (const prefix of ['', 'N', 'NN', 'NNN'])
+        expect((await key.o.get(`/environments/production/values?prefix=${prefix}`)).status).toBe(200);
+      keys.push(key.id);
+    }
+    return { o, id, keys };
+  }
+
+  it('of incidents work in slices: other requests are answered in between, and a root has few', async () => {
+    const { o, id, keys } = await newReaders(1);
+    const { incident_id } = (await o.post(`/credentials/${keys[0]}/contain`, {})).json;
+    let running = 5;
+    const reports = [1, 2, 3, 4, 5].map(() =>
+      o.get(`/incidents/${incident_id}`).finally(() => {
+        running--;
+      }),
+    );
+    let reads = 0;
+    for (; running > 0 && reads < 10; reads++) expect((await o.get(`/secrets/${id}`)).status).toBe(200);
+    expect(reads).toBe(10);
+    const done = (await Promise.all(reports)).map(({ status, json }) => [status, json.error?.code]);
+    expect(done.filter(([status]) => status === 200)).toHaveLength(3);
+    expect(done.filter(([, code]) => code === 'RATE_LIMITED')).toHaveLength(2);
+  }, 60_000);
+
+  it('of containments wait for others of their root: what has taken effect is not refused', async () => {
+    const { o, keys } = await newReaders(5);
+    const contain = (key: string) => o.post(`/credentials/${key}/contain`, {}, { 'Idempotency-Key': `contain ${key}` });
+    const previews = [1, 2, 3, 4].map(() => o.post(`/credentials/${keys[0]}/contain`, { dry_run: true }));
+    const done = await Promise.all(keys.map(contain));
+    expect(done.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    // A preview changes nothing, so it is refused like any other report.
+    expect((await Promise.all(previews)).map(codeOf)).toContainEqual([429, 'RATE_LIMITED']);
+    // A repeat has the same report, also with the key of the request.
+    for (const [n, { json }] of done.entries()) {
+      const key = keys[n] as string;
+      const { read } = json;
+      expect((await contain(key)).json).toEqual(json);
+      expect((await o.post(`/credentials/${key}/contain`, {})).json.read).toEqual(read);
+    }
+  }, 60_000);
 });
 
 describe('limits: the work of policies', () => {

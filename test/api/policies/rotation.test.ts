@@ -5,7 +5,8 @@ import type { Env } from '../../../src/env';
 import type { Reply } from '../../../src/gate/request/call';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { runJob } from '../../../src/queue';
-import { newKey } from '../../support/credentials';
+import { newApprovalPolicy } from '../../support/approvals';
+import { newAgent, newKey } from '../../support/credentials';
 import { faults, faulty, until } from '../../support/faults';
 import { askOf, evict, gateOf, inCore } from '../../support/gate';
 import { asMember, ownerId } from '../../support/people';
@@ -285,6 +286,62 @@ describe('rotation policy: auto_rotate', () => {
     expect([put.status, put.json.auto_rotate]).toEqual([200, false]);
     expect((await o.call('PUT', '/secrets/by-name/fresh', { value: 'w', auto_rotate: true })).json.auto_rotate).toBe(true);
     expect(codeOf(await o.patch(`/secrets/${plain.id}`, { auto_rotate: 1 }))).toEqual([400, 'VALIDATION_FAILED']);
+  });
+
+  describe('against a policy that holds what agents rotate', () => {
+    const HELD = [403, 'APPROVAL_REQUIRED'];
+    async function newHolding() {
+      const o = await newOrg();
+      await newApprovalPolicy(o, ['secret.rotate'], { config: { approvers: { accountable: true } } });
+      const agent = (await newAgent(o, { scopes: ['policies:*', 'secrets:*'], ttlSeconds: 60 * 86_400 })).o;
+      return { o, agent, secret: await newSecret(o, { name: 'mine', ...opted }) };
+    }
+    const run = async (o: Caller) => {
+      await search(o);
+      await job(o);
+    };
+
+    it('what a policy of an agent would replace is held, and reported as due', async () => {
+      const { o, agent, secret } = await newHolding();
+      expect(codeOf(await agent.post(`/secrets/${secret.id}/rotate`, {}))).toEqual(HELD);
+      const { id } = await newPolicy(agent, 'rotation', AUTO);
+      // A later change by somebody else does not take that back.
+      expect((await o.patch(`/policies/${id}`, { config: { ...AUTO, max_age_days: 29 } })).status).toBe(200);
+      at(30 * DAY);
+      await run(o);
+      expect(await versionOf(o, secret.id)).toBe(1);
+      expect(await due(o)).toEqual([['mine', 'APPROVAL_REQUIRED']]);
+      // What is due by a policy of a person is replaced.
+      await newPolicy(o, 'rotation', AUTO);
+      at(60 * DAY);
+      await run(o);
+      expect(await versionOf(o, secret.id)).toBe(2);
+    });
+
+    it('an agent that changes a policy of a person is held for what it then replaces', async () => {
+      for (const change of [{ config: { ...AUTO, max_age_days: 1 } }, { enabled: true }, { applies_to: { names: ['mine'] } }]) {
+        const { o, agent, secret } = await newHolding();
+        const fields = 'enabled' in change ? { enabled: false } : {};
+        const { id } = await newPolicy(o, 'rotation', AUTO, { ...fields, applies_to: { names: ['mine', 'other'] } });
+        expect((await agent.patch(`/policies/${id}`, { name: 'renamed', ...change })).status).toBe(200);
+        at(31 * DAY);
+        await run(o);
+        expect(await versionOf(o, secret.id)).toBe(1);
+        faults.clock = START;
+      }
+    });
+
+    it('an agent has no secret replaced by itself, or sooner', async () => {
+      const { o, agent, secret } = await newHolding();
+      const plain = await newSecret(o, GENERATED);
+      expect(codeOf(await agent.patch(`/secrets/${plain.id}`, { auto_rotate: true }))).toEqual(HELD);
+      for (const rotate_every_seconds of [3600, 60])
+        expect(codeOf(await agent.patch(`/secrets/${secret.id}`, { rotate_every_seconds }))).toEqual(HELD);
+      for (const fields of [{ description: 'x' }, { auto_rotate: false }, { rotate_every_seconds: 3600 }])
+        expect((await agent.patch(`/secrets/${secret.id}`, fields)).status).toBe(200);
+      expect(codeOf(await agent.patch(`/secrets/${secret.id}`, { auto_rotate: true }))).toEqual(HELD);
+      expect((await o.patch(`/secrets/${secret.id}`, { auto_rotate: true })).status).toBe(200);
+    });
   });
 
   it('replaces the value of a secret that opted in and was generated here; the rest is reported as due', async () => {

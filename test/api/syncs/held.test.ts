@@ -1,7 +1,8 @@
 // Syncs against approval policies, audit and incidents: what is held is not sent, and what was sent is known to have been read.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { newKey } from '../../support/credentials';
+import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { signIn } from '../../support/browser';
+import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { circleciConfig, herokuConfig, short, statusOf, syncAll, synced, type Targets, TOKEN, useTargets } from '../../support/syncs';
@@ -67,6 +68,118 @@ describe('sync: approval policies', () => {
     faults.clock = Date.now() + 10_000;
     await syncAll(o);
     expect(targets.heroku).toEqual({ FREE: 'FREE' });
+  });
+});
+
+describe('sync: approval policies on agents', () => {
+  const SCOPES = ['integrations:*', 'secrets:*'];
+  /** An office whose policy holds reads of agents, with a connection of the owner, and an agent of bob's. */
+  async function newDesk(fields: object = {}) {
+    const office = await newOffice();
+    const { o, ann, bob } = office;
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { accountable: true } } });
+    const connection = { kind: 'sync', platform: 'heroku', name: 'app', config: herokuConfig, environments: ['development'], ...fields };
+    const { id } = (await ann.o.post('/integrations', connection)).json;
+    return { ...office, id, agent: (await newAgent(bob.o, { scopes: SCOPES })).o };
+  }
+  const later = async (o: Caller) => {
+    faults.clock = Date.now() + 10_000;
+    await syncAll(o);
+  };
+
+  it('sync: an agent that widens what a connection sends is judged from then on, whoever changes it later', async () => {
+    for (const [before, change] of [
+      [{}, { auto: true, environments: ['development', 'production'] }],
+      [{ environments: ['production'] }, { auto: true }],
+      [{ auto: true }, { environments: ['development', 'production'] }],
+      [{ auto: true, environments: ['production'] }, { prune: true }],
+    ]) {
+      const { o, ann, agent, id } = await newDesk(before);
+      expect((await agent.patch(`/integrations/${id}`, change)).status).toBe(200);
+      expect((await ann.o.patch(`/integrations/${id}`, { environments: ['production'], prune: false })).status).toBe(200);
+      await newSecret(o, { name: 'HELD', value: 'held' });
+      await later(o);
+      expect(targets.heroku).toEqual({});
+      // Nor do syncs that others ask for.
+      const { status, json } = await ann.o.post('/integrations/sync', { integrationId: id, environmentId: 'production' });
+      expect([status, json.error.code]).toEqual([403, 'APPROVAL_REQUIRED']);
+      faults.clock = null;
+    }
+  });
+
+  it('sync: a change of an agent that widens nothing holds nothing', async () => {
+    const { o, agent, id } = await newDesk({ auto: true, prune: true, environments: ['development', 'production'] });
+    expect((await agent.patch(`/integrations/${id}`, { name: 'renamed', environments: ['production'], prune: false })).status).toBe(200);
+    await newSecret(o, { name: 'SENT', value: 'sent' });
+    await later(o);
+    expect(targets.heroku).toEqual({ SENT: 'sent' });
+  });
+
+  it('sync: a connection that an agent stored stays its own when a member sends its config again', async () => {
+    const { o, ann, agent } = await newDesk();
+    const { id } = (await agent.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'its', config: herokuConfig, auto: true }))
+      .json;
+    expect((await ann.o.patch(`/integrations/${id}`, { config: { token: TOKEN } })).status).toBe(200);
+    await newSecret(o, { name: 'HELD', value: 'held' });
+    await later(o);
+    expect(targets.heroku).toEqual({});
+  });
+
+  /** A connection that the agent stored, with a secret that it would send, and a run of it. */
+  async function newRun(desk: Awaited<ReturnType<typeof newDesk>>) {
+    const { id } = (await desk.agent.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'its', config: herokuConfig })).json;
+    await newSecret(desk.o, { name: 'HELD', value: 'held' });
+    const body = { integrationId: id, environmentId: 'production' };
+    return (by: Caller, approval?: string) => by.post('/integrations/sync', body, approval ? under(approval) : undefined);
+  }
+
+  it('sync: nobody approves a run of their own by the connection of an agent', async () => {
+    const desk = await newDesk();
+    const { o, ann, bob, agent } = desk;
+    const key = (await newKey(bob.o, { scopes: SCOPES })).o;
+    const run = await newRun(desk);
+    for (const by of [bob.o, key, ann.o]) {
+      const held = await run(by);
+      const { id } = approvalIn(held);
+      expect(held.json.error.message).toContain('Nobody can approve a request of a member');
+      for (const one of [bob, ann]) {
+        expect(codeOf(await approve(one, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+        expect((await one.o.get(`/approvals/${id}`)).json.may_decide).toBe(false);
+      }
+      expect(codeOf(await run(by, id))).toEqual([409, 'APPROVAL_MISMATCH']);
+    }
+    await syncAll(o);
+    expect(targets.heroku).toEqual({});
+    // What the agent itself asks, its member decides.
+    const { id } = approvalIn(await run(agent));
+    expect(codeOf(await approve(ann, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect((await approve(bob, id)).json.status).toBe('approved');
+    const queued = await run(agent, id);
+    expect(queued.status).toBe(202);
+    await syncAll(o);
+    expect(short(await statusOf(o, queued.json.syncId))).toEqual(['HELD created']);
+  });
+
+  it('sync: nobody who is accountable for the agent of a connection decides a run of it by a member', async () => {
+    const desk = await newDesk();
+    const { o, ann, bob, agent, id: widened } = desk;
+    expect((await agent.patch(`/integrations/${widened}`, { environments: ['development', 'production'] })).status).toBe(200);
+    const [policy] = (await o.get('/policies')).json.data;
+    expect((await o.del(`/policies/${policy.id}`)).status).toBe(204);
+    const cara = await colleague(o, 'admin');
+    const dora = await signIn(bob.o, 'admin');
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
+    const stored = await newRun(desk);
+    const other = (by: Caller) => by.post('/integrations/sync', { integrationId: widened, environmentId: 'production' });
+    for (const run of [stored, other]) {
+      const { id } = approvalIn(await run(ann.o));
+      const { requester } = (await ann.o.get(`/approvals/${id}`)).json;
+      expect(requester.accountable.map((one: { member_id: string }) => one.member_id)).toEqual([ann.member.id, bob.member.id]);
+      // Nor whoever they brought in.
+      for (const one of [bob, dora]) expect(codeOf(await approve(one, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect((await approve(cara, id)).json.status).toBe('approved');
+    }
+    expect((await stored(ann.o, approvalIn(await stored(ann.o)).id)).status).toBe(202);
   });
 });
 

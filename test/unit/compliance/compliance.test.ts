@@ -9,7 +9,9 @@ import { htmlOf } from '../../../src/domains/compliance/html';
 import { type Parts, walkGate } from '../../../src/domains/compliance/log';
 import type { SecretFacts } from '../../../src/domains/compliance/parts';
 import type { Evidence, Finding, Report } from '../../../src/domains/compliance/wire';
+import { stepsOf } from '../../../src/gate/approvals/policies';
 import type { Entry } from '../../../src/gate/audit/entry';
+import { newSlices } from '../../../src/http/slices';
 import { DAY } from '../../support/time';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
@@ -138,7 +140,7 @@ const secret = (n: number, fields: Partial<SecretFacts> = {}): SecretFacts => ({
 });
 const policy = (config: PolicyRow['config'], fields: Partial<PolicyRow> = {}): PolicyRow => ({
   ...{ org_id: 'o', id: 'pol_x', name: 'P', kind: 'naming', enabled: 1, environments: null, types: null, names: null, config },
-  ...{ created_by: 'x', created_at: NOW, updated_at: NOW, revision: 1, mac: '' },
+  ...{ of_agent: null, created_by: 'x', created_at: NOW, updated_at: NOW, revision: 1, mac: '' },
   ...fields,
 });
 
@@ -155,20 +157,23 @@ describe('compliance report: bounds', () => {
     expect([tally.count, tally.evidence.length, made]).toEqual([1000, 100, 100]);
   });
 
-  it('comparing names with policies takes bounded steps, and the report says what was not compared', () => {
-    // 255 characters at 4 steps each: one for the policy, one for its bounds, and two for the pattern.
-    const checks = newSecretChecks([policy({ pattern: 'y'.repeat(11) })], NOW, 10 * 255 * 4);
-    const rows = Array.from({ length: 15 }, (_, n) => secret(n));
-    checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
+  it('comparing names with policies takes bounded steps, and the report says what was not compared', async () => {
+    const policies = [policy({ pattern: 'y'.repeat(11) })];
+    const rows = Array.from({ length: 15 }, (_, n) => secret(n, { name: `${'x'.repeat(253)}${10 + n}` }));
+    const { length } = (rows[0] as { name: string }).name;
+    const checks = newSecretChecks(policies, NOW, newSlices('o.key', 10 * length * (1 + stepsOf(policies))));
+    // A name that was compared is not compared again.
+    await checks.add({ rows: rows.slice(0, 1), next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
+    await checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
     const naming = checks.findings().find(({ id }) => id === 'secrets-naming') as Finding;
-    expect([naming.complete, naming.examined, naming.count]).toEqual([false, 10, 10]);
-    expect(naming.tested).toContain('Only 10 secrets could be compared');
+    expect([naming.complete, naming.examined, naming.count]).toEqual([false, 11, 11]);
+    expect(naming.tested).toContain('Only 11 secrets could be compared');
   });
 
-  it('100,000 secrets take no memory of their own', () => {
-    const checks = newSecretChecks([policy({ pattern: '^y' })], NOW);
+  it('100,000 secrets take no memory of their own', async () => {
+    const checks = newSecretChecks([policy({ pattern: '^y' })], NOW, newSlices('o.key', 1_000_000));
     const rows = Array.from({ length: 1000 }, (_, n) => secret(n, { name: 'x', created_at: NOW - 400 * DAY, rotated_at: NOW - 400 * DAY }));
-    for (let page = 0; page < 100; page++) checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
+    for (let page = 0; page < 100; page++) await checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
     const findings = checks.findings();
     expect(checks.inventory().active).toBe(100_000);
     expect(findings.every(({ evidence }) => evidence.length <= 100)).toBe(true);

@@ -53,7 +53,7 @@ function shown(call: Call<unknown>, row: ApprovalRow): object {
   const nameOf = (id: string) => (core.rows.get('member', id) as MemberRow | null)?.name ?? null;
   const { required, approvals } = approvalShown(row);
   const { id, operation, action, summary, method, path, digest, ip, place, user_agent, reason } = row;
-  const { credential: _, device_id: __, passkey_id: ___, ...requester } = row.requester;
+  const { credential: _, device_id: __, passkey_id: ___, for_agent: ____, ...requester } = row.requester;
   const status = statusNow(core, row);
   const isOpen = status === 'pending' || status === 'approved';
   const mayDecide = isOpen && barred(call, row, now) === null;
@@ -129,7 +129,7 @@ const ended = (status: Status): Refusal =>
 /** Members accountable for an agent decide its requests under such a policy without approvals:decide. */
 function decidesAsAccountable(call: Call<unknown>): boolean {
   const row = find(call);
-  return row?.policies.some(({ accountable }) => accountable) === true && row.accountable.includes(call.caller.id);
+  return row?.policies.some(({ accountable }) => accountable) === true && row.requester.for_agent?.includes(call.caller.id) === true;
 }
 
 function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number }> {

@@ -25,8 +25,9 @@ function flawOf(row: ApprovalFacts): string | null {
   const others = row.policies.filter(({ accountable }) => !accountable);
   const required = Math.max(0, ...others.map((policy) => policy.required));
   const [own, second] = [by.filter(isOwn), by.filter((member) => !isOwn(member))];
+  const forAgent = by.filter((member) => row.requester.for_agent?.includes(member));
   if (second.length < required) return `used with ${second.length} of ${required} approvals`;
-  if (checked) return own.length ? null : 'used without the approval of a member accountable for the agent';
+  if (checked) return forAgent.length ? null : 'used without the approval of a member accountable for the agent';
   return own[0] === undefined ? null : `approved by ${own[0]}, who requested it or is accountable for it`;
 }
 

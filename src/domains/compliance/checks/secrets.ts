@@ -1,23 +1,19 @@
-// Checks on secrets: rotation, expiry, use and names. Pure: facts and `now` in, findings out. Invariant: comparing names with policies
-// takes a bounded number of steps regardless of the policies; the finding says what was not compared.
-import { widthOf } from '../../../auth/globs';
-import { isFound } from '../../../auth/naming';
-import { appliesTo } from '../../../auth/policies';
+// Checks on secrets: rotation, expiry, use and names: facts and `now` in, findings out. Invariant: comparing names with policies takes a
+// bounded number of steps regardless of the policies, in slices; the finding says what was not compared.
 import { dueSince, firstDue, type RotationRule } from '../../../auth/rotation';
 import { DAY } from '../../../db/rows';
-import type { NamingConfig, PolicyRow, RotationConfig } from '../../../db/schema';
+import type { PolicyRow, RotationConfig } from '../../../db/schema';
+import type { Slices } from '../../../http/slices';
 import { iso, isoOrNull } from '../../../http/wire';
 import { counted, findingOf, newTally, said, statusBy } from '../finding';
 import type { SecretFacts, SecretsPart } from '../parts';
 import type { Evidence, Finding, Inventory, Status } from '../wire';
+import { newVerdicts, type Verdict } from './verdicts';
 
 /** Thresholds, in days. */
 const [LONG_OVERDUE, NEVER, NEVER_FAILS, SOON, UNREAD] = [30, 90, 365, 30, 90];
 /** If more than this share of names break a policy, the policy is not followed. */
 const MOST_VIOLATIONS = 0.1;
-
-/** The most matching steps for names and patterns. */
-const MOST_STEPS = 1_000_000_000;
 
 interface Rule extends RotationRule {
   /** The policy, or null for the secret's own rotate_every_seconds. */
@@ -25,7 +21,7 @@ interface Rule extends RotationRule {
 }
 
 export interface SecretChecks {
-  add(part: SecretsPart): void;
+  add(part: SecretsPart): Promise<void>;
   findings(): Finding[];
   inventory(): Inventory['secrets'];
 }
@@ -56,10 +52,10 @@ const unlessNone = ({ active }: Seen, found: Status): Status => (active === 0 ? 
 function newRotationCheck(policies: readonly PolicyRow[], now: number) {
   const overdue = newTally();
   let [long, scheduled] = [0, 0];
-  const rulesOf = (secret: SecretFacts): Rule[] => {
+  const rulesOf = (secret: SecretFacts, verdict: Verdict): Rule[] => {
     const own = secret.rotate_every_seconds;
     const applied = policies
-      .filter((row) => appliesTo(row, secret))
+      .filter((row) => verdict.applies(row, secret))
       .map((policy) => {
         const { cron, max_age_days } = policy.config as RotationConfig;
         return { policy, ...(cron === undefined ? { every: (max_age_days as number) * DAY } : { cron }) };
@@ -67,8 +63,8 @@ function newRotationCheck(policies: readonly PolicyRow[], now: number) {
     return own === null ? applied : [{ policy: null, every: own * 1000 }, ...applied];
   };
   return {
-    add(secret: SecretFacts) {
-      const rules = rulesOf(secret);
+    add(secret: SecretFacts, verdict: Verdict) {
+      const rules = rulesOf(secret, verdict);
       const since = secret.rotated_at;
       if (rules.length) scheduled++;
       if (dueSince(rules, since, now) === null) return;
@@ -92,8 +88,8 @@ function newRotationCheck(policies: readonly PolicyRow[], now: number) {
 function newNamingCheck(policies: readonly PolicyRow[]) {
   const names = newTally();
   return {
-    add(secret: SecretFacts) {
-      const broken = policies.filter((row) => appliesTo(row, secret) && !isFound(patternOf(row), secret.name));
+    add(secret: SecretFacts, verdict: Verdict) {
+      const broken = policies.filter((row) => verdict.applies(row, secret) && verdict.isBroken(row));
       if (broken.length === 0) return;
       names.add(() =>
         evidenceOf(secret, secret.created_at, `Does not match ${broken.map(({ name }) => `the policy ${name}`).join(', ')}.`, {
@@ -161,43 +157,39 @@ function newUseChecks(now: number) {
 const AGES = [30, 90, 180, 365, Number.POSITIVE_INFINITY];
 const nameOfAge = (most: number, at: number) => (at === 4 ? `over ${AGES[3]}` : `${at ? (AGES[at - 1] as number) + 1 : 0}-${most}`);
 
-const patternOf = ({ config }: PolicyRow) => (config as NamingConfig).pattern;
-
-/** The most steps that comparing one character of a name with all policies can take. */
-const costOf = (naming: readonly PolicyRow[], rotation: readonly PolicyRow[]): number =>
-  [...naming, ...rotation].reduce((sum, { names }) => sum + 1 + widthOf(names ?? []), 0) +
-  naming.reduce((sum, row) => sum + 1 + (patternOf(row).length >> 2), 0);
-
-export function newSecretChecks(policies: readonly PolicyRow[], now: number, mostSteps = MOST_STEPS): SecretChecks {
+export function newSecretChecks(policies: readonly PolicyRow[], now: number, slices: Slices): SecretChecks {
   const enabled = (kind: PolicyRow['kind']) => policies.filter((row) => row.kind === kind && row.enabled === 1);
   const [naming, rotation] = [enabled('naming'), enabled('rotation')];
-  const cost = costOf(naming, rotation);
+  const verdicts = newVerdicts([...naming, ...rotation], slices);
   const [overdue, names, use] = [newRotationCheck(rotation, now), newNamingCheck(naming), newUseChecks(now)];
   const totals = { active: 0, expired: 0, revoked: 0, deleted: 0, generated: 0 };
   const ages = AGES.map(() => 0);
-  let [left, compared, readsSince] = [mostSteps, 0, 0];
+  let [compared, readsSince] = [0, 0];
 
   const judge = (secret: SecretFacts) => {
     if (secret.generated) totals.generated++;
     const age = AGES.findIndex((most) => now - secret.rotated_at < (most + 1) * DAY);
     ages[age] = (ages[age] as number) + 1;
     use.add(secret);
-    left -= secret.name.length * cost;
-    // safety: report-steps-bounded
-    if (left < 0) return;
+    const verdict = verdicts.of(secret.name);
+    if (verdict === null) return;
     compared++;
-    overdue.add(secret);
-    names.add(secret);
+    overdue.add(secret, verdict);
+    names.add(secret, verdict);
   };
 
   return {
-    add({ rows, expired, revoked, deleted, reads_since }) {
+    async add({ rows, expired, revoked, deleted, reads_since }) {
       totals.active += rows.length;
       totals.expired += expired;
       totals.revoked += revoked;
       totals.deleted += deleted;
       readsSince = reads_since;
-      rows.forEach(judge);
+      for (const row of rows) {
+        judge(row);
+        const rest = slices.rest();
+        if (rest) await rest;
+      }
     },
     findings() {
       const { active } = totals;

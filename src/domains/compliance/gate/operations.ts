@@ -9,6 +9,7 @@ import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
 import { lastUsed } from '../../../gate/limits/last-used';
+import { payerOf } from '../../../gate/limits/quota-root';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
@@ -69,11 +70,12 @@ function periodOf(from: number | null, to: number | null, now: number): Period |
   return { from: start, to: end };
 }
 
-function overview({ core, ask }: Call<unknown>, period: Period): Overview {
+function overview(call: Call<unknown>, period: Period): Overview {
+  const { core, ask } = call;
   const org = core.rows.get('org', ask.org);
   const now = core.now();
   return {
-    ...{ now, period },
+    ...{ now, period, payer: payerOf(call) },
     org: { id: ask.org, name: org?.name ?? '' },
     audit_retention_days: org?.audit_retention_days ?? null,
     policies: core.rows.within('policy', ''),

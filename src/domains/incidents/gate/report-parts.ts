@@ -7,7 +7,7 @@ import { type CredentialRow, parentIdOf, type SecretRow } from '../../../db/sche
 import { missingEntries } from '../../../gate/audit/gaps';
 import { secretData } from '../../../gate/events/raised';
 import { lineageOf } from '../../../gate/identity/lineage';
-import { rootOfCredential } from '../../../gate/limits/quota-root';
+import { payerOf, rootOfCredential } from '../../../gate/limits/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
@@ -50,6 +50,7 @@ async function root(call: Call<unknown>): Promise<RootPart | null> {
     org: { generation, keys_generation, spared, panicked_at },
     root,
     member: member_id,
+    payer: payerOf(call),
   };
 }
 

@@ -5,6 +5,7 @@ import { type Caller, mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { markOfAgent } from '../../../gate/identity/accountable';
 import { insertion, removal, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, found, type Outcome, ok, wants } from '../../../gate/request/outcome';
@@ -60,6 +61,15 @@ const madeBy = ({ core, ask, caller }: Call<unknown>): Pick<IntegrationRow, 'mak
   reach: reachOf(caller, core.rows.get('org', ask.org)?.generation ?? 0),
 });
 
+/** What decides where a sync connection sends, what and when. */
+type Sending = Pick<IntegrationRow, 'environments' | 'auto' | 'prune'>;
+
+/** Whether a changed connection sends more, or without a request. */
+const isWidened = (before: Sending, after: Sending): boolean =>
+  after.auto > before.auto ||
+  after.prune > before.prune ||
+  (before.environments !== null && (after.environments?.some((id) => !before.environments?.includes(id)) ?? true));
+
 /** The Worker renders them: they are the same for every caller. */
 const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
 
@@ -94,7 +104,7 @@ const create: Operation<NewInput> = {
         org_id: ask.org,
         ...input,
         ...{ environments, auto: input.auto ? 1 : 0, prune: input.prune ? 1 : 0 },
-        ...(isSync && { ...madeBy(call), events: null }),
+        ...(isSync && { ...madeBy(call), ...markOfAgent(call.core, caller), events: null }),
         ...{ created_by: caller.id, created_at: now, updated_at: now },
       };
       const put = insertion(call, 'integration', fields);
@@ -148,12 +158,20 @@ const update: Operation<UpdateInput> = {
       if (made && made.revision !== row.revision)
         return refuse('CONFLICT', { message: 'Another request changed the connection in the meantime. Repeat the request.' });
       const { config, credentials_sealed } = made ?? row;
+      const sending = {
+        environments,
+        auto: input.auto === undefined ? row.auto : input.auto ? 1 : 0,
+        prune: input.prune === undefined ? row.prune : input.prune ? 1 : 0,
+      };
       const put = revision(call, 'integration', row, {
         ...(input.name !== undefined && { name: input.name }),
         ...(input.events !== undefined && { events: input.events }),
-        ...(input.auto !== undefined && { auto: input.auto ? 1 : 0 }),
-        ...(input.prune !== undefined && { prune: input.prune ? 1 : 0 }),
-        ...(row.kind === 'sync' && { environments, ...(made && madeBy(call)) }),
+        // Whoever changes it later does not take back that an agent stored or widened it.
+        ...(row.kind === 'sync' && {
+          ...sending,
+          ...(made && madeBy(call)),
+          ...((made || isWidened(row, sending)) && markOfAgent(call.core, call.caller, row.of_agent)),
+        }),
         ...{ config, credentials_sealed, updated_at: now },
       });
       return { status: 200, data: shown(call, put.row as IntegrationRow), writes: [put] };

@@ -7,11 +7,12 @@ import { dueSince, firstDue, type RotationRule } from '../../../auth/rotation';
 import { canGenerate } from '../../../crypto/generate';
 import { newId } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
-import type { RotationConfig, SecretRow } from '../../../db/schema';
+import type { PolicyRow, RotationConfig, SecretRow } from '../../../db/schema';
 import { policiesOf } from '../../../gate/approvals/policies';
 import { SYSTEM_ACTOR } from '../../../gate/audit/entry';
 import type { Core, Follow } from '../../../gate/core';
 import { secretData } from '../../../gate/events/raised';
+import { agentOf, type Doer } from '../../../gate/identity/accountable';
 import { WINDOW } from '../../../gate/limits/rate-limit';
 import { slugOf } from '../../../gate/request/target';
 import { beginTurn, TurnSpent } from '../../../gate/request/turns';
@@ -36,11 +37,16 @@ const isActive = ({ deleted_at, revoked_at, expires_at }: SecretRow, now: number
 
 const ruleOf = ({ cron, max_age_days = 0 }: RotationConfig): RotationRule => (cron ? { cron } : { every: max_age_days * DAY });
 
+interface Due {
+  since: number | null;
+  isAutomatic: boolean;
+}
+
 /** Since when a secret is due in the current period, or null; and whether a policy wants the service to rotate it. */
-export function dueOf(core: Pick<Core, 'rows'>, row: SecretRow, now: number): { since: number | null; isAutomatic: boolean } {
+export function dueOf(core: Pick<Core, 'rows'>, row: SecretRow, now: number, isCounted = (_policy: PolicyRow) => true): Due {
   // safety: only-active-rotated
   if (!isActive(row, now)) return { since: null, isAutomatic: false };
-  const policies = policiesOf(core, 'rotation').filter(({ applies }) => applies(row));
+  const policies = policiesOf(core, 'rotation').filter((policy) => isCounted(policy.row) && policy.applies(row));
   const rules = policies.map(({ config }) => ruleOf(config));
   if (row.rotate_every_seconds !== null) rules.push({ every: row.rotate_every_seconds * 1000 });
   return {
@@ -84,6 +90,16 @@ function irreplaceable({ type, generated }: SecretRow): string | null {
 export function isToRotate(core: Core, row: SecretRow, now: number): boolean {
   const { since, isAutomatic } = dueOf(core, row, now);
   return since !== null && isAutomatic && irreplaceable(row) === null;
+}
+
+/** The agents for whom the service replaces a value: those that wrote the policies without which it would not do so now. */
+export function agentsRotating(core: Core, row: SecretRow, now: number): Doer[] {
+  const { since, isAutomatic } = dueOf(core, row, now, ({ of_agent }) => !of_agent);
+  // safety: policy-of-agent-held
+  if (since !== null && isAutomatic) return [];
+  return policiesOf(core, 'rotation').flatMap((policy) =>
+    policy.row.of_agent && policy.applies(row) ? [agentOf(policy.row.of_agent)] : [],
+  );
 }
 
 /** Raises that a secret is due; `failed` says why it was not rotated automatically. */

@@ -7,6 +7,7 @@ import { invalid, type Refusal, refuse } from '../../../errors';
 import { fewestApprovers, isAccountablePolicy } from '../../../gate/approvals/approvers';
 import { stepsOf } from '../../../gate/approvals/policies';
 import type { Core } from '../../../gate/core';
+import { markOfAgent } from '../../../gate/identity/accountable';
 import { limitsShown } from '../../../gate/identity/limits-shown';
 import { insertion, removal, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
@@ -126,7 +127,13 @@ const create: Operation<CreateInput> = {
       const row = { org_id: ask.org, id, name, kind, enabled: input.enabled ? 1 : 0, ...bounds, config: config as PolicyConfig };
       const wide = tooWide(call, null, row);
       if (wide) return wide;
-      const put = insertion(call, 'policy', { ...row, created_by: caller.id, created_at: now, updated_at: now });
+      const put = insertion(call, 'policy', {
+        ...row,
+        ...markOfAgent(call.core, caller),
+        created_by: caller.id,
+        created_at: now,
+        updated_at: now,
+      });
       return { status: 201, data: changed(call, put.row as PolicyRow), writes: [put], describes: `create the policy "${name}"` };
     },
   },
@@ -160,6 +167,8 @@ const update: Operation<UpdateInput> = {
         ...(enabled !== null && { enabled: enabled ? 1 : 0 }),
         ...bounds,
         ...(config && { config: config as PolicyConfig }),
+        // Whoever changes it later does not take that back.
+        ...((enabled || bounds || config) && markOfAgent(call.core, call.caller, row.of_agent)),
         updated_at: now,
       });
       const describes = `change the policy "${row.name}"`;

@@ -8,7 +8,7 @@ import { fail, ok } from '../../../gate/request/outcome';
 import { advance, type Kept, keptOf } from '../../secrets/gate/plans';
 import { subjectOf } from '../../secrets/gate/state';
 import { type EncryptedValue, etagOf } from '../../secrets/rules';
-import { dueOf, isToRotate, raiseDue } from './due';
+import { agentsRotating, dueOf, isToRotate, raiseDue } from './due';
 import { rotations } from './rotations';
 
 /** Secrets listed per round, and the rows examined to find them. */
@@ -71,7 +71,7 @@ const rotate: Operation<RotateInput> = {
         return refuse('CONFLICT', { message: 'This secret has changed in the meantime or is no longer due.' });
       const plan = advance(call, row, input.value, {}, kept as Kept | null, now);
       if (isRefusal(plan)) return plan;
-      return { ...plan, data: null, etag: undefined };
+      return { ...plan, data: null, etag: undefined, doers: agentsRotating(core, row, now) };
     },
   },
 };

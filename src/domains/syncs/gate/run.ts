@@ -14,7 +14,7 @@ import { slugOf } from '../../../gate/request/target';
 import { type Delivered, readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 import { deliveredOf, fitting } from './delivered';
-import { actingFor, formerly, heldBack, isRepointed, prunable, select } from './select';
+import { actingFor, doersOf, formerly, heldBack, isRepointed, prunable, select } from './select';
 import { ending } from './state';
 import { type OpenStep, syncs, targetIn } from './store';
 import { cancelled } from './task';
@@ -142,7 +142,7 @@ export const values: Operation<ValuesInput> = {
     const selected = select(core, callers, row, now);
     if (isRefusal(selected))
       return unaudited({ ...none, stop: { code: 'NOT_ATTEMPTED', message: selected.message ?? '' } } satisfies ValuesPage);
-    const back = new Set(heldBack(core, selected.rows, callers, row.approval).map(({ id }) => id));
+    const back = new Set(heldBack(core, selected.rows, doersIn(core, row, callers), row.approval).map(({ id }) => id));
     const rows = selected.rows.filter(({ id }) => !back.has(id)).sort((a, b) => (a.name < b.name ? -1 : 1));
     const rest = input.after === null ? rows : rows.filter(({ name }) => name > (input.after as string));
     const page = fitting(rest, PAGE);
@@ -163,6 +163,9 @@ export const values: Operation<ValuesInput> = {
   },
 };
 
+const doersIn = (core: Core, { integration_id }: SyncRow, callers: Parameters<typeof doersOf>[0]) =>
+  doersOf(callers, integration_id === null ? null : core.rows.get('integration', integration_id));
+
 const heldResult = ({ name }: SecretRow): Result => ({ name, targetName: null, action: 'failed', ...held });
 
 /** The audit entry for reading these secrets, attributed to the requester. */
@@ -178,7 +181,7 @@ function entryOf({ core, ask }: Call<unknown>, row: SyncRow, rows: readonly Secr
       rows.map(({ name }) => name),
       null,
     ),
-    sent: { platform: row.platform, secrets: rows.length },
+    sent: { integration_id: row.integration_id, platform: row.platform, secrets: rows.length },
     reason: null,
     request_id: ask.request.id,
     ip: '',
@@ -258,7 +261,7 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
   const puts = steps.filter(({ kind }) => kind === 'put');
   const judged = puts.length ? select(core, callers, { environment_id, names: puts.map(({ name }) => name) }, now) : null;
   const selected = judged && !isRefusal(judged) ? judged : { rows: [], skipped: [] };
-  const back = heldBack(core, selected.rows, callers, row.approval);
+  const back = heldBack(core, selected.rows, doersIn(core, row, callers), row.approval);
   const sendable = fitting(
     selected.rows.filter((one) => !back.includes(one)),
     PAGE,

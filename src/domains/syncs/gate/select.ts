@@ -6,6 +6,7 @@ import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { holdingReads } from '../../../gate/approvals/hold';
 import type { Core } from '../../../gate/core';
+import { agentOf, type Doer } from '../../../gate/identity/accountable';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
@@ -81,19 +82,26 @@ export function isRepointed({ rows }: Pick<Core, 'rows'>, { pins, integration_id
   return rows.get('integration', integration_id)?.revision !== pins[integration_id];
 }
 
+/** Those for whom a sync sends, as approval policies judge them: its callers, and the agents that stored or widened its connection. */
+export function doersOf(callers: readonly Caller[], connection: IntegrationRow | null): Doer[] {
+  const accountable = connection?.of_agent;
+  // safety: connection-of-agent-held
+  return accountable ? [...callers, agentOf(accountable)] : [...callers];
+}
+
 /** Secrets that an approval policy holds, unless this approval names them as they are now, under the policies as they are now. */
-export function heldBack(core: Core, rows: readonly SecretRow[], callers: readonly Caller[], approval: string | null): SecretRow[] {
+export function heldBack(core: Core, rows: readonly SecretRow[], doers: readonly Doer[], approval: string | null): SecretRow[] {
   const given = approval === null ? null : core.rows.get('approval', approval);
   const isGiven = (row: SecretRow): boolean => {
     // safety: sync-secrets-as-approved
     if (given?.targets[row.id] !== row.revision) return false;
     // safety: sync-policies-as-approved
-    return holdingReads(core, row, callers).every(({ row: policy }) =>
+    return holdingReads(core, row, doers).every(({ row: policy }) =>
       given.policies.some(({ id, revision }) => id === policy.id && revision === policy.revision),
     );
   };
   // safety: sync-held-secrets-not-sent
-  return rows.filter((row) => holdingReads(core, row, callers).length > 0 && !isGiven(row));
+  return rows.filter((row) => holdingReads(core, row, doers).length > 0 && !isGiven(row));
 }
 
 /** The current state of a caller, by its credential or member; null if it has ended. */

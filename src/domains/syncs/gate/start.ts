@@ -16,7 +16,7 @@ import { sees } from '../../integrations/gate/reach';
 import type { Delivered } from '../../secrets/rules';
 import { placeOf, recordedAt } from '../place';
 import { deliveredOf, fitting } from './delivered';
-import { heldBack, makersOf, mayRead, pinned, prunable, runnerOf, type Selected, select } from './select';
+import { doersOf, heldBack, makersOf, mayRead, pinned, prunable, runnerOf, type Selected, select } from './select';
 import { syncs } from './store';
 
 export interface SyncInput {
@@ -122,11 +122,15 @@ export const sync: Operation<SyncInput> = {
   },
 };
 
+const sentIn = (integration: IntegrationRow | null, platform: string, { rows }: Selected) => ({
+  ...{ integration_id: integration?.id ?? null, platform, secrets: rows.length },
+});
+
 const namesOf = ({ rows }: Selected): string[] => rows.map(({ name }) => name).sort();
 
 function newSync(
   call: Call<SyncInput>,
-  { integration, platform, environment_id, place }: About,
+  { integration, platform, environment_id, place, callers }: About,
   selected: Selected,
   now: number,
 ): Plan | Refusal {
@@ -157,7 +161,8 @@ function newSync(
     writes: [put],
     // safety: sync-held-as-read
     reveals: selected.rows,
-    audit: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } },
+    doers: doersOf(callers, integration),
+    audit: { ...namesNoted(namesOf(selected), null), sent: sentIn(integration, platform, selected) },
     shows: showsOf(call, { integration, platform, environment_id }),
     describes: `send ${many} of the environment ${slugOf(core, environment_id)} to ${target}`,
   };
@@ -187,13 +192,13 @@ function dryRun(
 ): Plan | Refusal | More<DryRun> {
   if (input.foreseen) {
     const data = { platform, environmentId: environment_id, dryRun: true, ...input.foreseen };
-    return { status: 200, data, audit: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } } };
+    return { status: 200, data, audit: { ...namesNoted(namesOf(selected), null), sent: sentIn(integration, platform, selected) } };
   }
   if (items && isRefusal(items)) return items;
   const about = { platform, environment_id, place, names: input.names };
   return wants('value', {
     ...{ integration, place, items: items ?? [], skipped: selected.skipped },
-    held: heldBack(core, selected.rows, callers, null).map(({ name }) => name),
+    held: heldBack(core, selected.rows, doersOf(callers, integration), null).map(({ name }) => name),
     owned: syncs(core).owned(recordedAt(about)),
     prunable: input.prune ? prunable(core, callers, about, now) : [],
   });

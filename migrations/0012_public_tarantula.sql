@@ -1,0 +1,2 @@
+ALTER TABLE `integrations` ADD `of_agent` text;--> statement-breakpoint
+ALTER TABLE `policies` ADD `of_agent` text;
