@@ -11,7 +11,7 @@ import { formerMakers } from '../../../src/gate/rows/former-makers';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { inCore } from '../../support/gate';
+import { ageTo, inCore } from '../../support/gate';
 import { addSessions } from '../../support/people';
 import { DAY } from '../../support/time';
 import { type Caller, db, newOrg, newSecret, useWorld, whoami } from '../../support/world';
@@ -238,6 +238,7 @@ describe('purge: expired data', () => {
     expect(await isBuried()).toBe(true);
     const later = Date.now() + 401 * DAY;
     faults.clock = later;
+    await inCore(o, (core) => ageTo(core, later));
     await inCore(o, ({ schedule }) => schedule.at('rows', later));
     await runAt(o, later);
     faults.clock = null;
@@ -252,6 +253,7 @@ describe('purge: expired data', () => {
     expect(await fresh()).toEqual(['sec_2']);
     const later = Date.now() + 91 * DAY;
     faults.clock = later;
+    await inCore(o, (core) => ageTo(core, later));
     await runAt(o, later);
     faults.clock = null;
     expect([await fresh(), await inCore(o, ({ rows }) => rows.get('credential', id))]).toEqual([['sec_1', 'sec_2'], null]);
