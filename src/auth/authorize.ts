@@ -6,6 +6,7 @@ import { type Refusal, refuse } from '../errors';
 import type { FullNeed } from './actions';
 import { isWithin } from './addresses';
 import { contains, matches, widthOf } from './globs';
+import type { McpLimits } from './mcp-limits';
 import { covers, type ProviderScope, providerScopes } from './scopes';
 import type { Kind } from './token';
 
@@ -38,6 +39,8 @@ export interface Caller {
   expires_at: number | null;
   /** The device whose key must sign each request; null for none. */
   device: string | null;
+  /** What `svc mcp` may do with it; null for no limits. */
+  mcp_limits: McpLimits | null;
   /** Credentials that it creates are revoked together with it: session tokens, agents and their descendants. */
   isDependent: boolean;
   /** A member who confirmed the session with a passkey in the last five minutes. */
@@ -270,6 +273,7 @@ export const nobody: Caller = {
   member_addresses: null,
   expires_at: null,
   device: null,
+  mcp_limits: null,
   isDependent: false,
   confirmed: false,
   isTerminal: false,

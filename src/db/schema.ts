@@ -3,6 +3,7 @@
 // a row with a wrong MAC is never used. `revision` counts the changes of a row.
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { McpLimits } from '../auth/mcp-limits';
 import type { Trust, Workload } from './trusts';
 
 const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });
@@ -202,6 +203,8 @@ export const credentials = sqliteTable(
     /** Of a trust: which tokens of which issuer it accepts. Of a session token that it issued: the claims of the accepted token. */
     trust: text({ mode: 'json' }).$type<Trust>(),
     workload: text({ mode: 'json' }).$type<Workload>(),
+    /** Of an agent, and of what it creates: what `svc mcp` may do with it. */
+    mcp_limits: text({ mode: 'json' }).$type<McpLimits>(),
     ...decided(),
   },
   (t) => [

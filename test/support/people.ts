@@ -75,6 +75,7 @@ const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<Cre
     confirmed_at: null,
     accountable: null,
     device_id: null,
+    mcp_limits: null,
     trust: null,
     workload: null,
   },

@@ -3894,6 +3894,41 @@ export interface components {
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
+            /** @description What svc mcp may do with the agent. Its own options can only leave out. null means no limits besides its options. svc mcp enforces them: whoever has the token can read what the agent can read. */
+            mcp_limits?: {
+                /**
+                 * @description Secrets and where they may be sent, as in --bind.
+                 * @default []
+                 * @example [
+                 *       "STRIPE_KEY=api.stripe.com/v1,header=Authorization"
+                 *     ]
+                 */
+                bindings: string[];
+                /**
+                 * @description Hosts to which every unbound secret may be sent, as in --allow-host.
+                 * @default []
+                 * @example []
+                 */
+                hosts: string[];
+                /**
+                 * @description Whether programs may be run, as in --allow-run.
+                 * @default false
+                 * @example false
+                 */
+                run: boolean;
+                /**
+                 * @description With run: the programs, as in --allow-command. null means all.
+                 * @default null
+                 * @example null
+                 */
+                commands: string[] | null;
+                /**
+                 * @description Whether values may be read as text, as in --allow-read.
+                 * @default false
+                 * @example false
+                 */
+                read: boolean;
+            } | null;
         };
         ApiKeyIn: {
             /** @example deploy */
@@ -4108,6 +4143,41 @@ export interface components {
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
+            /** @description What svc mcp may do with the agent. Its own options can only leave out. null means no limits besides its options. svc mcp enforces them: whoever has the token can read what the agent can read. */
+            mcp_limits: {
+                /**
+                 * @description Secrets and where they may be sent, as in --bind.
+                 * @default []
+                 * @example [
+                 *       "STRIPE_KEY=api.stripe.com/v1,header=Authorization"
+                 *     ]
+                 */
+                bindings: string[];
+                /**
+                 * @description Hosts to which every unbound secret may be sent, as in --allow-host.
+                 * @default []
+                 * @example []
+                 */
+                hosts: string[];
+                /**
+                 * @description Whether programs may be run, as in --allow-run.
+                 * @default false
+                 * @example false
+                 */
+                run: boolean;
+                /**
+                 * @description With run: the programs, as in --allow-command. null means all.
+                 * @default null
+                 * @example null
+                 */
+                commands: string[] | null;
+                /**
+                 * @description Whether values may be read as text, as in --allow-read.
+                 * @default false
+                 * @example false
+                 */
+                read: boolean;
+            } | null;
         };
         AgentIn: {
             /** @example triage agent */
@@ -4153,6 +4223,41 @@ export interface components {
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id?: string;
+            /** @description What svc mcp may do with the agent. By default, that of a creating agent. */
+            mcp_limits?: {
+                /**
+                 * @description Secrets and where they may be sent, as in --bind.
+                 * @default []
+                 * @example [
+                 *       "STRIPE_KEY=api.stripe.com/v1,header=Authorization"
+                 *     ]
+                 */
+                bindings: string[];
+                /**
+                 * @description Hosts to which every unbound secret may be sent, as in --allow-host.
+                 * @default []
+                 * @example []
+                 */
+                hosts: string[];
+                /**
+                 * @description Whether programs may be run, as in --allow-run.
+                 * @default false
+                 * @example false
+                 */
+                run: boolean;
+                /**
+                 * @description With run: the programs, as in --allow-command. null means all.
+                 * @default null
+                 * @example null
+                 */
+                commands: string[] | null;
+                /**
+                 * @description Whether values may be read as text, as in --allow-read.
+                 * @default false
+                 * @example false
+                 */
+                read: boolean;
+            };
         };
         AgentPage: {
             data: components["schemas"]["Agent"][];
@@ -4192,6 +4297,40 @@ export interface components {
              *     ]
              */
             allowed_addresses?: string[] | null;
+            mcp_limits?: {
+                /**
+                 * @description Secrets and where they may be sent, as in --bind.
+                 * @default []
+                 * @example [
+                 *       "STRIPE_KEY=api.stripe.com/v1,header=Authorization"
+                 *     ]
+                 */
+                bindings: string[];
+                /**
+                 * @description Hosts to which every unbound secret may be sent, as in --allow-host.
+                 * @default []
+                 * @example []
+                 */
+                hosts: string[];
+                /**
+                 * @description Whether programs may be run, as in --allow-run.
+                 * @default false
+                 * @example false
+                 */
+                run: boolean;
+                /**
+                 * @description With run: the programs, as in --allow-command. null means all.
+                 * @default null
+                 * @example null
+                 */
+                commands: string[] | null;
+                /**
+                 * @description Whether values may be read as text, as in --allow-read.
+                 * @default false
+                 * @example false
+                 */
+                read: boolean;
+            } | null;
         };
         NewProviderToken: components["schemas"]["ProviderToken"] & {
             /**

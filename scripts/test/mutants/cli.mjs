@@ -368,6 +368,12 @@ export const mutants = [
     notice: 'packages/cli/mcp: tools: run_command exists only with --allow-run, and the server says what that gives away',
   },
   {
+    name: 'svc mcp: options exceed the limits of the credential',
+    tag: 'mcp-stored-limits',
+    change: 'never',
+    notice: 'packages/cli/mcp-limits: limits: options cannot exceed those of the credential',
+  },
+  {
     name: 'svc mcp: a program that is allowed by its path is looked for in the directory of the call',
     tag: 'mcp-command-file',
     change: { from: '{ file, name: at }', to: '{ file: name, name }' },

@@ -129,6 +129,24 @@ export const mutants = [
     notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
   },
   {
+    name: 'an agent creates one with wider limits of svc mcp',
+    tag: 'mcp-limits-within-creator',
+    change: 'never',
+    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+  },
+  {
+    name: 'an agent creates one without its limits of svc mcp',
+    tag: 'created-with-mcp-limits-of-creator',
+    change: { from: '?? caller.mcp_limits', to: '?? null' },
+    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+  },
+  {
+    name: 'limits of svc mcp that are narrowed later do not reach descendants',
+    tag: 'mcp-limits-of-lineage',
+    change: { from: 'commonMcp(limits, link.mcp_limits)', to: 'limits ?? link.mcp_limits' },
+    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+  },
+  {
     name: 'a bound credential creates an unbound one',
     tag: 'created-bound-to-device-of-creator',
     change: { from: '?? caller.device', to: '?? null' },

@@ -169,7 +169,7 @@ export const credentialRoutes = [
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
       const { token, once } = issue('agent', context);
-      return { input: { ...silent, ttlSeconds: null, rate_limit: null, device_id: null, ...body, token }, once };
+      return { input: { ...silent, ttlSeconds: null, rate_limit: null, device_id: null, mcp_limits: null, ...body, token }, once };
     },
   }),
   listRoute({

@@ -33,6 +33,7 @@ export const credential = rowKind('credential', {
     'device_id',
     'trust',
     'workload',
+    'mcp_limits',
   ],
   // An ended session token leaves the gate early; D1 keeps it.
   sweepAt({ kind, expires_at, revoked_at }) {

@@ -22,7 +22,16 @@ import {
 } from '../../http/wire';
 
 /** Fields in which null counts as omitted on creation. */
-export const OMITTABLE = ['environments', 'secrets', 'allowed_addresses', 'rate_limit', 'ttlSeconds', 'expires_at', 'device_id'];
+export const OMITTABLE = [
+  'environments',
+  'secrets',
+  'allowed_addresses',
+  'rate_limit',
+  'ttlSeconds',
+  'expires_at',
+  'device_id',
+  'mcp_limits',
+];
 
 /** Binds a session token or an agent credential to a device. */
 const DeviceIn = z
@@ -148,6 +157,29 @@ export const AccessTokenPage = pageOf(AccessToken, 'AccessTokenPage');
 const AgentLifetime = z.int().min(60).max(31_536_000).openapi({ example: 86_400 });
 const RateLimit = z.int().min(1).max(6000).openapi({ description: 'Rate limit in requests per minute, 120 by default.', example: 120 });
 
+const McpOptions = z.array(text(512)).max(50);
+
+/** The options of `svc mcp` that an agent credential allows. An option that is left out is not allowed. */
+const McpLimitsIn = z.strictObject({
+  bindings: McpOptions.default([]).openapi({
+    description: 'Secrets and where they may be sent, as in --bind.',
+    example: ['STRIPE_KEY=api.stripe.com/v1,header=Authorization'],
+  }),
+  hosts: McpOptions.default([]).openapi({
+    description: 'Hosts to which every unbound secret may be sent, as in --allow-host.',
+    example: [],
+  }),
+  run: z.boolean().default(false).openapi({ description: 'Whether programs may be run, as in --allow-run.', example: false }),
+  commands: McpOptions.nullable()
+    .default(null)
+    .openapi({ description: 'With run: the programs, as in --allow-command. null means all.', example: null }),
+  read: z.boolean().default(false).openapi({ description: 'Whether values may be read as text, as in --allow-read.', example: false }),
+});
+const McpLimitsOut = McpLimitsIn.nullable().openapi({
+  description:
+    'What svc mcp may do with the agent. Its own options can only leave out. null means no limits besides its options. svc mcp enforces them: whoever has the token can read what the agent can read.',
+});
+
 export const AgentIn = z
   .strictObject({
     name: Name.openapi({ example: 'triage agent' }),
@@ -161,6 +193,9 @@ export const AgentIn = z
     rate_limit: RateLimit.optional(),
     allowed_addresses: Addresses.optional(),
     device_id: DeviceIn,
+    mcp_limits: McpLimitsIn.optional().openapi({
+      description: 'What svc mcp may do with the agent. By default, that of a creating agent.',
+    }),
   })
   .refine(oneEnd.check, oneEnd.message)
   .openapi('AgentIn');
@@ -176,11 +211,16 @@ export const AgentPatch = z
       .openapi({ description: 'A new lifetime in seconds, counted from now. null removes the lifetime.' }),
     rate_limit: RateLimit.optional(),
     allowed_addresses: Addresses.nullable().optional(),
+    mcp_limits: McpLimitsIn.nullable().optional(),
   })
   .openapi('AgentPatch');
 
 export const Agent = ApiKey.omit({ successor_id: true })
-  .extend({ id: z.string().openapi({ example: exampleId('agent') }), hint: z.string().openapi({ example: 'svcag_…x7Qd' }) })
+  .extend({
+    id: z.string().openapi({ example: exampleId('agent') }),
+    hint: z.string().openapi({ example: 'svcag_…x7Qd' }),
+    mcp_limits: McpLimitsOut,
+  })
   .openapi('Agent');
 export const NewAgent = Agent.extend({ token: token.openapi({ example: 'svcag_…' }) }).openapi('NewAgent');
 export const AgentPage = pageOf(Agent, 'AgentPage');
@@ -200,7 +240,7 @@ export const ProviderTokenIn = z
   })
   .openapi('ProviderTokenIn');
 
-export const ProviderToken = Agent.omit({ expires_at: true })
+export const ProviderToken = Agent.omit({ expires_at: true, mcp_limits: true })
   .extend({ id: z.string().openapi({ example: exampleId('provider') }), hint: z.string().openapi({ example: 'svcprov_…x7Qd' }) })
   .openapi('ProviderToken');
 export const NewProviderToken = ProviderToken.extend({ token: token.openapi({ example: 'svcprov_…' }) }).openapi('NewProviderToken');
@@ -264,6 +304,7 @@ export const WhoAmI = z
     parent_id: z.string().nullable(),
     rate_limit: z.int(),
     device_id: DeviceOut,
+    mcp_limits: McpLimitsOut.optional(),
   })
   .openapi('WhoAmI');
 
@@ -298,12 +339,11 @@ export const providerTokenOut = (shown: Shown): z.infer<typeof ProviderToken> =>
   ...reach(shown),
 });
 
-export const agentOut = (shown: Shown): z.infer<typeof Agent> => ({
-  ...providerTokenOut(shown),
-  expires_at: isoOrNull(shown.row.expires_at),
-});
+const lasting = (shown: Shown) => ({ ...providerTokenOut(shown), expires_at: isoOrNull(shown.row.expires_at) });
 
-export const apiKeyOut = (shown: Shown): z.infer<typeof ApiKey> => ({ ...agentOut(shown), successor_id: shown.row.successor_id });
+export const agentOut = (shown: Shown): z.infer<typeof Agent> => ({ ...lasting(shown), mcp_limits: shown.row.mcp_limits });
+
+export const apiKeyOut = (shown: Shown): z.infer<typeof ApiKey> => ({ ...lasting(shown), successor_id: shown.row.successor_id });
 
 export const breakGlassOut = (shown: Shown): z.infer<typeof BreakGlass> => ({
   ...common(shown),

@@ -52,7 +52,7 @@ const LIMITS = 'limits:';
 function limitsOf(row: GrantRow | CredentialRow | null): string[] {
   if (!row) return [];
   const { environments, secrets, dies_with } = row;
-  const further = 'grantee_id' in row ? [row.expires_at] : [row.allowed_addresses, row.device_id];
+  const further = 'grantee_id' in row ? [row.expires_at] : [row.allowed_addresses, row.device_id, row.mcp_limits];
   // safety: approved-limits-kept
   return [`${LIMITS}${sha256(JSON.stringify([environments, secrets, dies_with, ...further]))}`];
 }

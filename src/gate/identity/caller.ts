@@ -4,6 +4,7 @@
 import QuickLRU from 'quick-lru';
 import { type Caller, nobody, overlap, type PermissionSet } from '../../auth/authorize';
 import { standsAlone } from '../../auth/delegation';
+import { commonMcp, type McpLimits } from '../../auth/mcp-limits';
 import { permissionsOfRole } from '../../auth/roles';
 import { type CredentialRow, type GrantRow, isMadeByOwner, isTerminal, type MemberRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
@@ -48,6 +49,8 @@ function credentialCaller(core: Core, row: CredentialRow, lineage: readonly Cred
     addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
     expires_at: ends.length ? Math.min(...ends) : null,
     device: row.device_id,
+    // safety: mcp-limits-of-lineage
+    mcp_limits: lineage.reduce<McpLimits | null>((limits, link) => commonMcp(limits, link.mcp_limits), null),
     isDependent: row.kind === 'session' || row.kind === 'agent' || parentIdOf(row) !== null,
     rate_limit: row.rate_limit,
   };

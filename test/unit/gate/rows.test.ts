@@ -154,6 +154,7 @@ const credential: CredentialRow = {
   confirmed_at: 1_800_000_000_000,
   accountable: ['mem_1'],
   device_id: 'dev_1',
+  mcp_limits: { bindings: ['A=a.example'], hosts: [], run: false, commands: null, read: false },
   trust: {
     issuer: 'https://issuer.example.com',
     ...{ audiences: ['https://vault.example.com'], claims: { sub: 'repo:acme/*' }, ttl: 3600, keys: null, changed_at: 1 },
@@ -359,7 +360,7 @@ const later: Record<string, string[]> = {
   member: ['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at', 'connections'],
   team_member: ['accountable'],
   grant: ['accountable'],
-  credential: ['generation', 'reason', 'member_id', 'passkey_id', 'refresh', 'confirmed_at', 'accountable', 'device_id'],
+  credential: ['generation', 'reason', 'member_id', 'passkey_id', 'refresh', 'confirmed_at', 'accountable', 'device_id', 'mcp_limits'],
   secret: ['lost_versions', 'revoked_at', 'revoked_through', 'generated', 'rotated_at', 'auto_rotate'],
   version: ['generated'],
 };

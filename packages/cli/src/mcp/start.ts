@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { clean } from '../text.ts';
 import { nameOf } from './hosts.ts';
+import type { McpLimits } from './limits.ts';
 import { RUN_GIVES_AWAY } from './programs.ts';
 import type { Session } from './session.ts';
 
@@ -13,6 +14,8 @@ export interface Agent {
   environments: string[] | null;
   secrets: string[] | null;
   expires_at: string | null;
+  /** A vault before release 0.5.0 has none. */
+  mcp_limits?: McpLimits | null;
 }
 
 /** The agent and its credential. Any other credential is refused; an API key is refused before it is sent anywhere. */
@@ -43,7 +46,7 @@ const notAnAgent = (what: string) =>
 
 /** The lines shown to the person at the start. */
 export function introduction(agent: Agent, { environment, policy, reachable }: Session): string[] {
-  const { id, name, scopes, secrets, expires_at } = agent;
+  const { id, name, scopes, secrets, expires_at, mcp_limits } = agent;
   const list = (some: string[] | null) => (some?.length ? some.map(clean).join(', ') : 'all that its creator can access');
   const { programs, allowRead } = policy;
   return [
@@ -51,6 +54,7 @@ export function introduction(agent: Agent, { environment, policy, reachable }: S
     `  scopes: ${list(scopes)}`,
     `  secrets: ${list(secrets)}`,
     `  expires: ${expires_at ?? 'never'}`,
+    `  limits: ${mcp_limits ? 'stored with the credential' : 'the options of this server alone. Store them: svc agent update ID --bind …'}`,
     `  http_request: ${reachable.length ? [...new Set(reachable.map(nameOf))].join(', ') : 'no host is allowed. Add one with --bind or --allow-host'}`,
     ...(programs ? [`  run_command: ${programs === 'any' ? 'every program' : [...programs.keys()].map(clean).join(', ')}`] : []),
     ...(programs ? [`WARNING: --allow-run: ${RUN_GIVES_AWAY}.`] : []),

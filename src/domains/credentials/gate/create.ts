@@ -2,6 +2,7 @@
 // credential created by a session token or an agent is revoked together with it; only an owner creates an API key that acts as an owner.
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
+import type { McpLimits } from '../../../auth/mcp-limits';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
 import { forms } from '../../../db/names';
@@ -38,6 +39,7 @@ interface Asked {
   expires_at: number | null;
   /** The device to bind the credential to. */
   device_id?: string | null;
+  mcp_limits?: McpLimits | null;
 }
 
 const earliest = (...times: (number | null)[]): number | null => {
@@ -49,7 +51,7 @@ const earliest = (...times: (number | null)[]): number | null => {
 export function wanted(
   { core, caller }: Call<unknown>,
   asked: Asked,
-): Wanted & Pick<CredentialRow, 'environments' | 'secrets' | 'device_id'> {
+): Wanted & Pick<CredentialRow, 'environments' | 'secrets' | 'device_id' | 'mcp_limits'> {
   const from = caller.permissions.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.permissions[0];
   const copy = (list: readonly string[] | null | undefined) => (list ? [...list] : null);
   return {
@@ -60,6 +62,8 @@ export function wanted(
     expires_at: asked.expires_at ?? earliest(caller.expires_at, from.expires_at),
     // safety: created-bound-to-device-of-creator
     device_id: asked.device_id ?? caller.device,
+    // safety: created-with-mcp-limits-of-creator
+    mcp_limits: asked.mcp_limits ?? caller.mcp_limits,
   };
 }
 
@@ -119,7 +123,7 @@ export function issue(call: Call<unknown>, token: TokenInput, made: Made, permis
     });
   const put = insertion(call, 'credential', {
     ...fresh(core, ask.org, token, now),
-    ...(permissions as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at' | 'device_id'>),
+    ...(permissions as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at' | 'device_id' | 'mcp_limits'>),
     ...made,
     scopes: [...made.scopes],
     ...maker(caller),
@@ -211,6 +215,7 @@ export const createKey: Operation<LastingInput> = {
 interface AgentInput extends LastingInput {
   rate_limit: number | null;
   device_id: string | null;
+  mcp_limits: McpLimits | null;
 }
 
 /** Without a lifetime, an agent expires after 30 days, or with its creator if that is sooner. */

@@ -54,6 +54,7 @@ const whoami: Operation<Record<string, never>> = {
       parent_id: caller.parent_id,
       rate_limit: caller.rate_limit,
       device_id: caller.device,
+      ...(caller.kind === 'agent' && { mcp_limits: caller.mcp_limits }),
     });
   },
 };

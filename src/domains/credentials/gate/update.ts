@@ -3,6 +3,7 @@
 // its row changes.
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
+import type { McpLimits } from '../../../auth/mcp-limits';
 import { fromD1, macOf } from '../../../db/rows';
 import {
   type CredentialKind,
@@ -31,13 +32,14 @@ function unrevoked(call: Call<unknown>, kind: CredentialKind): CredentialRow | n
 }
 
 /** What a credential's row grants. */
-export const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, device_id }: CredentialRow): Wanted => ({
+export const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, device_id, mcp_limits }: CredentialRow): Wanted => ({
   scopes,
   environments,
   secrets,
   allowed_addresses,
   expires_at,
   device_id,
+  mcp_limits,
 });
 
 /** 403 if a caller that depends on another credential would extend one that does not depend on the same credential. */
@@ -75,11 +77,12 @@ export interface UpdateInput {
   allowed_addresses?: string[] | null;
   ttlSeconds?: number | null;
   rate_limit?: number;
+  mcp_limits?: McpLimits | null;
 }
 
 /** The fields of an updated credential. An environment that does not exist becomes an empty id. */
 export function changed({ core, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
-  const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit } = input;
+  const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit, mcp_limits } = input;
   return {
     ...(input.name !== null && { name: input.name }),
     ...(scopes && { scopes }),
@@ -90,6 +93,7 @@ export function changed({ core, input }: Call<UpdateInput>, now: number): Partia
     ...(allowed_addresses !== undefined && { allowed_addresses }),
     ...(ttlSeconds !== undefined && { expires_at: endIn(ttlSeconds, now) }),
     ...(rate_limit !== undefined && { rate_limit }),
+    ...(mcp_limits !== undefined && { mcp_limits }),
   };
 }
 

@@ -1,0 +1,44 @@
+// What `svc mcp` may do with an agent credential. Pure. The values leave the vault, so `svc mcp` enforces these limits on its machine; the
+// vault stores them out of reach of who configures it. Invariant: an agent passes its limits on to every credential that it creates.
+
+/** In the syntax of the options of `svc mcp`. */
+export interface McpLimits {
+  /** `--bind` */
+  bindings: string[];
+  /** `--allow-host` */
+  hosts: string[];
+  /** `--allow-run` */
+  run: boolean;
+  /** `--allow-command`; null for every program. */
+  commands: string[] | null;
+  /** `--allow-read` */
+  read: boolean;
+}
+
+const includesAll = (outer: readonly string[], inner: readonly string[]) => inner.every((one) => outer.includes(one));
+
+/** Whether limits allow nothing that others do not. Null is no limit. */
+export function isWithinMcp(outer: McpLimits | null, inner: McpLimits | null): boolean {
+  if (outer === null) return true;
+  if (inner === null) return false;
+  const sameCommands = outer.commands === null || (inner.commands !== null && includesAll(outer.commands, inner.commands));
+  return (
+    includesAll(outer.bindings, inner.bindings) &&
+    includesAll(outer.hosts, inner.hosts) &&
+    (!inner.run || (outer.run && sameCommands)) &&
+    (!inner.read || outer.read)
+  );
+}
+
+/** What both allow. */
+export function commonMcp(a: McpLimits | null, b: McpLimits | null): McpLimits | null {
+  if (a === null || b === null) return a ?? b;
+  const common = (one: readonly string[], other: readonly string[]) => one.filter((each) => other.includes(each));
+  return {
+    bindings: common(a.bindings, b.bindings),
+    hosts: common(a.hosts, b.hosts),
+    run: a.run && b.run,
+    commands: a.commands === null || b.commands === null ? (a.commands ?? b.commands) : common(a.commands, b.commands),
+    read: a.read && b.read,
+  };
+}
