@@ -31,10 +31,10 @@ export async function loseStorage(o: Org): Promise<void> {
   await evict(o);
 }
 
-/** Runs the tasks of a gate as if it were later; `due`: up to which time tasks are run, if not up to then. */
 /** As if retention had run every hour until a time: only after a leap of the clock is it held back. */
 export const ageTo = ({ meta }: Core, at: number) => meta.set('age', JSON.stringify({ to: at, at }));
 
+/** Runs the tasks of a gate as if it were later; `due`: up to which time tasks are run, if not up to then. */
 export const runTasksLater = (o: Org, ms: number, due?: number) =>
   inCore(o, async (core) => {
     core.now = () => Date.now() + ms;

@@ -5,7 +5,7 @@ import { lastUsed } from '../../../src/gate/limits/last-used';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { evict, inCore } from '../../support/gate';
+import { ageTo, evict, inCore } from '../../support/gate';
 import { DAY } from '../../support/time';
 import { type Answer, type Caller, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
@@ -428,6 +428,7 @@ describe('agent: descendants', () => {
       inCore(o, async (core) => {
         const before = core.now;
         core.now = () => Date.now() + days * DAY;
+        ageTo(core, core.now());
         for (let n = 0; n < 60; n++) {
           core.schedule.at('rows', Date.now());
           await runTasks(core, core.now());

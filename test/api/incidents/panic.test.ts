@@ -8,7 +8,7 @@ import { runTasks } from '../../../src/gate/tasks/run';
 import { problemOf } from '../../model/invariants';
 import { alive, newAgent, newBreakGlass, newKey, newProvider, newSession, statusOrCode } from '../../support/credentials';
 import { type Fate, faults, reset, until } from '../../support/faults';
-import { evict, inGate, loseStorage } from '../../support/gate';
+import { ageTo, evict, inGate, loseStorage } from '../../support/gate';
 import { byMember, newSignedInMember } from '../../support/planted';
 import { DAY } from '../../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -226,6 +226,7 @@ describe('panic: ended credentials stay ended', () => {
     const later = (days: number) =>
       inGate(o, async ({ core }) => {
         faults.clock = Date.now() + days * DAY;
+        ageTo(core, faults.clock);
         core.schedule.at('retention', 1);
         for (let i = 0; i < 4; i++) await runTasks(core);
         faults.clock = null;

@@ -8,7 +8,7 @@ import { runJob } from '../../../src/queue';
 import { newApprovalPolicy } from '../../support/approvals';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults, faulty, until } from '../../support/faults';
-import { askOf, evict, gateOf, inCore } from '../../support/gate';
+import { ageTo, askOf, evict, gateOf, inCore } from '../../support/gate';
 import { asMember, ownerId } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { DAY, HOUR, MINUTE } from '../../support/time';
@@ -35,6 +35,7 @@ const search = (o: Caller, turns = 12) =>
     core.enqueue = async (job) => {
       if (job === 'rotate') asked++;
     };
+    ageTo(core, core.now());
     core.schedule.at('rotation', core.now());
     for (let turn = 0; turn < turns; turn++) await runTasks(core);
     core.enqueue = enqueue;

@@ -23,6 +23,8 @@ export interface Credential {
   madeBy: string;
   parent: string | null;
   device: string | null;
+  /** Of an agent: the options that `svc mcp` may have. */
+  mcp?: string[];
   created: string;
   ends: string | null;
   revoked: string | null;
@@ -100,6 +102,13 @@ export const kindOf = (id: string): Kind | undefined =>
 
 type Shown = Schemas['ApiKey'] | Schemas['Agent'] | Schemas['ProviderToken'] | Schemas['BreakGlass'];
 
+const optionsOf = ({ bindings, hosts, run, commands, read }: NonNullable<Schemas['Agent']['mcp_limits']>): string[] => [
+  ...bindings.map((binding) => `--bind ${binding}`),
+  ...hosts.map((host) => `--allow-host ${host}`),
+  ...(run ? ['--allow-run', ...(commands ?? []).map((program) => `--allow-command ${program}`)] : []),
+  ...(read ? ['--allow-read'] : []),
+];
+
 /** An API key, agent, provider or break-glass token as `Credential`. */
 const shownAs =
   (kind: Kind) =>
@@ -111,6 +120,7 @@ const shownAs =
     ...{ addresses: row.allowed_addresses, rate: row.rate_limit, madeBy: row.created_by, parent: row.parent_id, device: row.device_id },
     ...{ created: row.created_at, ends: 'expires_at' in row ? row.expires_at : null, revoked: row.revoked_at },
     successor: 'successor_id' in row ? row.successor_id : null,
+    ...('mcp_limits' in row && row.mcp_limits && { mcp: optionsOf(row.mcp_limits) }),
     ...{ lastUsed: row.last_used_at, uses: row.use_count, place: row.last_used_place, resource: row },
   });
 
