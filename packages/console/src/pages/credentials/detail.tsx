@@ -40,7 +40,7 @@ const factsOf = (row: Credential): ([string, preact.ComponentChildren] | null)[]
   ['Environments', <Chips items={row.environments} none={row.kind === 'session' ? 'Same as parent' : 'All, including future ones'} />],
   ['Names', <Chips items={row.secrets} none={row.kind === 'session' ? 'Same as parent' : 'All'} />],
   ['IP addresses', <Chips items={row.addresses} none="Any" />],
-  row.mcp ? ['Options of svc mcp', <Chips items={row.mcp} none="None" />] : null,
+  row.mcp ? ['Options of svc mcp', <Chips items={row.mcp.length ? row.mcp : null} none="None" />] : null,
   row.rate === null ? null : ['Requests per minute', row.rate.toLocaleString()],
   [
     'Last used',
