@@ -1,12 +1,13 @@
 // The authorisation decision: may this caller do this, to this target, from this address, now? Pure: returns a refusal or null. The same
 // functions decide in the gate and explain access to people.
+
+import type { McpLimits } from '../db/mcp-limits';
 import { forms } from '../db/names';
 import type { Grantee } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
 import type { FullNeed } from './actions';
 import { isWithin } from './addresses';
 import { contains, matches, widthOf } from './globs';
-import type { McpLimits } from './mcp-limits';
 import { covers, type ProviderScope, providerScopes } from './scopes';
 import type { Kind } from './token';
 

@@ -1,10 +1,12 @@
 // Delegation: what a caller may give to a credential that it creates or changes. Pure. Invariant: nobody gives more than they hold, in any
 // respect: scope, environment, name, time, address, device and what `svc mcp` may do.
+
+import type { McpLimits } from '../db/mcp-limits';
 import { type Refusal, refuse } from '../errors';
 import { rangesContain } from './addresses';
 import { type Caller, nobody, type PermissionSet } from './authorize';
 import { contains } from './globs';
-import { isWithinMcp, type McpLimits } from './mcp-limits';
+import { isWithinMcp } from './mcp-limits';
 import { covers } from './scopes';
 
 /** What a credential would hold. */

@@ -1,19 +1,6 @@
 // What `svc mcp` may do with an agent credential. Pure. The values leave the vault, so `svc mcp` enforces these limits on its machine; the
 // vault stores them out of reach of who configures it. Invariant: an agent passes its limits on to every credential that it creates.
-
-/** In the syntax of the options of `svc mcp`. */
-export interface McpLimits {
-  /** `--bind` */
-  bindings: string[];
-  /** `--allow-host` */
-  hosts: string[];
-  /** `--allow-run` */
-  run: boolean;
-  /** `--allow-command`; null for every program. */
-  commands: string[] | null;
-  /** `--allow-read` */
-  read: boolean;
-}
+import type { McpLimits } from '../db/mcp-limits';
 
 const includesAll = (outer: readonly string[], inner: readonly string[]) => inner.every((one) => outer.includes(one));
 

@@ -3,7 +3,7 @@
 // a row with a wrong MAC is never used. `revision` counts the changes of a row.
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { McpLimits } from '../auth/mcp-limits';
+import type { McpLimits } from './mcp-limits';
 import type { Trust, Workload } from './trusts';
 
 const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });

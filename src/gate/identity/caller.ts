@@ -4,8 +4,9 @@
 import QuickLRU from 'quick-lru';
 import { type Caller, nobody, overlap, type PermissionSet } from '../../auth/authorize';
 import { standsAlone } from '../../auth/delegation';
-import { commonMcp, type McpLimits } from '../../auth/mcp-limits';
+import { commonMcp } from '../../auth/mcp-limits';
 import { permissionsOfRole } from '../../auth/roles';
+import type { McpLimits } from '../../db/mcp-limits';
 import { type CredentialRow, type GrantRow, isMadeByOwner, isTerminal, type MemberRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
 import { isGrantAlive } from './lifetime';

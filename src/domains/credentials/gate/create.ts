@@ -2,9 +2,9 @@
 // credential created by a session token or an agent is revoked together with it; only an owner creates an API key that acts as an owner.
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
-import type { McpLimits } from '../../../auth/mcp-limits';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
+import type { McpLimits } from '../../../db/mcp-limits';
 import { forms } from '../../../db/names';
 import { DAY, isBrief } from '../../../db/rows';
 import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db/schema';

@@ -3,7 +3,7 @@
 // its row changes.
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
-import type { McpLimits } from '../../../auth/mcp-limits';
+import type { McpLimits } from '../../../db/mcp-limits';
 import { fromD1, macOf } from '../../../db/rows';
 import {
   type CredentialKind,
