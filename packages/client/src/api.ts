@@ -3894,39 +3894,12 @@ export interface components {
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
-            /** @description What svc mcp may do with the agent. Its own options can only leave out. null means no limits besides its options. svc mcp enforces them: whoever has the token can read what the agent can read. */
+            /** @description What svc mcp may do with the agent. null means what its options say. */
             mcp_limits?: {
-                /**
-                 * @description Secrets and where they may be sent, as in --bind.
-                 * @default []
-                 * @example [
-                 *       "STRIPE_KEY=api.stripe.com/v1,header=Authorization"
-                 *     ]
-                 */
                 bindings: string[];
-                /**
-                 * @description Hosts to which every unbound secret may be sent, as in --allow-host.
-                 * @default []
-                 * @example []
-                 */
                 hosts: string[];
-                /**
-                 * @description Whether programs may be run, as in --allow-run.
-                 * @default false
-                 * @example false
-                 */
                 run: boolean;
-                /**
-                 * @description With run: the programs, as in --allow-command. null means all.
-                 * @default null
-                 * @example null
-                 */
                 commands: string[] | null;
-                /**
-                 * @description Whether values may be read as text, as in --allow-read.
-                 * @default false
-                 * @example false
-                 */
                 read: boolean;
             } | null;
         };
@@ -4143,39 +4116,12 @@ export interface components {
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
-            /** @description What svc mcp may do with the agent. Its own options can only leave out. null means no limits besides its options. svc mcp enforces them: whoever has the token can read what the agent can read. */
+            /** @description What svc mcp may do with the agent. null means what its options say. */
             mcp_limits: {
-                /**
-                 * @description Secrets and where they may be sent, as in --bind.
-                 * @default []
-                 * @example [
-                 *       "STRIPE_KEY=api.stripe.com/v1,header=Authorization"
-                 *     ]
-                 */
                 bindings: string[];
-                /**
-                 * @description Hosts to which every unbound secret may be sent, as in --allow-host.
-                 * @default []
-                 * @example []
-                 */
                 hosts: string[];
-                /**
-                 * @description Whether programs may be run, as in --allow-run.
-                 * @default false
-                 * @example false
-                 */
                 run: boolean;
-                /**
-                 * @description With run: the programs, as in --allow-command. null means all.
-                 * @default null
-                 * @example null
-                 */
                 commands: string[] | null;
-                /**
-                 * @description Whether values may be read as text, as in --allow-read.
-                 * @default false
-                 * @example false
-                 */
                 read: boolean;
             } | null;
         };
@@ -4226,7 +4172,7 @@ export interface components {
             /** @description What svc mcp may do with the agent. By default, that of a creating agent. */
             mcp_limits?: {
                 /**
-                 * @description Secrets and where they may be sent, as in --bind.
+                 * @description --bind
                  * @default []
                  * @example [
                  *       "STRIPE_KEY=api.stripe.com/v1,header=Authorization"
@@ -4234,25 +4180,25 @@ export interface components {
                  */
                 bindings: string[];
                 /**
-                 * @description Hosts to which every unbound secret may be sent, as in --allow-host.
+                 * @description --allow-host
                  * @default []
                  * @example []
                  */
                 hosts: string[];
                 /**
-                 * @description Whether programs may be run, as in --allow-run.
+                 * @description --allow-run
                  * @default false
                  * @example false
                  */
                 run: boolean;
                 /**
-                 * @description With run: the programs, as in --allow-command. null means all.
+                 * @description --allow-command; null for every program
                  * @default null
                  * @example null
                  */
                 commands: string[] | null;
                 /**
-                 * @description Whether values may be read as text, as in --allow-read.
+                 * @description --allow-read
                  * @default false
                  * @example false
                  */
@@ -4299,7 +4245,7 @@ export interface components {
             allowed_addresses?: string[] | null;
             mcp_limits?: {
                 /**
-                 * @description Secrets and where they may be sent, as in --bind.
+                 * @description --bind
                  * @default []
                  * @example [
                  *       "STRIPE_KEY=api.stripe.com/v1,header=Authorization"
@@ -4307,25 +4253,25 @@ export interface components {
                  */
                 bindings: string[];
                 /**
-                 * @description Hosts to which every unbound secret may be sent, as in --allow-host.
+                 * @description --allow-host
                  * @default []
                  * @example []
                  */
                 hosts: string[];
                 /**
-                 * @description Whether programs may be run, as in --allow-run.
+                 * @description --allow-run
                  * @default false
                  * @example false
                  */
                 run: boolean;
                 /**
-                 * @description With run: the programs, as in --allow-command. null means all.
+                 * @description --allow-command; null for every program
                  * @default null
                  * @example null
                  */
                 commands: string[] | null;
                 /**
-                 * @description Whether values may be read as text, as in --allow-read.
+                 * @description --allow-read
                  * @default false
                  * @example false
                  */

@@ -159,26 +159,24 @@ const RateLimit = z.int().min(1).max(6000).openapi({ description: 'Rate limit in
 
 const McpOptions = z.array(text(512)).max(50);
 
-/** The options of `svc mcp` that an agent credential allows. An option that is left out is not allowed. */
+/** The options of `svc mcp` that an agent credential allows. One that is left out is not allowed. */
 const McpLimitsIn = z.strictObject({
-  bindings: McpOptions.default([]).openapi({
-    description: 'Secrets and where they may be sent, as in --bind.',
-    example: ['STRIPE_KEY=api.stripe.com/v1,header=Authorization'],
-  }),
-  hosts: McpOptions.default([]).openapi({
-    description: 'Hosts to which every unbound secret may be sent, as in --allow-host.',
-    example: [],
-  }),
-  run: z.boolean().default(false).openapi({ description: 'Whether programs may be run, as in --allow-run.', example: false }),
-  commands: McpOptions.nullable()
-    .default(null)
-    .openapi({ description: 'With run: the programs, as in --allow-command. null means all.', example: null }),
-  read: z.boolean().default(false).openapi({ description: 'Whether values may be read as text, as in --allow-read.', example: false }),
+  bindings: McpOptions.default([]).openapi({ description: '--bind', example: ['STRIPE_KEY=api.stripe.com/v1,header=Authorization'] }),
+  hosts: McpOptions.default([]).openapi({ description: '--allow-host', example: [] }),
+  run: z.boolean().default(false).openapi({ description: '--allow-run', example: false }),
+  commands: McpOptions.nullable().default(null).openapi({ description: '--allow-command; null for every program', example: null }),
+  read: z.boolean().default(false).openapi({ description: '--allow-read', example: false }),
 });
-const McpLimitsOut = McpLimitsIn.nullable().openapi({
-  description:
-    'What svc mcp may do with the agent. Its own options can only leave out. null means no limits besides its options. svc mcp enforces them: whoever has the token can read what the agent can read.',
-});
+const McpLimitsOut = z
+  .object({
+    bindings: z.array(z.string()),
+    hosts: z.array(z.string()),
+    run: z.boolean(),
+    commands: z.array(z.string()).nullable(),
+    read: z.boolean(),
+  })
+  .nullable()
+  .openapi({ description: 'What svc mcp may do with the agent. null means what its options say.' });
 
 export const AgentIn = z
   .strictObject({
