@@ -102,12 +102,25 @@ function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
   return [{ operations, reach, targets, isGuarded: (policy) => policy.applies(before) && !policy.applies(after) }];
 }
 
-/** Whether a policy may now replace the value by itself, or sooner than before. */
+/**
+ * Whether a rotation policy may now replace the value by itself, or sooner than before. Another name or type can bring the secret under
+ * another policy, and one that is active again is due again.
+ */
 const isRotatedSooner = (before: SecretRow, after: SecretRow): boolean =>
   // safety: automatic-rotation-held-as-rotation
   after.auto_rotate === 1 &&
   (before.auto_rotate !== 1 ||
-    (after.rotate_every_seconds ?? Number.POSITIVE_INFINITY) < (before.rotate_every_seconds ?? Number.POSITIVE_INFINITY));
+    (after.rotate_every_seconds ?? Number.POSITIVE_INFINITY) < (before.rotate_every_seconds ?? Number.POSITIVE_INFINITY) ||
+    // safety: move-to-rotation-policy-held
+    before.name !== after.name ||
+    before.type !== after.type ||
+    // safety: return-to-rotation-held
+    isActiveLonger(before, after));
+
+/** Whether a secret is restored, or expires later than before. */
+const isActiveLonger = (before: SecretRow, after: SecretRow): boolean =>
+  (before.deleted_at !== null && after.deleted_at === null) ||
+  (after.expires_at ?? Number.POSITIVE_INFINITY) > (before.expires_at ?? Number.POSITIVE_INFINITY);
 
 /** Deleting an organisation deletes its secrets and policies. */
 const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>

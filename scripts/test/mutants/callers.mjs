@@ -28,6 +28,12 @@ export const mutants = [
     notice: 'faults/lifecycle: revocation: credentials created by a session token are revoked with it',
   },
   {
+    name: 'an agent issues a break-glass token through an API key that it creates',
+    tag: 'break-glass-by-independent-callers',
+    change: { from: 'caller.isDependent', to: 'false' },
+    notice: 'api/credentials/break-glass: no API key that one of these creates',
+  },
+  {
     name: 'credentials created by an agent keep permissions that the agent has lost',
     tag: 'permissions-within-ancestors',
     change: { from: 'overlap(narrower, permissionsOf(link))', to: 'narrower' },

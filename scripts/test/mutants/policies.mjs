@@ -132,4 +132,16 @@ export const mutants = [
     change: { from: 'after.auto_rotate === 1', to: 'after.auto_rotate === 2' },
     notice: 'api/policies/rotation: an agent has no secret replaced by itself, or sooner',
   },
+  {
+    name: 'an agent renames a secret so that a rotation policy replaces its value',
+    tag: 'move-to-rotation-policy-held',
+    change: { from: 'before.name !== after.name', to: 'false' },
+    notice: 'api/policies/rotation: an agent brings no secret under a policy that replaces its value',
+  },
+  {
+    name: 'an agent lets an expired secret live again so that a rotation policy replaces its value',
+    tag: 'return-to-rotation-held',
+    change: { from: 'isActiveLonger(before, after)', to: 'false' },
+    notice: 'api/policies/rotation: an agent makes no secret due by letting it live longer, or again',
+  },
 ];

@@ -259,7 +259,7 @@ export const credentialRoutes = [
     tag: 'Break-glass',
     summary: 'Create a break-glass token',
     description:
-      'For emergencies. The token can list, read, write, rotate and delete all secrets of the organisation and read the audit log, for at most four hours. An owner, an admin or an API key with the scope * can create one; at most five can be live. The audit log marks its creation and every use.',
+      'For emergencies. The token can list, read, write, rotate and delete all secrets of the organisation and read the audit log, for at most four hours. An owner, an admin or an API key with the scope * can create one, but no API key that is revoked together with another credential; at most five can be live. The audit log marks its creation and every use.',
     body: { schema: wire.BreakGlassIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewBreakGlass },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'LIMIT_REACHED'],

@@ -5,6 +5,7 @@ import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import { newPolicy } from '../../support/policies';
 import { MINUTE } from '../../support/time';
 import { type Answer, type Caller, callerOf, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
@@ -123,6 +124,26 @@ describe('break-glass: who may create one', () => {
     for (const other of [await newSession(o), await newAgent(o, all), await newProvider(o), await newBreakGlass(o)])
       expect(codeOf(await issue(other.o))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     expect((await o.get('/break-glass-tokens')).json.data).toHaveLength(2);
+  });
+
+  it('no API key that one of these creates, with which it would pass policies that allow break-glass', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o);
+    const config = { operations: ['secret.read'], required: 1, approvers: { accountable: true }, allow_break_glass: true };
+    await newPolicy(o, 'approval', config);
+    const all = { scopes: ['*'] };
+    const agent = await newAgent(o, all);
+    const key = await newKey(agent.o, all);
+    for (const o of [key.o, (await newKey((await newAgent(key.o, all)).o, all)).o]) {
+      expect(codeOf(await o.get(`/secrets/${secret.id}`))).toEqual([403, 'APPROVAL_REQUIRED']);
+      expect(codeOf(await issue(o))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    }
+    const session = await newSession(o, { ttlSeconds: 3600 });
+    expect(codeOf(await issue((await newKey(session.o, all)).o, { ttlSeconds: 60 }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    // A rotation makes no exception.
+    const rotated = (await o.post(`/api-keys/${key.id}/rotate`, {})).json;
+    expect(codeOf(await issue(o.as(rotated.token)))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect((await o.get('/break-glass-tokens')).json.data).toEqual([]);
   });
 
   it('no key that is more limited than the token, or that expires earlier', async () => {

@@ -343,6 +343,24 @@ describe('rotation policy: auto_rotate', () => {
       expect(codeOf(await agent.patch(`/secrets/${secret.id}`, { auto_rotate: true }))).toEqual(HELD);
       expect((await o.patch(`/secrets/${secret.id}`, { auto_rotate: true })).status).toBe(200);
     });
+
+    it('an agent brings no secret under a policy that replaces its value', async () => {
+      const { o, agent, secret } = await newHolding();
+      await newPolicy(o, 'rotation', { ...AUTO, max_age_days: 1 }, { applies_to: { names: ['theirs'], types: ['api_key'] } });
+      for (const fields of [{ name: 'theirs' }, { type: 'api_key' }])
+        expect([fields, ...codeOf(await agent.patch(`/secrets/${secret.id}`, fields))]).toEqual([fields, ...HELD]);
+      const plain = await newSecret(o, GENERATED);
+      expect((await agent.patch(`/secrets/${plain.id}`, { name: 'theirs' })).status).toBe(200);
+    });
+
+    it('an agent makes no secret due by letting it live longer, or again', async () => {
+      const { o, agent, secret } = await newHolding();
+      for (const ttlSeconds of [7200, 3600]) expect((await agent.patch(`/secrets/${secret.id}`, { ttlSeconds })).status).toBe(200);
+      at(2 * HOUR);
+      for (const ttlSeconds of [60, null]) expect(codeOf(await agent.patch(`/secrets/${secret.id}`, { ttlSeconds }))).toEqual(HELD);
+      expect((await o.del(`/secrets/${secret.id}`)).status).toBe(204);
+      expect(codeOf(await agent.post(`/secrets/${secret.id}/restore`, {}))).toEqual(HELD);
+    });
   });
 
   it('replaces the value of a secret that opted in and was generated here; the rest is reported as due', async () => {

@@ -259,8 +259,19 @@ interface BreakGlassInput {
   ttlSeconds: number;
 }
 
+/** 403 for an API key below an agent, a session token or a trust: these cannot issue a break-glass token themselves. */
+const mayIssue = ({ caller }: Call<unknown>): Refusal | null =>
+  // safety: break-glass-by-independent-callers
+  caller.isDependent
+    ? refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
+        message:
+          'An API key that is revoked together with another credential cannot issue a break-glass token. Use a browser session, or an API key that a member created.',
+      })
+    : null;
+
 export const createBreakGlass: Operation<BreakGlassInput> = {
   subject: ({ input }) => ({ resource: input.token.id, reason: input.reason }),
+  reach: mayIssue,
   authorize: (call, now) => within(call, emergency(call, now)),
   change: {
     // safety: break-glass-count-locked
