@@ -200,20 +200,20 @@ const surveyed = ({ found, all, rows }: Survey): Judged[] => [
   judge(
     'gate_storage',
     found.behind.length === 0,
-    `The gates of ${many(found.behind.length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy. The log names them (gate_behind). Run npm run gate -- reset ORG for each.`,
+    `The gates of ${many(found.behind.length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy. The log names them (gate_behind, gate_of_another). See docs/operations/gates.md, or run npm run gate -- reset ORG for each.`,
     false,
   ),
   judge(
     'adoption',
     found.adoption.length === 0,
-    `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. Run npm run restore -- --adopt --reason TEXT. The log names them (adoption_awaited).`,
+    `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. The log names them (adoption_awaited). If the database was restored, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.`,
     false,
   ),
   rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org) && !found.behind.includes(org)) : []),
   judge(
     'clock',
     found.clock.length === 0,
-    `The clock is behind the audit log of ${many(found.clock.length)}: it was set back, and expired credentials can work again. Set it right. The log names them (clock_behind).`,
+    `The clock is behind the audit log of ${many(found.clock.length)}: it was set back, and expired credentials can work again, or it was ahead before. Set it right. The log names them (clock_behind).`,
     false,
   ),
 ];

@@ -250,6 +250,18 @@ describe('health: degraded, because some cannot be served', () => {
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
+  it('with a gate that answers and cannot write, as on a full disk, until it can', async () => {
+    const [, two] = [await newOrg(), await newOrg()];
+    const full = "create trigger full before insert on meta begin select raise(abort, 'database or disk is full'); end";
+    await inGate(two, (_gate, { storage }) => void storage.sql.exec(full));
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['gates']]);
+    expect(logged).toContainEqual(expect.objectContaining({ event: 'gate_unreachable', org: two.id }));
+    await inGate(two, (_gate, { storage }) => void storage.sql.exec('drop trigger full'));
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
   it('with organisations beyond a page, in a bounded number of calls a run', async () => {
     const first = await newOrg();
     const orgs = await Promise.all(Array.from({ length: 12 }, () => newOrg()));
@@ -328,6 +340,8 @@ describe('health: a database that awaits adoption', () => {
     const { text, ...found } = await healthz();
     expect([found.status, found.is, found.failing]).toEqual([200, 'degraded', ['adoption']]);
     expect(text).toContain('npm run restore -- --adopt');
+    // Adoption gives up what the database lacks: where nobody restored it, a backup may have more.
+    expect(text).toContain('If nobody restored it, do not adopt it yet');
     expect(text).not.toContain(o.id);
     expect(logged).toContainEqual(expect.objectContaining({ event: 'adoption_awaited', org: o.id }));
     await newSecret(other);

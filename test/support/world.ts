@@ -1,7 +1,7 @@
 // A small world for tests: one org with its first key, and calls on it through the public interface.
 import { applyD1Migrations } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
-import { beforeAll, beforeEach } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { reset } from './faults';
 
 const bindings = env as unknown as { DB: D1Database; MIGRATIONS: Parameters<typeof applyD1Migrations>[1]; BOOTSTRAP_TOKEN: string };
@@ -12,6 +12,7 @@ export const db = bindings.DB;
 export function useWorld() {
   beforeAll(() => applyD1Migrations(bindings.DB, bindings.MIGRATIONS));
   beforeEach(reset);
+  afterAll(reset);
 }
 
 export interface Answer {

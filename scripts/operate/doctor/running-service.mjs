@@ -8,7 +8,7 @@ const CLOCK_WITHIN = 30;
 
 /** What to do about each check of /healthz, where its own message does not say. */
 const NEXT = {
-  database: 'the lines of the runtime in the log say why: a full disk, a damaged file, or another process that has locked it',
+  database: 'the lines of the runtime in the log say why: a full disk, a damaged or read-only file, or another process that has locked it',
   gate: 'the lines of the runtime in the log say why, such as a full disk',
   gates: 'if it stays with one, see docs/operations/gates.md',
   schedule: 'within a minute of a start this is normal; otherwise restart the service, or check triggers.crons of the Worker',

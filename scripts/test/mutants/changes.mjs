@@ -321,6 +321,12 @@ export const mutants = [
     notice: 'faults/rollback: restore: a gate whose storage is older than D1 refuses everything',
   },
   {
+    name: 'a gate that cannot write is healthy',
+    tag: 'vitals-write',
+    change: 'remove',
+    notice: 'faults/health: with a gate that answers and cannot write, as on a full disk, until it can',
+  },
+  {
     name: 'a gate with older storage is not found by its last commit',
     tag: 'older-gate-by-mark',
     change: { from: '(mark ?? 0) > marks(core).given()', to: 'false' },

@@ -1,6 +1,7 @@
-// What the health check asks of an organisation's gate: does its storage answer, and does D1 hold the last change that the gate made there?
-// If it does not, the database is another one, such as a restored backup, and changes are refused until it is adopted. It also notices a
-// clock that was set back: until it is right, what has expired would be alive again. Invariant: it changes nothing, and a change that is under way is never taken for a difference.
+// What the health check asks of an organisation's gate: can its storage be written, and does D1 hold the last change that the
+// gate made there? If it does not, the database is another one, such as a restored backup, and changes are refused until it is adopted. It
+// also notices a clock that was set back: until it is right, what has expired would be alive again. Invariants: it changes nothing that
+// callers see; a change that is under way is never taken for a difference.
 import { type RowKind, sweepAt, tableName } from '../../db/rows';
 import type { Core } from '../core';
 import type { Vitals } from '../request/call';
@@ -39,6 +40,9 @@ export async function vitalsOf(core: Core): Promise<Vitals> {
     if (lasting === 'behind') marks(core).isBehind = true;
     if (lasting) return lasting;
   }
+  // On a full disk a gate reads and answers, but each request fails, because its audit entry cannot be written.
+  // safety: vitals-write
+  core.meta.set('asked', String(core.now()));
   return core.auditLog.time() > core.now() + BEHIND ? 'clock' : 'well';
 }
 
