@@ -1,7 +1,7 @@
-// The texts of a file: what is written in any encoding, at any offset, is in one of them.
+// The texts of a file: what is written in any encoding, at any offset, is in one of them. Long texts are cut into parts that fit in a request.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batches } from '../src/scan/text.ts';
+import { batches, halves, MOST_BYTES, type Part } from '../src/scan/text.ts';
 
 const TOKEN = ['AKIA', 'Y3M2XTF6BQ4LZWNE'].join('');
 /** The token as formats look for it: not within a longer word. */
@@ -82,5 +82,55 @@ describe('scan: encodings', () => {
     const binary = Buffer.from(Array.from({ length: 4096 }, (_, at) => (at * 7919) % 256));
     expect(binary.includes(0)).toBe(true);
     expect(textsOf(binary)).toHaveLength(1);
+  });
+});
+
+describe('scan: parts of a long text', () => {
+  /** More than any value that a scan finds. */
+  const LONGEST = 65_536;
+  const partsOf = (text: string, path = 'file') => [...batches([{ path, bytes: Buffer.from(text) }])].map(([part]) => part as Part);
+  const sizeOf = ({ path, content }: Part) => Buffer.byteLength(JSON.stringify({ path, content }));
+
+  /** The offset of a position in a text. */
+  function offsetOf(text: string, { line, column }: Pick<Part, 'line' | 'column'>): number {
+    let start = 0;
+    for (let at = 1; at < line; at++) start = text.indexOf('\n', start) + 1;
+    return start + column - 1;
+  }
+
+  const UNITS = ['a', '"', '\\', '\n', '\t', '\u0001', '\u007f', 'é', '漢', '😀', 'some words\n'];
+  it.each(UNITS)('request size: parts of repeated %j fit, hold the whole text, and overlap by more than a value', (unit) => {
+    // Its first characters differ, so that a pair of a repeated character stands at an odd offset.
+    const text = `x\n${unit.repeat(2_000_000 / unit.length)}`;
+    for (const path of ['file', '"'.repeat(1024)]) {
+      const parts = partsOf(text, path);
+      expect(parts.length).toBeGreaterThan(1);
+      let covered = 0;
+      for (const part of parts) {
+        expect(sizeOf(part)).toBeLessThanOrEqual(MOST_BYTES);
+        const at = offsetOf(text, part);
+        expect(at === 0 || covered - at > LONGEST).toBe(true);
+        expect(text.startsWith(part.content, at)).toBe(true);
+        covered = at + part.content.length;
+      }
+      expect(covered).toBe(text.length);
+    }
+  });
+
+  it('request size: the sizes of small files add up to no more than a request', () => {
+    const files = Array.from({ length: 40 }, (_, at) => ({ path: `${at}${'é'.repeat(1000)}`, bytes: Buffer.from('"\n漢é'.repeat(9_000)) }));
+    const sent = [...batches(files)];
+    for (const batch of sent) expect(batch.reduce((sum, part) => sum + sizeOf(part), 0)).toBeLessThanOrEqual(MOST_BYTES);
+    expect(sent.flat().map(({ path }) => path)).toEqual(files.map(({ path }) => path));
+  });
+
+  it('request size: the halves of a part have their positions in the file', () => {
+    const [, second] = partsOf('line\n'.repeat(400_000));
+    for (const half of halves(second as Part) ?? [])
+      expect([half.column <= 5, 'line\n'.repeat(2).startsWith(half.content.slice(0, 6 - half.column), half.column - 1)]).toEqual([
+        true,
+        true,
+      ]);
+    expect(halves({ path: 'f', content: 'short', reading: 0, line: 1, column: 1 })).toBeUndefined();
   });
 });

@@ -77,19 +77,56 @@ function utf16Of(bytes: Buffer): Utf16 | undefined {
   return even > most && odd === 0 ? 'utf-16be' : undefined;
 }
 
-const bytesOf = (part: Part) => Buffer.byteLength(JSON.stringify({ path: part.path, content: part.content }));
-
-/** Each text of a file, as parts that fit in a request. */
-function* partsOf({ path, bytes }: Source): Generator<Part[]> {
-  let reading = 0;
-  // The vault refuses control characters in a path, and paths over 1,024 characters.
-  for (const content of textsOf(bytes))
-    yield [...fitting({ path: clean(path).slice(-1024), content, reading: reading++, line: 1, column: 1 })];
+/** Where a text must end for its bytes in JSON, from an offset on, to stay within a limit; and these bytes. */
+function fit(text: string, from: number, limit: number): { end: number; size: number } {
+  let size = 0;
+  let end = from;
+  for (; end < text.length; end++) {
+    const more = jsonSize(text.charCodeAt(end));
+    if (size + more > limit) break;
+    size += more;
+  }
+  return { end, size };
 }
 
-function* fitting(part: Part): Generator<Part> {
-  if (bytesOf(part) <= MOST_BYTES) yield part;
-  else for (const half of halves(part) ?? []) yield* fitting(half);
+/** The most bytes that JSON has for a code unit of a text. A half of a pair counts as if it stood alone, and is then written as an escape. */
+function jsonSize(unit: number): number {
+  if (unit === 0x22 || unit === 0x5c || (unit >= 0x08 && unit <= 0x0d && unit !== 0x0b)) return 2;
+  if (unit < 0x20 || (unit >= 0xd800 && unit <= 0xdfff)) return 6;
+  return unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
+}
+
+/** What a part needs in a request beside its content. */
+const beside = (path: string) => JSON.stringify({ path, content: '' }).length * 4;
+
+/** A part and its size in a request. */
+interface Sized {
+  part: Part;
+  size: number;
+  /** Whether the part is the whole of its text. */
+  isWhole: boolean;
+}
+
+/** Each text of a file, as parts that fit in a request. */
+function* partsOf({ path, bytes }: Source): Generator<Sized> {
+  let reading = 0;
+  // The vault refuses control characters in a path, and paths over 1,024 characters.
+  const shown = clean(path).slice(-1024);
+  for (const content of textsOf(bytes)) yield* fitting({ path: shown, content, reading: reading++, line: 1, column: 1 });
+}
+
+/** The parts of a text, in one pass. Each begins before the end of the one before it. */
+function* fitting(text: Part): Generator<Sized> {
+  const { content } = text;
+  const around = beside(text.path);
+  let start = { at: 0, line: text.line, column: text.column };
+  for (;;) {
+    const { end, size } = fit(content, start.at, MOST_BYTES - around);
+    const part = { ...text, content: content.slice(start.at, end), line: start.line, column: start.column };
+    yield { part, size: size + around, isWhole: part.content.length === content.length };
+    if (end === content.length) return;
+    start = moved(content, start, end - OVERLAP);
+  }
 }
 
 /** The two overlapping halves of a part; undefined if it is too short for that. */
@@ -97,18 +134,28 @@ export function halves(part: Part): [Part, Part] | undefined {
   const { content } = part;
   if (content.length <= LEAST) return undefined;
   const end = Math.floor((content.length + OVERLAP) / 2);
-  return [{ ...part, content: content.slice(0, end) }, after(part, end - OVERLAP)];
+  const { at, line, column } = moved(content, { at: 0, line: part.line, column: part.column }, end - OVERLAP);
+  return [
+    { ...part, content: content.slice(0, end) },
+    { ...part, content: content.slice(at), line, column },
+  ];
 }
 
-/** The rest of a part from an offset on. */
-function after(part: Part, offset: number): Part {
-  const before = part.content.slice(0, offset);
-  const content = part.content.slice(offset);
-  const lines = before.split('\n');
-  const last = lines.at(-1)?.length ?? 0;
-  return lines.length > 1
-    ? { ...part, content, line: part.line + lines.length - 1, column: last + 1 }
-    : { ...part, content, column: part.column + last };
+interface Place {
+  at: number;
+  line: number;
+  column: number;
+}
+
+/** A later place in a text. */
+function moved(text: string, { at, line, column }: Place, to: number): Place {
+  let lineStart = at - column + 1;
+  let lines = line;
+  for (let end = text.indexOf('\n', at); end >= 0 && end < to; end = text.indexOf('\n', end + 1)) {
+    lines++;
+    lineStart = end + 1;
+  }
+  return { at: to, line: lines, column: to - lineStart + 1 };
 }
 
 /** A position within a part as a position in the file. */
@@ -127,20 +174,19 @@ const MOST_FILES = 500;
 export function* batches(files: Iterable<Source>): Generator<Part[]> {
   let open: Batch[] = [];
   for (const source of files)
-    for (const parts of partsOf(source)) {
-      const [part] = parts;
-      if (parts.length > 1 || !part) {
-        for (const each of parts) yield [each];
+    for (const { part, size, isWhole } of partsOf(source)) {
+      if (!isWhole) {
+        yield [part];
         continue;
       }
-      const size = bytesOf(part);
       const batch = open[part.reading];
       if (batch && (batch.parts.length === MOST_FILES || batch.size + size > MOST_BYTES)) {
         yield* filled(open);
         open = [];
       }
-      const { parts: others, size: before } = open[part.reading] ?? { parts: [], size: 0 };
-      open[part.reading] = { parts: [...others, part], size: before + size };
+      const { parts, size: before } = open[part.reading] ?? { parts: [], size: 0 };
+      parts.push(part);
+      open[part.reading] = { parts, size: before + size };
     }
   yield* filled(open);
 }
