@@ -34,10 +34,11 @@ function mergedEntries(base: Entries, mine: Entries, theirs: Entries): Entries {
 const fieldsIn = (fields: Fields): Entries => new Map(Object.entries(fields));
 const itemsIn = (list: string[]): Entries => new Map(list.map((item) => [item, item]));
 
-/** The values of entries that restrict something. */
+/** The values of entries that restrict something. An empty list often means no restriction, which has no entries to merge. */
 function mergedItems(base: Entries, mine: Entries, theirs: Entries): string[] {
+  if (base.size && (!mine.size || !theirs.size)) return [...mine.values()] as string[];
   const result = mergedEntries(base, mine, theirs);
-  const isEmptied = !result.size && mine.size > 0 && theirs.size > 0;
+  const isEmptied = !result.size && mine.size > 0;
   return [...(isEmptied ? mine : result).values()] as string[];
 }
 

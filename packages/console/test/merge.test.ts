@@ -33,6 +33,12 @@ describe('console: merge of a form with the current state', () => {
     expect(mergedDraft({ l: ['a', 'b'] }, { l: [] }, { l: ['a'] })).toEqual({ l: [] });
   });
 
+  it('keeps a restriction whole where one of us removed it: no entry of mine is lost', () => {
+    expect(mergedDraft({ l: ['a'] }, { l: ['a', 'b'] }, { l: [] })).toEqual({ l: ['a', 'b'] });
+    expect(mergedDraft({ l: ['a'] }, { l: [] }, { l: ['a', 'b'] })).toEqual({ l: [] });
+    expect(mergedDraft({ l: 'a' }, { l: 'a\nb' }, { l: '' }, { l: byLine })).toEqual({ l: 'a\nb' });
+  });
+
   it('merges the lines of a text by their key', () => {
     const beforeColon = (line: string) => line.slice(0, line.indexOf(':'));
     const tags = (base: string, mine: string, theirs: string) => mergedDraft({ t: base }, { t: mine }, { t: theirs }, { t: beforeColon }).t;
@@ -88,8 +94,9 @@ describe('console: merge of a form with the current state', () => {
         for (const pick of [(of: typeof base) => of.list, (of: typeof base) => of.nested.list]) {
           const [before, own, now, end] = [base, mine, theirs, result].map(pick) as [string[], string[], string[], string[]];
           const expected = [...'abcde'].filter((item) => (own.includes(item) === before.includes(item) ? now : own).includes(item));
-          const isEmptied = !expected.length && own.length > 0 && now.length > 0;
-          expect([...end].sort()).toEqual(isEmptied ? [...own].sort() : expected);
+          const isChanged = [own, now].every((one) => JSON.stringify(one) !== JSON.stringify(before));
+          const isOwn = isChanged && (before.length ? !own.length || !now.length || !expected.length : false);
+          expect([...end].sort()).toEqual(isOwn ? [...own].sort() : expected);
         }
       }),
     );
