@@ -63,6 +63,17 @@ describe('limits', () => {
     }
   });
 
+  it('limits: a stored binding holds whatever options the server has', async () => {
+    const token = await created(['--bind', `API_KEY=${echo.host},header=Authorization`, '--allow-read']);
+    const agent = await mcp(machine, ['--allow-read'], { SVC_TOKEN: token });
+    try {
+      const { isError, text } = await agent.call('read_secret', { name: 'API_KEY' });
+      expect([isError, text]).toEqual([true, expect.stringContaining('is bound to')]);
+    } finally {
+      await agent.close();
+    }
+  });
+
   it('limits: svc agent update replaces them, and --allow-command alone is refused', async () => {
     const token = await created(['--allow-read']);
     const { id } = await call(at.url, token, 'GET', '/whoami');

@@ -374,6 +374,12 @@ export const mutants = [
     notice: 'packages/cli/mcp-limits: limits: options cannot exceed those of the credential',
   },
   {
+    name: 'svc mcp: an option that is left out lifts a stored binding',
+    tag: 'mcp-stored-bindings',
+    change: { from: '...bindings.filter((one) => !bound.has(secretOf(one)))', to: '' },
+    notice: 'packages/cli/mcp-limits: limits: a stored binding holds whatever options the server has',
+  },
+  {
     name: 'svc mcp: a program that is allowed by its path is looked for in the directory of the call',
     tag: 'mcp-command-file',
     change: { from: '{ file, name: at }', to: '{ file: name, name }' },

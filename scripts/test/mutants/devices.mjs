@@ -141,6 +141,18 @@ export const mutants = [
     notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
   },
   {
+    name: 'an agent unbinds a secret of svc mcp',
+    tag: 'mcp-bound-stays-bound',
+    change: 'never',
+    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+  },
+  {
+    name: 'limits of svc mcp that bind a secret to different places unbind it',
+    tag: 'mcp-common-stays-bound',
+    change: 'never',
+    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+  },
+  {
     name: 'limits of svc mcp that are narrowed later do not reach descendants',
     tag: 'mcp-limits-of-lineage',
     change: { from: 'commonMcp(limits, link.mcp_limits)', to: 'limits ?? link.mcp_limits' },

@@ -44,14 +44,18 @@ describe('agent: limits of svc mcp', () => {
     expect((await agent.o.patch(`/agent-credentials/${other.id}`, { scopes: ['secrets:read', 'tokens:read'] })).status).toBe(403);
     const child = await newAgent(agent.o);
     expect(child.mcp_limits).toEqual(held);
-    expect((await newAgent(agent.o, { mcp_limits: { run: true, commands: ['psql'] } })).mcp_limits).toEqual(
-      limits({ run: true, commands: ['psql'] }),
-    );
+    // Without its binding, the secret could go to programs.
+    const unbound = { name: 'b', scopes: ['secrets:read'], mcp_limits: { run: true, commands: ['psql'] } };
+    expect((await agent.o.post('/agent-credentials', unbound)).json.error?.code).toBe('SCOPE_EXCEEDS_PARENT');
+    expect((await newAgent(agent.o, { mcp_limits: {} })).mcp_limits).toEqual(limits());
     // What it creates of another kind passes them on too.
     const key = await newKey(agent.o, { scopes: SCOPES });
     expect((await newAgent(key.o)).mcp_limits).toEqual(held);
     // Limits narrowed later apply to what it created.
     await o.patch(`/agent-credentials/${agent.id}`, { mcp_limits: { bindings: [BIND] } });
     expect((await whoami(child)).json.mcp_limits).toEqual(limits({ bindings: [BIND], commands: ['psql'] }));
+    await o.patch(`/agent-credentials/${agent.id}`, { mcp_limits: { bindings: ['STRIPE_KEY=other.example'], read: true } });
+    await o.patch(`/agent-credentials/${child.id}`, { mcp_limits: { bindings: [BIND], read: true } });
+    expect((await whoami(child)).json.mcp_limits).toEqual(limits());
   });
 });

@@ -73,7 +73,7 @@ export function limitsOf(options: McpOptions): McpLimits | undefined {
   };
 }
 
-/** What a server may do: its options, or what the limits allow if it has none. Refuses an option beyond the limits. */
+/** What a server may do: its options, or what the limits allow if it has none. Refuses an option beyond the limits. A stored binding holds without the option too. */
 export function allowedOptions(options: McpOptions, limits: McpLimits | null): McpOptions {
   if (!limits) return options;
   const { bindings, hosts, run, commands, read } = limits;
@@ -93,8 +93,12 @@ export function allowedOptions(options: McpOptions, limits: McpLimits | null): M
       `The agent credential does not allow ${beyond.map(clean).join(', ')}.`,
       'Leave it out, or ask someone who manages the agent to change its limits with svc agent update',
     );
-  return options;
+  const bound = new Set((options.bind ?? []).map(secretOf));
+  // safety: mcp-stored-bindings
+  return { ...options, bind: [...(options.bind ?? []), ...bindings.filter((one) => !bound.has(secretOf(one)))] };
 }
+
+const secretOf = (text: string): string => secretNamed(binding(text, '--bind').name);
 
 /** What the tools of a server in `root` may do. */
 export function policyOf({ bind, allowHost, allowRun, allowCommand, allowRead }: McpOptions, root: string): Policy {
