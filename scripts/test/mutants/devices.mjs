@@ -129,6 +129,12 @@ export const mutants = [
     notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
   },
   {
+    name: 'who widens an agent is not accountable for it',
+    tag: 'widener-accountable',
+    change: { from: 'isNarrower(held(row), after) ? null', to: 'isNarrower(held(row), after) || true ? null' },
+    notice: 'api/approvals/widened: attack: who widens an agent becomes accountable for it; who narrows it does not',
+  },
+  {
     name: 'an agent creates one with wider limits of svc mcp',
     tag: 'mcp-limits-within-creator',
     change: 'never',

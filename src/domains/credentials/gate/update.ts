@@ -55,6 +55,15 @@ export const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted):
   // safety: widening-within-lifetime, widening-within-permissions
   isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
 
+/** The members accountable for a credential once this caller has changed it: who gives it more is accountable for what it does. */
+// safety: widener-accountable
+export const accountableAfter = (
+  { core, caller }: Call<unknown>,
+  row: CredentialRow,
+  after: Wanted,
+): Pick<CredentialRow, 'accountable'> | null =>
+  isNarrower(held(row), after) ? null : { accountable: [...new Set([...accountableOf(core, row), ...accountableFor(core, caller)])] };
+
 /** The same for an updated row: a higher rate limit is more, too. */
 const mayUpdate = (call: Call<UpdateInput>, row: CredentialRow, after: CredentialRow): Refusal | null =>
   // safety: rate-limit-raised-within-permissions
@@ -105,7 +114,8 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
       const fields = changed(call, now);
       const after = { ...row, ...fields };
       // safety: own-rate-limit
-      return mayUpdate(call, row, after) ?? raisesOwn(call, row, call.input.rate_limit) ?? fields;
+      const refused = mayUpdate(call, row, after) ?? raisesOwn(call, row, call.input.rate_limit);
+      return refused ?? { ...fields, ...accountableAfter(call, row, held(after)) };
     },
     change: {
       locks: (call) => [target(call)],

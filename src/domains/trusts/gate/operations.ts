@@ -17,7 +17,7 @@ import { found } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { aboutToken, issue, maker, makerLocks, RATES, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { find, shown, type TokenInput, target } from '../../credentials/gate/credential';
-import { changed, held, mayGive, mayOutlive, revoke, type UpdateInput } from '../../credentials/gate/update';
+import { accountableAfter, changed, held, mayGive, mayOutlive, revoke, type UpdateInput } from '../../credentials/gate/update';
 import { exchange, exchangeRefused } from './exchange';
 
 /** The most live trusts of an organisation. */
@@ -93,7 +93,7 @@ function judge(call: Call<PatchInput>, now: number): Refusal | Partial<Credentia
   const fields = { ...changed(call as Call<UpdateInput>, now), trust: after };
   const holds = held({ ...row, ...fields });
   // safety: trust-repointed-within-permissions
-  if (isNarrowerTrust(row.trust, after)) return mayGive(call, row, holds) ?? fields;
+  if (isNarrowerTrust(row.trust, after)) return mayGive(call, row, holds) ?? { ...fields, ...accountableAfter(call, row, holds) };
   const { core, caller } = call;
   const accountable = [...new Set([...accountableOf(core, row), ...accountableFor(core, caller)])];
   // safety: trust-repointed-by-maker
