@@ -4,6 +4,7 @@ import type { RowKind, RowTypes } from '../db/rows';
 import type {
   ApprovalConfig,
   CredentialRow,
+  EnvironmentRow,
   GrantRow,
   HeldOperation,
   MemberRow,
@@ -16,8 +17,11 @@ import type {
 import { intersects } from './globs';
 import { covers, roleScopes } from './scopes';
 
-/** What an effect reaches: a secret before and after, everything in an area, or everything that a policy can apply to. */
-export type Reach = { secrets: readonly SecretRow[] } | { area: Area } | 'all';
+/**
+ * What an effect reaches: a secret before and after, everything in an area, or everything that a policy can apply to. With `guarded`, only
+ * `isGuarded` says which policies hold it.
+ */
+export type Reach = { secrets: readonly SecretRow[] } | { area: Area } | 'all' | 'guarded';
 
 /** Environments and name patterns; null means no limit. */
 export interface Area {
@@ -35,7 +39,7 @@ export interface Effect {
   /** The operations for which a policy can hold it. The first one names it. */
   operations: readonly [HeldOperation, ...HeldOperation[]];
   reach: Reach;
-  /** For an effect on everything: the environments that it concerns. Absent or null for the whole organisation. */
+  /** For an effect on everything, or on what is guarded: the environments that it concerns. Absent or null for the whole organisation. */
   environments?: readonly string[] | null;
   /** The current rows that it concerns: an approval is void once one of them has changed. */
   targets: readonly { id: string; revision: number }[];
@@ -64,6 +68,8 @@ export function effectsOf(changes: readonly Change[], by: string, secretOf: (id:
         return [ofPolicy(change.before, change.after)];
       case 'member':
         return ofMember(change.before, change.after, by);
+      case 'environment':
+        return change.after ? [] : ofEnvironment(change.before);
       case 'team':
         return change.after ? [] : [ofTeam(change.before?.id as string, change.before ? [change.before] : [])];
       case 'team_member': {
@@ -128,6 +134,21 @@ const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>
     ? [{ operations: ['secret.delete', 'policy.change'], reach: 'all', targets: [before], isGuarded: () => true }]
     : [];
 
+/** Deleting an environment takes it off the policies that name it: one made anew with the same slug is another. */
+const ofEnvironment = (before: EnvironmentRow | null): Effect[] =>
+  before
+    ? [
+        {
+          operations: ['policy.change'],
+          reach: 'guarded',
+          environments: [before.id],
+          targets: [before],
+          // safety: environment-of-policy-guarded
+          isGuarded: ({ row }) => row.environments?.includes(before.id) ?? false,
+        },
+      ]
+    : [];
+
 /** Whether an operation concerns the environments of secrets, and not the whole organisation. */
 export const isOfSecrets = (operation: HeldOperation): boolean => operation.startsWith('secret.') || operation === 'provider_token.create';
 
@@ -183,7 +204,7 @@ function joined(all: readonly (readonly string[] | null)[]): readonly string[] |
 export const environmentsOf = (effects: readonly Effect[]): readonly string[] | null =>
   joined(
     effects.map(({ reach, environments }) => {
-      if (reach === 'all') return environments ?? null;
+      if (typeof reach === 'string') return environments ?? null;
       return 'area' in reach ? reach.area.environments : reach.secrets.map((row) => row.environment_id);
     }),
   );
@@ -274,6 +295,7 @@ function ofCredential({ kind, scopes, environments, secrets }: CredentialRow): E
 /** Whether an enabled approval policy holds an effect. */
 export function holds(policy: Applying, { operations, reach, isGuarded }: Effect): boolean {
   if (isGuarded?.(policy)) return true;
+  if (reach === 'guarded') return false;
   const { operations: held } = policy.row.config as ApprovalConfig;
   if (!operations.some((operation) => held.includes(operation))) return false;
   if (reach === 'all') return true;

@@ -89,7 +89,7 @@ export const members = sqliteTable(
 );
 
 /**
- * Who invited, re-enrolled or promoted a member, and when. With a third part it is about that member, who was removed: it is kept here
+ * Who invited, re-enrolled or promoted a member, or changed where a sync connection sends, and when. With a third part it is about that member, who was removed: it is kept here
  * because that member's row is gone.
  */
 export type Connection = [member: string, at: number, other?: string];
@@ -536,6 +536,8 @@ export const integrations = sqliteTable(
      * from then on.
      */
     of_agent: strings(),
+    /** Of kind sync: who changed where it sends or widened what it sends, and when, for as long as ties last. They approve no run of it. */
+    changed_by: text({ mode: 'json' }).$type<Connection[]>(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),

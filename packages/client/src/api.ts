@@ -202,7 +202,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an environment
-         * @description The environment must not contain secrets or be the default environment.
+         * @description The environment must not contain secrets or be the default environment. Approval policies that name it hold the request.
          *
          *     Needs the scope `environments:write`.
          */

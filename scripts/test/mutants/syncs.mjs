@@ -304,9 +304,27 @@ export const mutants = [
     notice: 'api/syncs/held: sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
   },
   {
+    name: 'who repointed a connection decides what others send by it',
+    tag: 'connection-changer-decides-nothing',
+    change: { from: 'integration ?', to: 'false && integration ?' },
+    notice: 'api/syncs/held: attack: who repointed or widened a connection approves no run of it for seven days',
+  },
+  {
+    name: 'nobody records who repointed a connection',
+    tag: 'connection-changed-by',
+    change: { from: 'bringers(call)', to: '[]' },
+    notice: 'api/syncs/held: attack: who repointed or widened a connection approves no run of it for seven days',
+  },
+  {
+    name: 'an environment that a policy names is deleted without approval',
+    tag: 'environment-of-policy-guarded',
+    change: { from: 'row.environments?.includes(before.id) ?? false', to: 'row.environments?.includes(before.id) && false' },
+    notice: 'api/approvals/guards: attack: deleting an environment and creating it again takes no policy off it',
+  },
+  {
     name: 'the member accountable for the agent of a connection decides what others send by it',
     tag: 'accountable-for-all-doers',
-    change: { from: '...doers.filter((one) => isOfAgent(core, one))', to: '...doers.slice(0, 0)' },
+    change: { from: '...doers.filter((one) => one.accountable || isOfAgent(core, one))', to: '...doers.slice(0, 0)' },
     notice: 'api/syncs/held: sync: nobody who is accountable for the agent of a connection decides a run of it by a member',
   },
   {

@@ -205,7 +205,7 @@ export const orgRoutes = [
     revises: true,
     tag: 'Environments',
     summary: 'Delete an environment',
-    description: 'The environment must not contain secrets or be the default environment.',
+    description: 'The environment must not contain secrets or be the default environment. Approval policies that name it hold the request.',
     answers: { 204: null },
     refusals: ['NOT_FOUND', 'ENVIRONMENT_NOT_EMPTY', 'ENVIRONMENT_IS_DEFAULT'],
     named: by('environment'),

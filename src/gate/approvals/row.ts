@@ -52,8 +52,11 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
       ...(isOfAgent(core, caller) && { for_agent: accountableFor(core, caller) }),
     },
     root: caller.root,
+    // Whoever stored a connection is not among them: the requester chose it.
     // safety: accountable-for-all-doers
-    accountable: [...new Set([caller, ...doers.filter((one) => isOfAgent(core, one))].flatMap((one) => accountableFor(core, one)))],
+    accountable: [
+      ...new Set([caller, ...doers.filter((one) => one.accountable || isOfAgent(core, one))].flatMap((one) => accountableFor(core, one))),
+    ],
     digest: asked.digest,
     method: asked.method,
     path: asked.path.slice(0, MOST_PATH),

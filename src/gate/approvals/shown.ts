@@ -185,6 +185,8 @@ function ofChange(core: Core, change: Change): Fact[] {
       return change.after && !before ? ofShare(core, change.after) : [];
     case 'credential':
       return change.after && !before ? ofCredential(core, change.after) : [];
+    case 'environment':
+      return before && !after ? [...fact('Environment', change.before?.slug), ...fact('Change', 'deleted')] : [];
     case 'org':
       return fact('Organisation', change.before?.name);
     default:

@@ -25,6 +25,10 @@ export const connected = (before: readonly Connection[] | null, by: readonly str
   ...by.map((member): Connection => [member, now]),
 ];
 
+/** Who is named by connections that have not ended. */
+export const lately = (connections: readonly Connection[] | null, now: number): string[] =>
+  (connections ?? []).flatMap(([member, at]) => (isRecent(at, now) ? [member] : []));
+
 /** The ties that a member's row records: its own, and those that it keeps of removed members. */
 const recordedBy = ({ id, connections }: MemberRow): Tie[] => (connections ?? []).map(([one, at, other]): Tie => [one, other ?? id, at]);
 

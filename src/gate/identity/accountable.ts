@@ -10,6 +10,9 @@ export type Doer = Pick<Caller, 'kind' | 'id' | 'credential'> & { accountable?: 
 /** An agent that is known by the members accountable for it alone. */
 export const agentOf = (accountable: readonly string[]): Doer => ({ kind: 'agent', id: '', credential: '', accountable });
 
+/** People who are known as these members alone. */
+export const membersOf = (accountable: readonly string[]): Doer => ({ kind: 'member', id: '', credential: '', accountable });
+
 /** The members accountable for what somebody does. */
 export function accountableFor(core: Pick<Core, 'rows'>, { kind, id, credential, accountable }: Doer): string[] {
   if (accountable) return [...accountable];
@@ -47,4 +50,9 @@ export function isOfAgent(core: Pick<Core, 'rows'>, { kind, credential }: Pick<C
 /** Marks what an agent writes with the members accountable for it, besides those who are marked already. Null for other callers. */
 export const markOfAgent = (core: Pick<Core, 'rows'>, caller: Caller, before: string[] | null = null): { of_agent: string[] } | null =>
   // safety: work-of-agent-marked
-  isOfAgent(core, caller) ? { of_agent: [...new Set([...(before ?? []), ...accountableFor(core, caller)])] } : null;
+  isOfAgent(core, caller) ? { of_agent: withCaller(core, caller, before ?? []) } : null;
+
+/** Those who are accountable already, and those who are accountable for a caller: who gives something more reach answers for its use. */
+export const withCaller = (core: Pick<Core, 'rows'>, caller: Caller, before: readonly string[] = []): string[] => [
+  ...new Set([...before, ...accountableFor(core, caller)]),
+];

@@ -9,6 +9,55 @@ useWorld();
 
 const HELD = [403, 'APPROVAL_REQUIRED'];
 const MISMATCH = [409, 'APPROVAL_MISMATCH'];
+const READS = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
+
+describe('approval policy: its environments', () => {
+  it('attack: deleting an environment and creating it again takes no policy off it', async () => {
+    const { o, ann, asked } = await newOffice();
+    const { id } = (await o.post('/environments', { name: 'Live', slug: 'live' })).json;
+    const policy = await newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: ['live'] } });
+    const refused = await asked.del('/environments/live');
+    const held = approvalIn(refused);
+    const shown = (await ann.o.get(`/approvals/${held.id}`)).json;
+    expect([shown.operation, shown.summary, shown.shown]).toEqual([
+      'policy.change',
+      'The API key "deploy" asks to delete the environment "live", which takes it off the policies that name it.',
+      [
+        { name: 'Environment', value: 'live' },
+        { name: 'Change', value: 'deleted' },
+      ],
+    ]);
+    expect((await o.get('/environments/live')).json.id).toBe(id);
+    await approve(ann, held.id);
+    expect((await asked.del('/environments/live', undefined, under(held.id))).status).toBe(204);
+    expect((await o.get(`/policies/${policy}`)).json.applies_to.environments).toEqual([id]);
+  });
+
+  it('an environment that no approval policy names is deleted without approval', async () => {
+    const { o, asked } = await newOffice();
+    for (const slug of ['free', 'held', 'off']) await o.post('/environments', { name: slug, slug });
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: ['off'] }, enabled: false });
+    await newApprovalPolicy(o, ['policy.change', 'secret.delete'], { applies_to: { environments: ['held'] } });
+    const deleted = async (slug: string) => (await asked.del(`/environments/${slug}`)).status;
+    expect([await deleted('free'), await deleted('held'), await deleted('off')]).toEqual([204, 403, 204]);
+  });
+
+  it('race: of a policy that names an environment and the deletion of that one, the later sees the other', async () => {
+    const { o, asked } = await newOffice();
+    for (const first of ['policy', 'deletion']) {
+      await o.post('/environments', { name: 'Live', slug: 'live' });
+      const policy = () => o.post('/policies', { name: first, kind: 'approval', applies_to: { environments: ['live'] }, config: READS });
+      const deletion = () => asked.del('/environments/live');
+      const [made, gone] =
+        first === 'policy' ? await Promise.all([policy(), deletion()]) : (await Promise.all([deletion(), policy()])).reverse();
+      expect([
+        [201, 403],
+        [404, 204],
+      ]).toContainEqual([made?.status, gone?.status]);
+      if (made?.status === 201) break;
+    }
+  });
+});
 
 describe('approval policy: changes of it', () => {
   it('that weaken it are held by the policy itself, and others are not', async () => {

@@ -1,8 +1,9 @@
-// Who widens somebody else's agent is accountable for what it does, and decides none of its requests.
+// Who widens somebody else's agent or trust is accountable for what it does, and decides none of its requests.
 import { expect, it } from 'vitest';
 import { colleague, newOffice } from '../../support/approvals';
 import { newAgent } from '../../support/credentials';
 import { inCore } from '../../support/gate';
+import { newIssuer, newTrust } from '../../support/issuers';
 import { useWorld } from '../../support/world';
 
 useWorld();
@@ -17,5 +18,18 @@ it('attack: who widens an agent becomes accountable for it; who narrows it does 
   const narrowed = await other.o.patch(`/agent-credentials/${agent.id}`, { secrets: ['a'] });
   expect([narrowed.status, await accountable()]).toEqual([200, before]);
   const widened = await other.o.patch(`/agent-credentials/${agent.id}`, { environments: null });
+  expect([widened.status, await accountable()]).toEqual([200, [...before, other.member.id]]);
+});
+
+it('attack: who widens a trust becomes accountable for it; who narrows it does not', async () => {
+  const { o } = await newOffice();
+  const other = await colleague(o, 'admin');
+  const issuer = await newIssuer();
+  const trust = await newTrust(o, issuer, { scopes: ['secrets:list', 'secrets:read'], environments: ['development'] });
+  const accountable = () => inCore(o, ({ rows }) => rows.get('credential', trust.id)?.accountable ?? []);
+  const before = await accountable();
+  const narrowed = await other.o.patch(`/trusts/${trust.id}`, { secrets: ['a'] });
+  expect([narrowed.status, await accountable()]).toEqual([200, before]);
+  const widened = await other.o.patch(`/trusts/${trust.id}`, { environments: null });
   expect([widened.status, await accountable()]).toEqual([200, [...before, other.member.id]]);
 });

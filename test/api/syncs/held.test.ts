@@ -1,11 +1,14 @@
 // Syncs against approval policies, audit and incidents: what is held is not sent, and what was sent is known to have been read.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { IntegrationRow } from '../../../src/db/schema';
+import { revision } from '../../../src/gate/journal/writes';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { signIn } from '../../support/browser';
+import { change, signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { circleciConfig, herokuConfig, short, statusOf, syncAll, synced, type Targets, TOKEN, useTargets } from '../../support/syncs';
+import { DAY } from '../../support/time';
 import { type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -180,6 +183,70 @@ describe('sync: approval policies on agents', () => {
       expect((await approve(cara, id)).json.status).toBe('approved');
     }
     expect((await stored(ann.o, approvalIn(await stored(ann.o)).id)).status).toBe(202);
+  });
+});
+
+describe('sync: who decided where a connection sends', () => {
+  /** A policy that an admin's approval satisfies, and three admins; bob's key asks for syncs. */
+  async function newDesk() {
+    const { o, ann, bob } = await newOffice();
+    const [cara, dora] = [await colleague(o, 'admin'), await colleague(o, 'admin')];
+    await newSecret(o, { name: 'HELD', value: 'held' });
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
+    const key = (await newKey(bob.o, { scopes: ['integrations:sync', 'approvals:read'] })).o;
+    const stored = async (by: Caller, fields: object = {}): Promise<string> =>
+      (await by.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'app', config: herokuConfig, ...fields })).json.id;
+    const ask = async (integrationId: string): Promise<string> =>
+      approvalIn(await key.post('/integrations/sync', { integrationId, environmentId: 'production' })).id;
+    return { o, ann, bob, cara, dora, key, stored, ask };
+  }
+  const DENIED = [403, 'INSUFFICIENT_SCOPE'];
+
+  it('sync: who stored a connection approves a run that another asks for: the requester chose it', async () => {
+    const { cara, stored, ask } = await newDesk();
+    expect((await approve(cara, await ask(await stored(cara.o)))).json.status).toBe('approved');
+  });
+
+  it('attack: who repointed or widened a connection approves no run of it for seven days', async () => {
+    const { o, ann, bob, cara, dora, stored, ask } = await newDesk();
+    const both = ['development', 'production'];
+    const key = (await newKey(cara.o, { scopes: ['integrations:*', 'secrets:read'] })).o;
+    for (const [by, body, before] of [
+      [cara.o, { config: { appName: 'elsewhere', token: TOKEN } }, {}],
+      [key, { config: { appName: 'elsewhere', token: TOKEN } }, {}],
+      [cara.o, { auto: true }, {}],
+      [cara.o, { prune: true }, {}],
+      [cara.o, { environments: both }, { environments: ['production'] }],
+    ] as [Caller, object, object][]) {
+      const id = await stored(ann.o, before);
+      expect((await by.patch(`/integrations/${id}`, body)).status).toBe(200);
+      // Nor does it help that somebody else changes it afterwards.
+      expect((await ann.o.patch(`/integrations/${id}`, { config: { token: TOKEN } })).status).toBe(200);
+      const approval = await ask(id);
+      expect(codeOf(await approve(cara, approval)), JSON.stringify(body)).toEqual(DENIED);
+      const { requester } = (await dora.o.get(`/approvals/${approval}`)).json;
+      expect(requester.accountable.map((one: { member_id: string }) => one.member_id)).toEqual([
+        bob.member.id,
+        cara.member.id,
+        ann.member.id,
+      ]);
+      expect((await approve(dora, approval)).json.status).toBe('approved');
+    }
+    const id = await stored(ann.o);
+    expect((await cara.o.patch(`/integrations/${id}`, { prune: true })).status).toBe(200);
+    await change(o.id, (call) => {
+      const row = call.core.rows.get('integration', id) as IntegrationRow;
+      const changed_by = row.changed_by?.map(([member, at]): [string, number] => [member, at - 7 * DAY]) ?? null;
+      return { status: 200, data: null, writes: [revision(call, 'integration', row, { changed_by })] };
+    });
+    expect((await approve(cara, await ask(id))).json.status).toBe('approved');
+  });
+
+  it('sync: who renamed or narrowed a connection approves a run of it', async () => {
+    const { ann, cara, stored, ask } = await newDesk();
+    const id = await stored(ann.o, { environments: ['development', 'production'], auto: true });
+    expect((await cara.o.patch(`/integrations/${id}`, { name: 'renamed', environments: ['production'], auto: false })).status).toBe(200);
+    expect((await approve(cara, await ask(id))).json.status).toBe('approved');
   });
 });
 

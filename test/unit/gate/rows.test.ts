@@ -295,6 +295,7 @@ const integration: IntegrationRow = {
   maker: 'mem_1',
   reach: [{ scopes: ['secrets:read'], environments: ['env_1'], secrets: ['A*'] }],
   of_agent: ['mem_1'],
+  changed_by: [['mem_1', 1]],
   created_by: 'mem_1',
   created_at: 1,
   updated_at: 2,

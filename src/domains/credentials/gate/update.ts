@@ -15,7 +15,7 @@ import {
   parentIdOf,
 } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { accountableFor, accountableOf } from '../../../gate/identity/accountable';
+import { accountableOf, withCaller } from '../../../gate/identity/accountable';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
 import type { Plan } from '../../../gate/journal/plan';
@@ -62,7 +62,7 @@ export const accountableAfter = (
   row: CredentialRow,
   after: Wanted,
 ): Pick<CredentialRow, 'accountable'> | null =>
-  isNarrower(held(row), after) ? null : { accountable: [...new Set([...accountableOf(core, row), ...accountableFor(core, caller)])] };
+  isNarrower(held(row), after) ? null : { accountable: withCaller(core, caller, accountableOf(core, row)) };
 
 /** The same for an updated row: a higher rate limit is more, too. */
 const mayUpdate = (call: Call<UpdateInput>, row: CredentialRow, after: CredentialRow): Refusal | null =>
@@ -173,7 +173,7 @@ export const rotateKey: Operation<RotateInput> = {
         ...maker(call.caller),
         ...madeByOwnerColumn(isMadeByOwner(row) && call.caller.isOwner),
         // The caller has the token; those accountable for the old key remain accountable.
-        accountable: [...new Set([...accountableOf(core, row), ...accountableFor(core, call.caller)])],
+        accountable: withCaller(core, call.caller, accountableOf(core, row)),
       });
       const end = now + input.overlap_seconds * 1000;
       const old = revision(call, 'credential', row, {

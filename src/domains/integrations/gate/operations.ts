@@ -5,6 +5,7 @@ import { type Caller, mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { bringers, connected } from '../../../gate/approvals/ties';
 import { markOfAgent } from '../../../gate/identity/accountable';
 import { insertion, removal, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
@@ -170,7 +171,11 @@ const update: Operation<UpdateInput> = {
         ...(row.kind === 'sync' && {
           ...sending,
           ...(made && madeBy(call)),
-          ...((made || isWidened(row, sending)) && markOfAgent(call.core, call.caller, row.of_agent)),
+          ...((made || isWidened(row, sending)) && {
+            ...markOfAgent(call.core, call.caller, row.of_agent),
+            // safety: connection-changed-by
+            changed_by: connected(row.changed_by, bringers(call), now),
+          }),
         }),
         ...{ config, credentials_sealed, updated_at: now },
       });

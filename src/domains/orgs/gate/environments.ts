@@ -77,7 +77,8 @@ const remove: Operation<Record<string, never>> = {
       if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
       // safety: environment-not-being-filled
       if (core.rows.named(row.id, '', '', 1).length || intents(core).concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
-      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]) };
+      const describes = `delete the environment "${row.slug}", which takes it off the policies that name it`;
+      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]), describes };
     },
   },
 };

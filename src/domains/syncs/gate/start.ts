@@ -6,7 +6,9 @@ import type { Owned, Result } from '../../../adapters/sync/plan';
 import type { Caller } from '../../../auth/authorize';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { lately } from '../../../gate/approvals/ties';
 import { namesNoted } from '../../../gate/audit/entry';
+import { type Doer, membersOf } from '../../../gate/identity/accountable';
 import type { Fact, Plan } from '../../../gate/journal/plan';
 import { insertion } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
@@ -90,6 +92,14 @@ function judge(call: Call<SyncInput>): About | Refusal {
   return { integration, platform, environment_id: environment.id, place, callers: [runner, ...makers] };
 }
 
+/**
+ * Whoever lately changed where a connection sends or widened what it sends: the requester may not know. They decide as little as the
+ * requester.
+ */
+const changersOf = (integration: IntegrationRow | null, now: number): Doer[] =>
+  // safety: connection-changer-decides-nothing
+  integration ? [membersOf(lately(integration.changed_by, now))] : [];
+
 /** The secrets to sync. */
 const selectedBy = ({ core, input }: Call<SyncInput>, { callers, environment_id }: About, now: number): Selected | Refusal =>
   select(core, callers, { environment_id, names: input.names }, now);
@@ -161,7 +171,7 @@ function newSync(
     writes: [put],
     // safety: sync-held-as-read
     reveals: selected.rows,
-    doers: doersOf(callers, integration),
+    doers: [...doersOf(callers, integration), ...changersOf(integration, now)],
     audit: { ...namesNoted(namesOf(selected), null), sent: sentIn(integration, platform, selected) },
     shows: showsOf(call, { integration, platform, environment_id }),
     describes: `send ${many} of the environment ${slugOf(core, environment_id)} to ${target}`,

@@ -9,7 +9,7 @@ import type { CredentialRow } from '../../../db/schema';
 import type { Trust } from '../../../db/trusts';
 import { checkTarget } from '../../../delivery/egress';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { accountableFor, accountableOf } from '../../../gate/identity/accountable';
+import { accountableOf, withCaller } from '../../../gate/identity/accountable';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
@@ -95,7 +95,7 @@ function judge(call: Call<PatchInput>, now: number): Refusal | Partial<Credentia
   // safety: trust-repointed-within-permissions
   if (isNarrowerTrust(row.trust, after)) return mayGive(call, row, holds) ?? { ...fields, ...accountableAfter(call, row, holds) };
   const { core, caller } = call;
-  const accountable = [...new Set([...accountableOf(core, row), ...accountableFor(core, caller)])];
+  const accountable = withCaller(core, caller, accountableOf(core, row));
   // safety: trust-repointed-by-maker
   return mayOutlive(call, row) ?? withinPermissions(caller, holds) ?? { ...fields, ...maker(caller), accountable };
 }

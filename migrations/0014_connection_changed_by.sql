@@ -1,0 +1,1 @@
+ALTER TABLE `integrations` ADD `changed_by` text;
