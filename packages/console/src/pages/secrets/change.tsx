@@ -4,7 +4,7 @@ import { at, forget, vault } from '../../api';
 import { changedOf } from '../../merge';
 import { useChange, useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
-import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
+import { amount, Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
@@ -108,7 +108,7 @@ export function EditSecret({ secret, onClose }: Props) {
           onValue={(every) => change({ every })}
           error={problems.of('rotate_every_seconds')}
           hint="Leave empty for never. The console and events show when a rotation is due."
-          inputMode="numeric"
+          {...amount}
         />
       </Form>
     </Dialog>

@@ -5,7 +5,7 @@ import { forget, here, vault } from '../../api';
 import { environments } from '../../environments';
 import { may } from '../../may';
 import { Dialog } from '../../ui/dialog';
-import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
+import { amount, Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
@@ -96,8 +96,7 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
         onValue={(days) => change({ days })}
         error={problems.of('ttlSeconds')}
         hint="Leave empty for never. An expired secret cannot be read."
-        inputMode="numeric"
-        pattern="[0-9]+(\\.[0-9]+)?"
+        {...amount}
       />
     </>
   );
