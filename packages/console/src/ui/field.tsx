@@ -83,9 +83,6 @@ export function TextArea(props: Typed & Omit<JSX.TextareaHTMLAttributes<HTMLText
   );
 }
 
-/** A number that need not be whole. A field of text would turn `30 days` into no number, which the API takes for none. */
-export const amount = { type: 'number', min: 0, step: 'any' } as const;
-
 export interface Choice {
   value: string;
   label: string;

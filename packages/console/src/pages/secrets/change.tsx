@@ -4,12 +4,12 @@ import { at, forget, vault } from '../../api';
 import { changedOf } from '../../merge';
 import { useChange, useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
-import { amount, Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import { useDrop } from '../../unsaved';
-import { GENERATED } from './create';
+import { amount, GENERATED } from './create';
 import type { Secret } from './secret';
 import { typeChoices } from './type-names';
 

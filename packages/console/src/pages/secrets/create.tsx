@@ -5,13 +5,16 @@ import { forget, here, vault } from '../../api';
 import { environments } from '../../environments';
 import { may } from '../../may';
 import { Dialog } from '../../ui/dialog';
-import { amount, Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import { useDrop } from '../../unsaved';
 import type { Secret } from './secret';
 import { typeChoices } from './type-names';
+
+/** A number that need not be whole. A field of text would turn `30 days` into no number, which the API takes for none. */
+export const amount = { type: 'number', min: 0, step: 'any' } as const;
 
 /** The types whose values the service can generate. */
 export const GENERATED = ['password', 'ssh_key', 'private_key', 'webhook_secret'];
