@@ -347,6 +347,8 @@ describe('prompt injection: hosts', () => {
     ['another path, in the spelling of a variable', { headers: { X_Original_URL: '/admin' } }],
     ['another method', { headers: { 'X-HTTP-Method-Override': 'DELETE' } }],
     ['another host', { headers: { 'X-Forwarded-Host': 'evil.example' } }],
+    ['another host, of a tenant beside it', { headers: { 'X-Host': 'evil.example' } }],
+    ['another host, as an override', { headers: { 'X-HTTP-Host-Override': 'evil.example' } }],
     ['Content-Length', { headers: { 'Content-Length': '1' } }],
     ['a part of the response', { headers: { Range: 'bytes=0-20' } }],
     ['a compressed response', { headers: { 'Accept-Encoding': 'br' } }],

@@ -1,4 +1,5 @@
 // The texts of a file: what is written in any encoding, at any offset, is in one of them. Long texts are cut into parts that fit in a request.
+import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { batches, halves, MOST_BYTES, type Part } from '../src/scan/text.ts';
@@ -82,6 +83,18 @@ describe('scan: encodings', () => {
     const binary = Buffer.from(Array.from({ length: 4096 }, (_, at) => (at * 7919) % 256));
     expect(binary.includes(0)).toBe(true);
     expect(textsOf(binary)).toHaveLength(1);
+  });
+
+  it('memory: 24 MiB of UTF-16 or of NUL bytes take no more than a few copies of them', () => {
+    const module = new URL('../src/scan/text.ts', import.meta.url).href;
+    const script = `
+      import { batches } from ${JSON.stringify(module)};
+      const bytes = process.argv[1] === 'text' ? Buffer.from('some words\\n'.repeat(1_100_000), 'utf16le') : Buffer.alloc(24 * 2 ** 20);
+      for (const _ of batches([{ path: 'file', bytes }]));
+      console.log(process.resourceUsage().maxRSS / 1024);
+    `;
+    for (const of of ['text', 'nuls'])
+      expect(Number(execFileSync(process.execPath, ['--input-type=module', '-e', script, of]).toString()), of).toBeLessThan(600);
   });
 });
 

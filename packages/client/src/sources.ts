@@ -103,8 +103,8 @@ const SPARE = 30_000;
 /** The tokens of a credential. */
 export function tokensOf(credential: Credential, home: Home): Tokens {
   // Programs without types pass a variable of the environment that is not set.
-  if (credential === undefined || credential === null || credential === '')
-    throw new TypeError('credential is missing: check that its environment variable is set.');
+  const missing = home.org == null ? 'org' : !credential && 'credential';
+  if (missing) throw new TypeError(`${missing} is missing: check that its environment variable is set.`);
   if (typeof credential !== 'string') {
     if ('current' in credential) return credential;
     return 'terminal' in credential ? terminalTokens(credential.terminal, home) : exchanged(credential, home);

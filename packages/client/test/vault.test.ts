@@ -42,6 +42,7 @@ describe('client', () => {
     const options = { url: 'https://vault.example.com', org: 'org_1' };
     for (const credential of [undefined, null, ''])
       expect(() => createVault({ ...options, credential: credential as string })).toThrow(/credential is missing/);
+    expect(() => createVault({ ...options, org: undefined as unknown as string, credential: 'x' })).toThrow('org is missing');
     for (const url of ['http://vault.example.com', 'http://10.0.0.1', 'ftp://vault.example.com'])
       expect(() => createVault({ ...options, url, credential: 'x' })).toThrow(/must begin with https/);
     for (const url of ['http://localhost:8787', 'http://127.0.0.1', 'http://[::1]:1'])

@@ -37,11 +37,12 @@ function NotFound() {
   );
 }
 
-/** The start page: the first steps for an empty organisation, otherwise the secrets. */
+/** The start page: the first steps for an empty organisation, otherwise the secrets, or the audit log for those who cannot list them. */
 function Home() {
   const { data, error } = useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
   if (!data && !error) return <LoadingPage />;
-  return <Redirect to={data?.usage.secrets === 0 ? '/start' : '/secrets'} replace />;
+  const first = isOpen('secrets:list') ? '/secrets' : '/audit';
+  return <Redirect to={data?.usage.secrets === 0 && isOpen('tokens:write') ? '/start' : first} replace />;
 }
 
 function SignedIn() {

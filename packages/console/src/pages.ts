@@ -240,7 +240,7 @@ const tree: Record<Group, Page[]> = {
       label: 'Get started',
       icon: Rocket,
       words: 'first run welcome help svc',
-      needs: 'secrets:write',
+      needs: 'tokens:write',
       load: () => import('./pages/start/start'),
     },
     {

@@ -1,6 +1,7 @@
-// File contents as texts, and texts as parts of requests. Invariants: every byte of a file is part of a text that is scanned, and what is
-// written in ASCII, UTF-8, UTF-16 or UTF-32 is readable in one of the texts, whatever comes before it; parts of a long text overlap by more than a value can be long, so what crosses a border is found in one of them.
+// Texts of files as parts of requests. Invariant: parts of a long text overlap by more than a value can be long, so what crosses a border is
+// found in one of them.
 import { clean } from '../text.ts';
+import { textsOf } from './readings.ts';
 
 export interface Source {
   /** As shown and reported. */
@@ -24,58 +25,6 @@ export const MOST_BYTES = 900_000;
 const OVERLAP = 66_000;
 /** Parts are not made smaller than this. */
 const LEAST = 2 * OVERLAP;
-
-/** UTF-32 read as UTF-16: each character is followed by a NUL. */
-const WIDE = /(?:[^\0]\0){4,}/g;
-/** Text in a reading that may be none: four ASCII characters in a row. */
-const READABLE = /[ -~]{4}/;
-
-/**
- * The texts that the bytes of a file can be. Without NUL bytes and byte order mark, that is the file as UTF-8. Otherwise parts of the file
- * may be in other encodings than its beginning: it is read byte by byte, and as UTF-16 of both byte orders at even and odd offsets, as far as
- * that shows text. What the whole file seems to be comes first.
- */
-export function* textsOf(bytes: Buffer): Generator<string> {
-  const whole = utf16Of(bytes);
-  if (whole) yield decoded(bytes, whole);
-  // safety: cli-scan-bytes
-  yield bytes
-    .toString('utf8')
-    .replace(/^\ufeff/, '')
-    .replaceAll('\0', '\n');
-  if (!whole && !bytes.includes(0)) return;
-  for (const encoding of ['utf-16le', 'utf-16be'] as const)
-    for (const start of [0, 1]) {
-      if (encoding === whole && start === 0) continue;
-      const text = decoded(bytes.subarray(start), encoding);
-      // safety: cli-scan-readings
-      if (READABLE.test(text)) yield text;
-    }
-}
-
-type Utf16 = 'utf-16le' | 'utf-16be';
-
-/** Bytes as UTF-16. NUL characters are part of UTF-32, or line breaks, so that texts in binary files stand alone. */
-function decoded(bytes: Buffer, encoding: Utf16): string {
-  const text = new TextDecoder(encoding).decode(bytes);
-  if (!text.includes('\0')) return text;
-  // safety: cli-scan-wide
-  return text.replace(WIDE, (wide) => wide.replaceAll('\0', '')).replaceAll('\0', '\n');
-}
-
-/** The encoding of a file with a byte order mark, or with a NUL in every other byte at its beginning. */
-function utf16Of(bytes: Buffer): Utf16 | undefined {
-  const [first, second] = bytes;
-  if (first === 0xff && second === 0xfe) return 'utf-16le';
-  if (first === 0xfe && second === 0xff) return 'utf-16be';
-  const sample = bytes.subarray(0, 4096);
-  const nuls = [0, 0];
-  for (const [at, byte] of sample.entries()) if (byte === 0) nuls[at % 2] = (nuls[at % 2] as number) + 1;
-  const [even = 0, odd = 0] = nuls;
-  const most = sample.length / 4;
-  if (odd > most && even === 0) return 'utf-16le';
-  return even > most && odd === 0 ? 'utf-16be' : undefined;
-}
 
 /** Where a text must end for its bytes in JSON, from an offset on, to stay within a limit; and these bytes. */
 function fit(text: string, from: number, limit: number): { end: number; size: number } {

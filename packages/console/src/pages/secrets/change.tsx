@@ -9,7 +9,7 @@ import { Form, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import { useDrop } from '../../unsaved';
-import { GENERATED } from './create';
+import { amount, GENERATED } from './create';
 import type { Secret } from './secret';
 import { typeChoices } from './type-names';
 
@@ -108,7 +108,7 @@ export function EditSecret({ secret, onClose }: Props) {
           onValue={(every) => change({ every })}
           error={problems.of('rotate_every_seconds')}
           hint="Leave empty for never. The console and events show when a rotation is due."
-          inputMode="numeric"
+          {...amount}
         />
       </Form>
     </Dialog>

@@ -13,6 +13,9 @@ import { useDrop } from '../../unsaved';
 import type { Secret } from './secret';
 import { typeChoices } from './type-names';
 
+/** A number that need not be whole. A field of text would turn `30 days` into no number, which the API takes for none. */
+export const amount = { type: 'number', min: 0, step: 'any' } as const;
+
 /** The types whose values the service can generate. */
 export const GENERATED = ['password', 'ssh_key', 'private_key', 'webhook_secret'];
 
@@ -96,8 +99,7 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
         onValue={(days) => change({ days })}
         error={problems.of('ttlSeconds')}
         hint="Leave empty for never. An expired secret cannot be read."
-        inputMode="numeric"
-        pattern="[0-9]+(\\.[0-9]+)?"
+        {...amount}
       />
     </>
   );
