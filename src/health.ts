@@ -183,6 +183,9 @@ function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: Stored
 
 const many = (count: number) => (count === 1 ? '1 organisation' : `${count} organisations`);
 
+/** The organisations whose gates refuse requests because of their storage. */
+const refusing = ({ behind, another }: Survey['found']): string[] => [...behind, ...another];
+
 /** What the last survey knows of gates. */
 const surveyed = ({ found, all, rows }: Survey): Judged[] => [
   judge(
@@ -199,8 +202,8 @@ const surveyed = ({ found, all, rows }: Survey): Judged[] => [
   ),
   judge(
     'gate_storage',
-    found.behind.length === 0,
-    `The gates of ${many(found.behind.length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy. The log names them (gate_behind, gate_of_another). See docs/operations/gates.md, or run npm run gate -- reset ORG for each.`,
+    refusing(found).length === 0,
+    `The gates of ${many(refusing(found).length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy. The log names them (gate_behind, gate_of_another). See docs/operations/gates.md, or run npm run gate -- reset ORG for each.`,
     false,
   ),
   judge(
@@ -209,7 +212,7 @@ const surveyed = ({ found, all, rows }: Survey): Judged[] => [
     `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. The log names them (adoption_awaited). If the database was restored, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.`,
     false,
   ),
-  rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org) && !found.behind.includes(org)) : []),
+  rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org) && !refusing(found).includes(org)) : []),
   judge(
     'clock',
     found.clock.length === 0,

@@ -15,7 +15,7 @@ const AGAIN_A_RUN = 10;
 const ANSWERS_WITHIN = 10_000;
 
 /** What is wrong with an organisation. */
-export const troubles = ['key', 'row', 'gate', 'behind', 'adoption', 'clock'] as const;
+export const troubles = ['key', 'row', 'gate', 'behind', 'another', 'adoption', 'clock'] as const;
 export type Trouble = (typeof troubles)[number];
 
 export interface Survey {
@@ -41,7 +41,7 @@ const none: Survey = {
   gates: '',
   hadOrgs: false,
   all: { key: false, gate: false },
-  found: { key: [], row: [], gate: [], behind: [], adoption: [], clock: [] },
+  found: { key: [], row: [], gate: [], behind: [], another: [], adoption: [], clock: [] },
 };
 
 /** A survey as it was kept; one of an earlier release lacks later troubles. */
@@ -84,7 +84,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   const { found } = before;
   const walk = before.rows ?? noWalk;
   // Where rows differ, a restored database may be why.
-  const again = [...new Set([...found.gate, ...found.behind, ...found.adoption, ...found.clock, ...unequal(walk)])];
+  const again = [...new Set([...found.gate, ...found.behind, ...found.another, ...found.adoption, ...found.clock, ...unequal(walk)])];
   const [keyed, gated, walked, known, listed, relisted] = (
     await env.DB.batch<Keyed>([
       keyedAfter(env.DB, before.keys, KEYS_A_RUN),
@@ -113,6 +113,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     row: unique([...listed, ...relisted].filter(({ has_row }) => !has_row)).map(({ id }) => id),
     gate: asked.filter((_, at) => vitals[at] === 'silent' || vitals[at] === 'newer'),
     behind: asked.filter((_, at) => vitals[at] === 'behind'),
+    another: asked.filter((_, at) => vitals[at] === 'another'),
     adoption: asked.filter((_, at) => vitals[at] === 'diverged'),
     clock: asked.filter((_, at) => vitals[at] === 'clock'),
   };
@@ -132,6 +133,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
       row: failed.row,
       gate: [...unseen('gate'), ...failed.gate],
       behind: [...unseen('behind'), ...failed.behind],
+      another: [...unseen('another'), ...failed.another],
       adoption: [...unseen('adoption'), ...failed.adoption],
       clock: [...unseen('clock'), ...failed.clock],
     },
@@ -157,6 +159,7 @@ const EVENTS: Record<Trouble, string> = {
   row: 'org_row_missing',
   gate: 'gate_unreachable',
   behind: 'gate_behind',
+  another: 'gate_of_another',
   adoption: 'adoption_awaited',
   clock: 'clock_behind',
 };
