@@ -19,7 +19,7 @@ export const mutants = [
     name: 'rows that D1 lost or has altered are not told',
     tag: 'lost-rows-told',
     change: { from: 'other?.mac === row.mac && isWhole', to: 'true' },
-    notice: 'faults/health: is degraded with a secret that D1 lost, until it is mended',
+    notice: 'faults/health-rows: is degraded with a secret that D1 lost, until it is mended',
   },
   // ---------------------------------------------------------------- the audit log
   {
