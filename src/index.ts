@@ -68,7 +68,7 @@ export default {
       }),
     );
   },
-  async scheduled(_controller, env) {
-    await watch(env);
+  async scheduled({ scheduledTime }, env) {
+    await watch(env, scheduledTime);
   },
 } satisfies ExportedHandler<Env, QueueMessage>;
