@@ -181,10 +181,16 @@ function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: Stored
   ];
 }
 
+/** How far a clock is ahead of another one, in words. */
+const lasting = (ms: number) => `${Math.round(Math.abs(ms) / 60_000).toLocaleString('en')} minutes ${ms > 0 ? 'ahead of' : 'behind'}`;
+
 const many = (count: number) => (count === 1 ? '1 organisation' : `${count} organisations`);
 
+/** The organisations whose gates refuse requests because of their storage. */
+const refusing = ({ behind, another }: Survey['found']): string[] => [...behind, ...another];
+
 /** What the last survey knows of gates. */
-const surveyed = ({ found, all, rows }: Survey): Judged[] => [
+const surveyed = ({ found, all, rows, apart }: Survey): Judged[] => [
   judge(
     'organisation_rows',
     found.row.length === 0,
@@ -199,8 +205,8 @@ const surveyed = ({ found, all, rows }: Survey): Judged[] => [
   ),
   judge(
     'gate_storage',
-    found.behind.length === 0,
-    `The gates of ${many(found.behind.length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy. The log names them (gate_behind, gate_of_another). See docs/operations/gates.md, or run npm run gate -- reset ORG for each.`,
+    refusing(found).length === 0,
+    `The gates of ${many(refusing(found).length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy. The log names them (gate_behind, gate_of_another). See docs/operations/gates.md, or run npm run gate -- reset ORG for each.`,
     false,
   ),
   judge(
@@ -209,11 +215,13 @@ const surveyed = ({ found, all, rows }: Survey): Judged[] => [
     `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. The log names them (adoption_awaited). If the database was restored, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.`,
     false,
   ),
-  rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org) && !found.behind.includes(org)) : []),
+  rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org) && !refusing(found).includes(org)) : []),
   judge(
     'clock',
-    found.clock.length === 0,
-    `The clock is behind the audit log of ${many(found.clock.length)}: it was set back, and expired credentials can work again, or it was ahead before. Set it right. The log names them (clock_behind).`,
+    found.clock.length === 0 && apart === 0,
+    apart === 0
+      ? `The clock is behind the audit log of ${many(found.clock.length)}: it was set back, and expired credentials can work again, or it was ahead before. Set it right, then run npm run gate -- accept-clock --reason TEXT. The log names them (clock_behind).`
+      : `The clock is ${lasting(apart)} the clock of the schedule: it was moved while the service ran. Set it right. If it is right, restart the service.`,
     false,
   ),
 ];
@@ -253,14 +261,14 @@ export async function probeCame(env: Env): Promise<void> {
 }
 
 /** The scheduled run: tells of a queue that stands still, sends the next probe, and looks at some organisations. */
-export async function watch(env: Env, now = Date.now()): Promise<void> {
+export async function watch(env: Env, scheduled: number, now = Date.now()): Promise<void> {
   const settings = settingsOf(env);
   if ('problem' in settings) throw new Error('misconfigured');
   const { sent, came, survey: before } = await gateOf(env).pulse();
   if (sent !== null && !isDelivering(sent, came, now))
     console.warn(JSON.stringify({ level: 'warn', event: 'queue_stalled', seconds: Math.round((now - (came ?? sent)) / 1000) }));
   // Each happens whatever becomes of the other.
-  const surveying = survey(env, settings.masterKeys, readSurvey(before), now).then(async (after) => {
+  const surveying = survey(env, settings.masterKeys, readSurvey(before), now, scheduled).then(async (after) => {
     await gateOf(env).surveyed(JSON.stringify(after));
     last = null; // what this isolate knows is older
   });

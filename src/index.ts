@@ -16,6 +16,11 @@ const failed = (error: unknown) =>
     JSON.stringify({ level: 'error', event: 'delivery_job_failed', why: error instanceof ApiError ? error.refusal.code : 'unexpected' }),
   );
 
+/**
+ * How long a message that failed waits, in seconds: each time twice as long, about four hours in all. What it needs may be away for hours.
+ */
+const delayAfter = (attempts: number): number => 15 * 2 ** (attempts - 1);
+
 /** From which age of a message, in milliseconds, the log warns. */
 const LATE = 60_000;
 
@@ -58,12 +63,12 @@ export default {
           message.ack();
         } catch {
           tellFailed(message);
-          message.retry();
+          message.retry({ delaySeconds: delayAfter(message.attempts) });
         }
       }),
     );
   },
-  async scheduled(_controller, env) {
-    await watch(env);
+  async scheduled({ scheduledTime }, env) {
+    await watch(env, scheduledTime);
   },
 } satisfies ExportedHandler<Env, QueueMessage>;

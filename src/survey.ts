@@ -11,15 +11,19 @@ import { opens, type WrappedKey } from './keys/keyring';
 const KEYS_A_RUN = 100;
 const GATES_A_RUN = 5;
 const AGAIN_A_RUN = 10;
+/** From when on the clocks of the service and of the schedule differ: a scheduled run can be late. */
+const APART = 15 * 60_000;
 /** How long a gate may take to answer. */
 const ANSWERS_WITHIN = 10_000;
 
 /** What is wrong with an organisation. */
-export const troubles = ['key', 'row', 'gate', 'behind', 'adoption', 'clock'] as const;
+export const troubles = ['key', 'row', 'gate', 'behind', 'another', 'adoption', 'clock'] as const;
 export type Trouble = (typeof troubles)[number];
 
 export interface Survey {
   at: number;
+  /** How far the clock was ahead of that of the schedule, in milliseconds; 0 for what a late run explains. */
+  apart: number;
   /** The last organisation of each walk; empty before the first, and once a walk has seen all. `orgRows` walks the keys of organisations. */
   keys: string;
   orgRows: string;
@@ -36,12 +40,13 @@ export interface Survey {
 
 const none: Survey = {
   at: 0,
+  apart: 0,
   keys: '',
   orgRows: '',
   gates: '',
   hadOrgs: false,
   all: { key: false, gate: false },
-  found: { key: [], row: [], gate: [], behind: [], adoption: [], clock: [] },
+  found: { key: [], row: [], gate: [], behind: [], another: [], adoption: [], clock: [] },
 };
 
 /** A survey as it was kept; one of an earlier release lacks later troubles. */
@@ -80,11 +85,11 @@ export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
   keyed.master_id !== null && opens(masters, 'org key', keyed.id, keyed);
 
 /** One step of the survey. Returns what it knows afterwards. */
-export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number): Promise<Survey> {
+export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number, scheduled = now): Promise<Survey> {
   const { found } = before;
   const walk = before.rows ?? noWalk;
   // Where rows differ, a restored database may be why.
-  const again = [...new Set([...found.gate, ...found.behind, ...found.adoption, ...found.clock, ...unequal(walk)])];
+  const again = [...new Set([...found.gate, ...found.behind, ...found.another, ...found.adoption, ...found.clock, ...unequal(walk)])];
   const [keyed, gated, walked, known, listed, relisted] = (
     await env.DB.batch<Keyed>([
       keyedAfter(env.DB, before.keys, KEYS_A_RUN),
@@ -113,6 +118,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     row: unique([...listed, ...relisted].filter(({ has_row }) => !has_row)).map(({ id }) => id),
     gate: asked.filter((_, at) => vitals[at] === 'silent' || vitals[at] === 'newer'),
     behind: asked.filter((_, at) => vitals[at] === 'behind'),
+    another: asked.filter((_, at) => vitals[at] === 'another'),
     adoption: asked.filter((_, at) => vitals[at] === 'diverged'),
     clock: asked.filter((_, at) => vitals[at] === 'clock'),
   };
@@ -121,6 +127,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
 
   const result: Survey = {
     at: now,
+    apart: Math.abs(now - scheduled) > APART ? now - scheduled : 0,
     keys: keyed.length < KEYS_A_RUN ? '' : (keyed.at(-1)?.id ?? ''),
     orgRows: listed.length < KEYS_A_RUN ? '' : (listed.at(-1)?.id ?? ''),
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
@@ -132,6 +139,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
       row: failed.row,
       gate: [...unseen('gate'), ...failed.gate],
       behind: [...unseen('behind'), ...failed.behind],
+      another: [...unseen('another'), ...failed.another],
       adoption: [...unseen('adoption'), ...failed.adoption],
       clock: [...unseen('clock'), ...failed.clock],
     },
@@ -157,6 +165,7 @@ const EVENTS: Record<Trouble, string> = {
   row: 'org_row_missing',
   gate: 'gate_unreachable',
   behind: 'gate_behind',
+  another: 'gate_of_another',
   adoption: 'adoption_awaited',
   clock: 'clock_behind',
 };
@@ -164,7 +173,8 @@ const EVENTS: Record<Trouble, string> = {
 const NAMED = 10;
 const REMEMBERED = 1000;
 
-function tell({ found }: Survey): void {
+function tell({ found, apart }: Survey): void {
+  if (apart) console.error(JSON.stringify({ level: 'error', event: 'clock_apart', seconds: Math.round(apart / 1000) }));
   for (const trouble of troubles)
     for (const org of found[trouble].slice(0, NAMED))
       console.error(JSON.stringify({ level: 'error', event: EVENTS[trouble], org, of: found[trouble].length }));

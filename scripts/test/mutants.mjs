@@ -31,8 +31,8 @@ const IN_PACKAGES = /packages.[^/\\]+.node_modules$/;
 const PATIENCE = 300_000;
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });
-const chosen = mutants.filter(({ name }) => name.includes(options.only ?? ''));
-if (chosen.length === 0) stop(`No mutant has a name containing ${JSON.stringify(options.only)}: see scripts/test/mutants.`);
+const chosen = mutants.filter(({ name, tag }) => `${name}\n${tag ?? ''}`.includes(options.only ?? ''));
+if (chosen.length === 0) stop(`No mutant has a name or a tag containing ${JSON.stringify(options.only)}: see scripts/test/mutants.`);
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'svc-mutants-'));
 process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
@@ -106,7 +106,8 @@ async function run(notices, patience) {
 function runPart(notices, patience, config) {
   const parts = notices.map(split);
   const files = [...new Set(parts.map(([file]) => testFile(file)))];
-  const named = parts.map(([, name]) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
+  // Vitest compares names in which " > " stands between a group and its test.
+  const named = parts.map(([, name]) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(' ', ' (?:> )?')).join('|');
   return runTests(dir, { files, named, config, env: { HISTORIES: '150', SEED: '1' }, patience });
 }
 

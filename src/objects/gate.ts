@@ -112,8 +112,10 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     if (this.org === null) await this.begin(ask);
     // safety: gate-of-another-refuses
-    if (this.isOfAnother())
+    if (this.isOfAnother()) {
+      console.error(JSON.stringify({ level: 'error', event: 'gate_of_another', org: ask.org, storage_of: this.org }));
       return writeReply({ outcome: fail(ofAnother(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
+    }
     const behind = await isBehind(this.core);
     // safety: stale-gate-waits-for-database
     if (behind === null && marks(this.core).isStale())
@@ -132,7 +134,6 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     const { org } = this;
     if (this.isOwn || org === null) return false;
     this.isOwn = this.env.GATE.idFromName(org).equals(this.ctx.id);
-    if (!this.isOwn) console.error(JSON.stringify({ level: 'error', event: 'gate_of_another', org, object: this.ctx.id.toString() }));
     return !this.isOwn;
   }
 
@@ -189,7 +190,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   /** For the health check: whether this gate and D1 agree. A gate without state loads it from D1 at its next request. */
   async vitals(): Promise<Vitals> {
     if (this.isNewer) return 'newer';
-    if (this.isOfAnother()) return 'behind';
+    if (this.isOfAnother()) return 'another';
     return this.org === null ? 'well' : vitalsOf(this.core);
   }
 

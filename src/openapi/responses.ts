@@ -8,11 +8,11 @@ import { headersOf } from './headers';
 export const isKept = ({ method, public: isPublic, unkept }: Route): boolean => method === 'post' && !isPublic && unkept !== true;
 
 const statusWords: Record<number, string> = {
-  200: 'Success.',
+  200: 'OK.',
   201: 'Created.',
-  202: 'Accepted. The work continues in the background.',
-  204: 'Success, without a body.',
-  304: 'Not modified: your copy is current. There is no body.',
+  202: 'Accepted: the work continues.',
+  204: 'No content.',
+  304: 'Not modified: your copy is current.',
 };
 
 const tagged = new Set(['Secret', 'SecretWithValue', 'RotatedSecret']);
@@ -29,7 +29,7 @@ export function answersOf(route: Route, generated: Operation, components: Compon
     // The introduction describes those of every response.
     const names = [...(hasTag ? ['ETag'] : []), ...(isKept(route) ? ['Idempotency-Replayed'] : [])];
     found[status] = {
-      description: statusWords[Number(status)] ?? 'Success.',
+      description: statusWords[Number(status)] ?? 'OK.',
       ...(names.length > 0 && { headers: headersOf(names, components) }),
       ...(schema && {
         content: {

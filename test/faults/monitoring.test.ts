@@ -279,6 +279,20 @@ describe('monitoring: the queue', () => {
     for (const one of [first, last]) expect([one.ack.mock.calls.length, one.retry.mock.calls.length]).toEqual([0, 1]);
   });
 
+  it('a message that fails is tried for hours, and waits longer each time, as the queue allows', async () => {
+    const o = await newOrg();
+    faults.fail = () => 'before';
+    isolate();
+    const tried = Array.from({ length: MAX_RETRIES }, (_, n) => message(job(o), n + 1));
+    await deliver(...tried);
+    const waits = tried.flatMap(({ retry }) => retry.mock.calls.map(([how]) => (how as { delaySeconds: number }).delaySeconds));
+    expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+    expect(waits[0]).toBeLessThan(60);
+    // Cloudflare Queues delays a message by twelve hours at most.
+    for (const wait of waits) expect(wait).toBeLessThanOrEqual(43_200);
+    expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(3 * 3600);
+  });
+
   it('a message that is tried again is not late', async () => {
     await deliver(message({ kind: 'probe', id: 'x' }, 2, 600_000));
     expect(events()).toEqual([]);

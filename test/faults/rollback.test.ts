@@ -14,7 +14,7 @@ useWorld();
 
 const worker = exports.default as unknown as { scheduled(event: { scheduledTime: Date; cron: string }): Promise<unknown> };
 
-let logged: { event?: string; org?: string }[] = [];
+let logged: { event?: string; org?: string; storage_of?: string }[] = [];
 beforeEach(() => {
   logged = [];
   vi.restoreAllMocks();
@@ -166,10 +166,15 @@ describe('restore: a gate with the storage of another organisation', () => {
       expect([refused.status, refused.json.error.message]).toEqual([503, expect.stringContaining(`npm run gate -- reset ${org.id}`)]);
       expect((await org.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).json.error.code).toBe('UNAVAILABLE');
       expect((await adopt(org)).status).toBe(503);
-      expect(await inGate(org, (gate) => gate.vitals())).toBe('behind');
+      expect(await inGate(org, (gate) => gate.vitals())).toBe('another');
       await expect(inGate(org, (gate) => gate.alarm())).rejects.toThrow('another organisation');
     }
-    expect(logged).toContainEqual(expect.objectContaining({ event: 'gate_of_another', org: other.id }));
+    expect(logged).toContainEqual(expect.objectContaining({ event: 'gate_of_another', org: o.id, storage_of: other.id }));
+    logged = [];
+    const told = (of: Caller) => logged.filter(({ org }) => org === of.id).map(({ event }) => event);
+    for (let n = 0; n < 50 && !(told(o).length && told(other).length); n++)
+      await worker.scheduled({ scheduledTime: new Date(), cron: '* * * * *' });
+    for (const org of [o, other]) expect(new Set(told(org))).toEqual(new Set(['gate_of_another']));
     for (const org of [o, other]) {
       expect((await resetGate(org)).status).toBe(200);
       expect([await codeOf(org), (await org.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).status]).toEqual([200, 201]);

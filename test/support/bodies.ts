@@ -9,6 +9,7 @@ export const bodies: Record<string, unknown> = {
   'POST /orgs': { name: 'x', owner: { email: 'a@example.com', name: 'A' } },
   'POST /orgs/{org_id}/recovery': { reason: 'all keys are lost' },
   'POST /orgs/{org_id}/gate/reset': { reason: 'the gate is broken' },
+  'POST /orgs/{org_id}/clock/accept': { reason: 'the clock was ahead' },
   'POST /orgs/{org_id}/adopt': { reason: 'the database was lost' },
   'POST /deployment/keys/rewrap': {},
   'PATCH /orgs/{org_id}': { name: 'taken over' },

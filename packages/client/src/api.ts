@@ -87,11 +87,33 @@ export interface paths {
         put?: never;
         /**
          * Give the organisation a new gate
-         * @description For a gate that is broken: its storage is deleted, and a new gate begins from the database. Secrets, credentials, members and all that has ended stay as the database has them. Audit entries that the old gate can no longer move to the database are lost, and so are events that were not delivered yet, stored responses of Idempotency-Keys and last uses. The audit log records the reason. `npm run gate -- reset` calls it.
+         * @description For a gate that is broken: its storage is deleted, and a new gate begins from the database. Secrets, credentials, members and all that has ended stay as the database has them. Audit entries that the old gate can no longer move to the database are lost, and so are events that were not delivered yet, stored responses of Idempotency-Keys and last uses. The audit log records the reason.
          *
          *     Accepts the bootstrap token.
          */
         post: operations["org_reset_gate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/clock/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that the clock is right
+         * @description Send it after a clock that was ahead was put right: what it put off goes on, and /healthz no longer reports the audit log, whose times stay ahead. Nothing that has ended is alive again. Safe to repeat.
+         *
+         *     Accepts the bootstrap token.
+         */
+        post: operations["org_accept_clock"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3137,7 +3159,7 @@ export interface components {
             /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3173,7 +3195,7 @@ export interface components {
             /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3232,7 +3254,7 @@ export interface components {
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3316,7 +3338,7 @@ export interface components {
         };
         OrgPage: {
             data: components["schemas"]["ListedOrg"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3431,6 +3453,10 @@ export interface components {
                 reason: "restore" | "gate_lost";
             }[];
         };
+        ClockAccepted: {
+            /** @description How far the audit log is ahead. */
+            ahead_seconds: number;
+        };
         OrgWithUsage: components["schemas"]["Org"] & {
             /**
              * @description How much of its limits the organisation uses.
@@ -3502,7 +3528,7 @@ export interface components {
         };
         EnvironmentPage: {
             data: components["schemas"]["Environment"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3510,7 +3536,7 @@ export interface components {
             /** @example env_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3570,7 +3596,7 @@ export interface components {
         };
         MemberPage: {
             data: components["schemas"]["Member"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3625,7 +3651,7 @@ export interface components {
         };
         PasskeyPage: {
             data: components["schemas"]["Passkey"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3633,7 +3659,7 @@ export interface components {
             /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3727,7 +3753,7 @@ export interface components {
             /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3742,7 +3768,7 @@ export interface components {
         };
         TeamPage: {
             data: components["schemas"]["Team"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3766,7 +3792,7 @@ export interface components {
         };
         TeamMemberPage: {
             data: components["schemas"]["TeamMember"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3839,7 +3865,7 @@ export interface components {
         };
         GrantPage: {
             data: components["schemas"]["Grant"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3940,7 +3966,7 @@ export interface components {
         };
         ApiKeyPage: {
             data: components["schemas"]["ApiKey"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4043,7 +4069,7 @@ export interface components {
         };
         AccessTokenPage: {
             data: components["schemas"]["AccessToken"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4058,7 +4084,7 @@ export interface components {
             /** @example agt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4207,7 +4233,7 @@ export interface components {
         };
         AgentPage: {
             data: components["schemas"]["Agent"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4289,7 +4315,7 @@ export interface components {
             /** @example prv_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4375,7 +4401,7 @@ export interface components {
         };
         ProviderTokenPage: {
             data: components["schemas"]["ProviderToken"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4390,7 +4416,7 @@ export interface components {
             /** @example bgt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4453,7 +4479,7 @@ export interface components {
         };
         BreakGlassPage: {
             data: components["schemas"]["BreakGlass"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4626,7 +4652,7 @@ export interface components {
         };
         SecretPage: {
             data: components["schemas"]["Secret"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
             /** @description Present with delimiter: the folders of this page, each with its whole path and the / at its end. */
@@ -4681,7 +4707,7 @@ export interface components {
         };
         VersionPage: {
             data: components["schemas"]["Version"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4704,7 +4730,7 @@ export interface components {
         };
         ComparisonPage: {
             data: components["schemas"]["Compared"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4815,7 +4841,7 @@ export interface components {
             /** @example pol_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4921,7 +4947,7 @@ export interface components {
         PolicyIn: components["schemas"]["PolicyInNaming"] | components["schemas"]["PolicyInRotation"] | components["schemas"]["PolicyInApproval"];
         PolicyPage: {
             data: components["schemas"]["Policy"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4951,7 +4977,7 @@ export interface components {
         };
         PolicyViolationPage: {
             data: components["schemas"]["PolicyViolation"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4970,7 +4996,7 @@ export interface components {
         };
         ApprovalPage: {
             data: components["schemas"]["Approval"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5142,7 +5168,7 @@ export interface components {
             /** @example dev_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -5236,7 +5262,7 @@ export interface components {
         };
         DevicePage: {
             data: components["schemas"]["Device"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5263,7 +5289,7 @@ export interface components {
         };
         AuditPage: {
             data: components["schemas"]["AuditEntry"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5504,7 +5530,7 @@ export interface components {
                 reason: "entry" | "checkpoint_altered" | "checkpoint_missing" | "checkpoint_differs" | "cut_off";
             };
             /**
-             * @description Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never reused. A new gate skips 110,000 sequences, as many entries as the lost one can have held, so most of such a range were never used. The chain is checked before and after each range. confirmed_through: a signed checkpoint confirms that the entries up to this sequence existed.
+             * @description Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never reused. A new gate skips 110,000 sequences; most of them were never used. The chain is checked before and after each range. confirmed_through: a signed checkpoint confirms that the entries up to this sequence existed.
              * @example []
              */
             missing: {
@@ -5517,7 +5543,7 @@ export interface components {
         };
         CheckpointPage: {
             data: components["schemas"]["Checkpoint"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5584,7 +5610,7 @@ export interface components {
         };
         ReaderPage: {
             data: components["schemas"]["Reader"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5894,7 +5920,7 @@ export interface components {
             /** @example whk_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -5948,7 +5974,7 @@ export interface components {
         };
         WebhookPage: {
             data: components["schemas"]["Webhook"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6022,7 +6048,7 @@ export interface components {
         };
         WebhookDeliveryPage: {
             data: components["schemas"]["WebhookDelivery"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6156,7 +6182,7 @@ export interface components {
         };
         PlatformPage: {
             data: components["schemas"]["Platform"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6201,7 +6227,7 @@ export interface components {
              */
             platform?: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
             /**
-             * @description The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.
+             * @description The config for the platform: see GET /integrations/platforms. Credentials in it are never returned.
              * @example {
              *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
              *     }
@@ -6230,7 +6256,7 @@ export interface components {
             /** @example int_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -6292,7 +6318,7 @@ export interface components {
         IntegrationIn: components["schemas"]["IntegrationInSync"] | components["schemas"]["IntegrationInNotify"];
         IntegrationPage: {
             data: components["schemas"]["Integration"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6388,7 +6414,7 @@ export interface components {
              */
             platform?: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
             /**
-             * @description The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.
+             * @description The config for the platform: see GET /integrations/platforms. Credentials in it are never returned.
              * @example {
              *       "token": "HRKU-00000000-0000-0000-0000-000000000000",
              *       "appName": "demo-app"
@@ -6421,7 +6447,7 @@ export interface components {
         };
         SyncPage: {
             data: components["schemas"]["Sync"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6466,7 +6492,7 @@ export interface components {
         ShareIn: components["schemas"]["ShareInLink"] | components["schemas"]["ShareInGrant"];
         SharePage: {
             data: components["schemas"]["Share"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6869,7 +6895,7 @@ export interface components {
         };
         IncidentPage: {
             data: components["schemas"]["Incident"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6877,7 +6903,7 @@ export interface components {
             /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -6920,7 +6946,7 @@ export interface components {
             /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -7380,7 +7406,7 @@ export interface components {
         };
         BrowserSessionPage: {
             data: components["schemas"]["BrowserSession"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -7506,7 +7532,7 @@ export interface components {
             /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description How often the resource has been written. Its ETag is "r" and this number.
+             * @description Number of writes. The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -7654,7 +7680,7 @@ export interface components {
         };
         TrustPage: {
             data: components["schemas"]["Trust"][];
-            /** @description Pass it as cursor to get the next page. null on the last page. */
+            /** @description The cursor of the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -7949,7 +7975,7 @@ export interface components {
             /** @example Operations channel */
             name: string;
             /**
-             * @description The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.
+             * @description The config for the platform: see GET /integrations/platforms. Credentials in it are never returned.
              * @example {
              *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
              *     }
@@ -7989,7 +8015,7 @@ export interface components {
             /** @example Operations channel */
             name: string;
             /**
-             * @description The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.
+             * @description The config for the platform: see GET /integrations/platforms. Credentials in it are never returned.
              * @example {
              *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
              *     }
@@ -8205,7 +8231,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8326,7 +8352,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8366,13 +8392,53 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GateReset"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    org_accept_clock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "the only key was lost with a laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Adoption"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClockAccepted"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -8397,7 +8463,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8441,7 +8507,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8481,7 +8547,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8517,7 +8583,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8592,7 +8658,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8627,7 +8693,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8669,7 +8735,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8700,7 +8766,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8741,7 +8807,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8820,7 +8886,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8863,7 +8929,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8909,7 +8975,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8997,7 +9063,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9035,7 +9101,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9120,7 +9186,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9157,7 +9223,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -9201,7 +9267,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9237,7 +9303,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9312,7 +9378,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9349,7 +9415,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -9391,7 +9457,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9429,7 +9495,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9519,7 +9585,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -9558,7 +9624,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9639,7 +9705,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9672,7 +9738,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -9698,7 +9764,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9734,7 +9800,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9812,7 +9878,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9847,7 +9913,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -9889,7 +9955,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9971,7 +10037,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10049,7 +10115,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -10083,7 +10149,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10161,7 +10227,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10196,7 +10262,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -10238,7 +10304,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10274,7 +10340,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10361,7 +10427,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -10395,7 +10461,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10477,7 +10543,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -10517,7 +10583,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10526,7 +10592,7 @@ export interface operations {
                     "application/json": components["schemas"]["SecretWithValue"];
                 };
             };
-            /** @description Not modified: your copy is current. There is no body. */
+            /** @description Not modified: your copy is current. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10575,7 +10641,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10659,7 +10725,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10743,7 +10809,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10752,7 +10818,7 @@ export interface operations {
                     "application/json": components["schemas"]["SecretWithValue"];
                 };
             };
-            /** @description Not modified: your copy is current. There is no body. */
+            /** @description Not modified: your copy is current. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10793,7 +10859,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -10837,7 +10903,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10885,7 +10951,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10923,7 +10989,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10971,7 +11037,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11008,7 +11074,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11051,7 +11117,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11112,7 +11178,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11121,7 +11187,7 @@ export interface operations {
                     "application/json": components["schemas"]["Values"];
                 };
             };
-            /** @description Not modified: your copy is current. There is no body. */
+            /** @description Not modified: your copy is current. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -11161,7 +11227,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11211,7 +11277,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11251,7 +11317,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11287,7 +11353,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11373,7 +11439,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11410,7 +11476,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -11454,7 +11520,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11492,7 +11558,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11538,7 +11604,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11577,7 +11643,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11621,7 +11687,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11656,7 +11722,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11691,7 +11757,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11737,7 +11803,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11813,7 +11879,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11848,7 +11914,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -11890,7 +11956,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11936,7 +12002,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11973,7 +12039,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12044,7 +12110,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12079,7 +12145,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12120,7 +12186,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12152,7 +12218,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12183,7 +12249,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12227,7 +12293,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12265,7 +12331,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12296,7 +12362,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12343,7 +12409,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12386,7 +12452,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12432,7 +12498,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12482,7 +12548,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12561,7 +12627,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12596,7 +12662,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -12638,7 +12704,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12684,7 +12750,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12717,7 +12783,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12760,7 +12826,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12800,7 +12866,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Accepted. The work continues in the background. */
+            /** @description Accepted: the work continues. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12844,7 +12910,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Accepted. The work continues in the background. */
+            /** @description Accepted: the work continues. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12887,7 +12953,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12935,7 +13001,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12966,7 +13032,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13011,7 +13077,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13047,7 +13113,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13127,7 +13193,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13162,7 +13228,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -13204,7 +13270,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13253,7 +13319,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13262,7 +13328,7 @@ export interface operations {
                     "application/json": components["schemas"]["SyncDryRun"];
                 };
             };
-            /** @description Accepted. The work continues in the background. */
+            /** @description Accepted: the work continues. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -13298,7 +13364,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13331,7 +13397,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13366,7 +13432,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13452,7 +13518,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13490,7 +13556,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -13529,7 +13595,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13618,7 +13684,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13662,7 +13728,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13704,7 +13770,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13750,7 +13816,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13783,7 +13849,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13827,7 +13893,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13860,7 +13926,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13893,7 +13959,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13928,7 +13994,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13972,7 +14038,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14003,7 +14069,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14047,7 +14113,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14080,7 +14146,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14126,7 +14192,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14161,7 +14227,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14187,7 +14253,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -14218,7 +14284,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14246,7 +14312,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -14278,7 +14344,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -14311,7 +14377,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14346,7 +14412,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14383,7 +14449,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14420,7 +14486,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14457,7 +14523,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14493,7 +14559,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14575,7 +14641,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14610,7 +14676,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success, without a body. */
+            /** @description No content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -14652,7 +14718,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description OK. */
             200: {
                 headers: {
                     [name: string]: unknown;

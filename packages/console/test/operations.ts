@@ -3,6 +3,7 @@ export const apiOnly: Record<string, string> = {
   org_create: 'Requires the bootstrap token of the deployment, which must not be in a browser.',
   org_list: 'Requires the bootstrap token.',
   org_recover: 'Requires the bootstrap token.',
+  org_accept_clock: 'Requires the bootstrap token.',
   org_adopt: 'Requires the bootstrap token.',
   org_reset_gate: 'Requires the bootstrap token.',
   audit_archive: 'Requires the bootstrap token: npm run backup calls it.',

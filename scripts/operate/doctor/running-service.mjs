@@ -6,6 +6,9 @@ import { readHealth } from '../vault/health.mjs';
 /** Expiry depends on the clock: with a larger error, credentials would expire at the wrong time. */
 const CLOCK_WITHIN = 30;
 
+/** How long the service may take to answer, in milliseconds. */
+const WITHIN = 15_000;
+
 /** What to do about each check of /healthz, where its own message does not say. */
 const NEXT = {
   database: 'the lines of the runtime in the log say why: a full disk, a damaged or read-only file, or another process that has locked it',
@@ -26,7 +29,7 @@ export async function service(base, remedy, local, report) {
   const asked = Date.now();
   const answer = await get(`${base}/healthz`);
   const took = Date.now() - asked;
-  if (!answer) return report('service', 'fail', `does not respond at ${base}: ${remedy}.`);
+  if ('why' in answer) return report('service', 'fail', `does not respond at ${base}${answer.why}: ${remedy}.`);
   const off = Date.parse(answer.date) - (asked + took / 2);
   // A Date header has whole seconds, and the response took some time.
   const seconds = Math.max(0, Math.abs(off) - 1000 - took / 2) / 1000;
@@ -50,22 +53,34 @@ export async function service(base, remedy, local, report) {
     report(name, ok ? 'ok' : 'fail', ok ? message : `${message}${NEXT[name] ? ` Next: ${NEXT[name]}.` : ''}`);
 }
 
+/** What a failed request says of the network. @param {any} error */
+function whyOf({ code = '', name }) {
+  if (name === 'TimeoutError' || name === 'AbortError') return `, in ${WITHIN / 1000} s`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return ' (its name is not found; does this machine have a network?)';
+  if (code === 'ECONNREFUSED') return ' (nothing listens there)';
+  if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE') return ' (the connection breaks off)';
+  if (/CERT|SIGNED|SIGNATURE|ISSUER/.test(code)) return ` (its TLS certificate is not accepted: ${code})`;
+  return code && ` (${code})`;
+}
+
 /**
- * GET on any port: fetch() refuses some. @param {string} url @returns {Promise<{ status: number, date: string, body: any } | undefined>}
+ * GET on any port: fetch() refuses some.
+ * @param {string} url @returns {Promise<{ status: number, date: string, body: any } | { why: string }>}
  */
 function get(url) {
   return new Promise((done) => {
-    if (!URL.canParse(url)) return done(undefined);
+    if (!URL.canParse(url)) return done({ why: ' (that is no URL)' });
     const { get: ask } = url.startsWith('https:') ? https : http;
-    const request = ask(url, { agent: false, signal: AbortSignal.timeout(15_000) }, async (response) => {
+    const request = ask(url, { agent: false, signal: AbortSignal.timeout(WITHIN) }, async (response) => {
       let text = '';
       try {
         for await (const part of response.setEncoding('utf8')) if (text.length < 65_536) text += part;
         done({ status: response.statusCode ?? 0, date: response.headers.date ?? '', body: JSON.parse(text) });
-      } catch {
+      } catch (error) {
+        if (!response.complete) return done({ why: whyOf(error) });
         done({ status: response.statusCode ?? 0, date: response.headers.date ?? '', body: undefined });
       }
     });
-    request.on('error', () => done(undefined));
+    request.on('error', (error) => done({ why: whyOf(error) }));
   });
 }

@@ -1,4 +1,5 @@
-// `npm run gate -- reset ORG`: gives an organisation a new gate, which begins from the database. Invariants: what is lost is said before
+// `npm run gate`: `reset ORG` gives an organisation a new gate, which begins from the database; `accept-clock` is in a file of its own.
+// Invariants: what is lost is said before
 // anything is changed; only the named organisation is touched; a local gate's files are set aside, never deleted; the reason is in the
 // organisation's audit log.
 import fs from 'node:fs';
@@ -8,12 +9,16 @@ import { ExpectedError } from '../../shared/expected-error.mjs';
 import { ask, harmless, isAsked } from '../../shared/terminal.mjs';
 import { claimState, gateFile, isInUse, setAside, vaultFile } from '../vault/state-dir.mjs';
 import { bootstrapCaller, deployedService, localUrl, run, stateDir, variable } from '../vault/vault.mjs';
+import { acceptClock } from './accept-clock.mjs';
 
-const USAGE = `Use: npm run gate -- reset ORG --reason TEXT [--remote] [--url URL] [--yes] [--json]
+const USAGE = `Use: npm run gate -- reset ORG --reason TEXT [options]
+     npm run gate -- accept-clock --reason TEXT [options]
   --remote   the deployment instead of the vault of npm start; needs BOOTSTRAP_TOKEN in the environment
   --url URL  where the service answers
   --yes      without asking
-Run it for an organisation whose gate is broken: gate_unreachable in the log names it.`;
+  --json     print one JSON object
+reset is for an organisation whose gate is broken: gate_unreachable in the log names it. accept-clock is for a clock that was ahead and
+was put right: all organisations go on by it, and /healthz is ok.`;
 
 /** @param {string} org */
 const losses = (org) => `A new gate for ${org} begins from the database. Kept: secrets, credentials, members, revocations, policies, as the
@@ -39,9 +44,13 @@ await run(async () => {
   });
   if (values.help) return void process.stdout.write(`${USAGE}\n`);
   const [command, org, ...more] = positionals;
-  if (command !== 'reset' || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length) throw new ExpectedError(USAGE);
+  const isClock = command === 'accept-clock' && org === undefined;
+  if (!isClock && (command !== 'reset' || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length)) throw new ExpectedError(USAGE);
   const reason = values.reason?.trim();
   if (!reason) throw new ExpectedError('--reason is missing: say why; it is stored in the audit log of the organisation');
+  const service = () =>
+    values.remote ? deployedService(values.url) : { url: values.url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
+  if (isClock) return acceptClock(await service(), { ...values, reason });
   const isLocal = !values.remote && !values.url;
   const isStopped = isLocal && !isInUse(stateDir());
   if (isStopped) mustHave(org);
@@ -51,10 +60,7 @@ await run(async () => {
     if ((await ask(`Type the id of the organisation to go on: `)) !== org) throw new ExpectedError('Nothing was changed');
   }
   if (isStopped) return setGateAside(org);
-  const { url, token } = values.remote
-    ? await deployedService(values.url)
-    : { url: values.url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
-  await reset(org, { url, token, reason, isLocal, json: values.json });
+  await reset(org, { ...(await service()), reason, isLocal, json: values.json });
 });
 
 /** @param {string} org @param {{ url: string, token: string | undefined, reason: string, isLocal: boolean, json: boolean }} how */

@@ -19,7 +19,13 @@ export const mutants = [
     name: 'rows that D1 lost or has altered are not told',
     tag: 'lost-rows-told',
     change: { from: 'other?.mac === row.mac && isWhole', to: 'true' },
-    notice: 'faults/health: is degraded with a secret that D1 lost, until it is mended',
+    notice: 'faults/health-rows: is degraded with a secret that D1 lost, until it is mended',
+  },
+  {
+    name: 'a clock that was accepted once is right for ever',
+    tag: 'accepted-clock-only',
+    change: { from: 'accepted?.log !== log || accepted.seen > time + BEHIND', to: 'accepted === null' },
+    notice: 'faults/clock: is ok from then on, and degraded again once the clock is set back further, or leaps again',
   },
   // ---------------------------------------------------------------- the audit log
   {

@@ -7,6 +7,7 @@ import type { Meta } from '../../gate/meta';
 import { part } from '../../gate/part';
 import { createDeliveryEndpoints, type DeliveryEndpoints, type Found } from './endpoints';
 import { type Attempt, createDeliveryJobs, type DeliveryJobs, type DeliveryStatus, noteAttempt, type Sent } from './leases';
+import { LONGEST_WAIT } from './retries';
 
 export interface Delivery {
   id: string;
@@ -48,6 +49,8 @@ export interface Deliveries extends Known, DeliveryJobs {
   again(id: string, now: number): void;
   /** Schedules up to `limit` failed deliveries of events since a time again. Returns how many, and whether more are left. */
   againSince(webhook: string, since: number, limit: number, now: number): { redelivered: number; more: boolean };
+  /** The clock was ahead and is right again: deliveries that it put off are due. */
+  hasten(now: number): void;
   /** Deletes expired deliveries, and the oldest ones over the limit, up to a maximum per call. Returns whether more are left. */
   sweep(now: number): boolean;
   clear(): void;
@@ -180,6 +183,10 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
       );
       for (const { id } of ids.slice(0, room)) again(id, now);
       return { redelivered: Math.min(ids.length, room), more: ids.length > room };
+    },
+    hasten(now) {
+      known.hasten(now);
+      sql.exec("update deliveries set next_at = ?1 where status = 'pending' and next_at > ?1 + ?2", now, LONGEST_WAIT);
     },
     sweep(now) {
       const gone = all(

@@ -29,6 +29,8 @@ export interface DeliveryEndpoints {
   failed(webhook: string, isGone: boolean, now: number): void;
   /** Why an endpoint must be disabled, or null. */
   disabling(webhook: string): Disabling | null;
+  /** No lease, job or interval lasts longer from now than it does from its beginning. */
+  hasten(now: number): void;
   /** Resets the state of an endpoint. */
   reset(webhook: string): void;
   forget(webhook: string): void;
@@ -125,6 +127,7 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
       );
     },
     disabling: (webhook) => rowOf(webhook)?.disabling ?? null,
+    hasten: (now) => hasten(sql, now),
     reset: (webhook) =>
       void sql.exec(
         'update delivery_endpoints set attended = null, failing_since = null, failed_at = null, disabling = null where webhook = ?',
@@ -139,4 +142,13 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
       for (const table of ['leases', 'windows', 'endpoints']) sql.exec(`delete from delivery_${table}`);
     },
   };
+}
+
+function hasten(sql: SqlStorage, now: number): void {
+  sql.exec('update delivery_leases set until = min(until, ?)', now + LEASE);
+  sql.exec('update delivery_windows set until = min(until, ?)', now + BETWEEN_MESSAGES);
+  sql.exec(
+    'update delivery_endpoints set attended = iif(attended > ?1, null, attended), failing_since = min(failing_since, ?1), failed_at = min(failed_at, ?1)',
+    now,
+  );
 }

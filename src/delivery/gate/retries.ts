@@ -6,6 +6,8 @@ const HOUR = 60 * MINUTE;
 /** The delays before a failed attempt is repeated; after the last attempt the delivery has failed. */
 export const RETRIES = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR];
 const MOST_RETRY_AFTER = 12 * HOUR;
+/** The longest time until a delivery is due again, jitter included. */
+export const LONGEST_WAIT = 12 * HOUR;
 
 /** The delay before the next attempt after a number of failed ones; null for no further attempt. Jitter spreads retries. */
 export function retryIn(attempts: number, retryAfter: number | null, random = Math.random()): number | null {

@@ -199,7 +199,7 @@ export const Verification = z
       }),
     missing: z.array(z.object({ ...Stretch, confirmed_through: z.int().nullable() })).openapi({
       description:
-        'Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never reused. A new gate skips 110,000 sequences, as many entries as the lost one can have held, so most of such a range were never used. The chain is checked before and after each range. confirmed_through: a signed checkpoint confirms that the entries up to this sequence existed.',
+        'Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never reused. A new gate skips 110,000 sequences; most of them were never used. The chain is checked before and after each range. confirmed_through: a signed checkpoint confirms that the entries up to this sequence existed.',
       example: [],
     }),
   })

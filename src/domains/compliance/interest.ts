@@ -2,7 +2,14 @@
 import type { Entry } from '../../gate/audit/entry';
 
 /** Actions that change an organisation profoundly or that only an emergency calls for. */
-export const emergencyActions = ['org.adopt', 'org.panic', 'org.recover', 'org.reset_gate', 'credential.contain'] as const;
+export const emergencyActions = [
+  'org.accept_clock',
+  'org.adopt',
+  'org.panic',
+  'org.recover',
+  'org.reset_gate',
+  'credential.contain',
+] as const;
 export const ALARM = 'integrity.alarm';
 export const ISSUE = 'break_glass.create';
 

@@ -28,7 +28,7 @@ const Value = z.union([
   fieldsOf(z.string().max(4096)),
 ]);
 export const Config = fieldsOf(Value).openapi({
-  description: 'The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.',
+  description: 'The config for the platform: see GET /integrations/platforms. Credentials in it are never returned.',
   example: slack,
 });
 

@@ -6,6 +6,7 @@ export const actions = {
   'org.recover': { ...bootstrap, makes: true },
   'org.adopt': bootstrap,
   'org.reset_gate': bootstrap,
+  'org.accept_clock': bootstrap,
   'org.read': { scopes: ['org:read'] },
   'org.update': { scopes: ['org:write'] },
   'org.delete': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, held: true },

@@ -109,11 +109,24 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Give the organisation a new gate',
     description:
-      'For a gate that is broken: its storage is deleted, and a new gate begins from the database. Secrets, credentials, members and all that has ended stay as the database has them. Audit entries that the old gate can no longer move to the database are lost, and so are events that were not delivered yet, stored responses of Idempotency-Keys and last uses. The audit log records the reason. `npm run gate -- reset` calls it.',
+      'For a gate that is broken: its storage is deleted, and a new gate begins from the database. Secrets, credentials, members and all that has ended stay as the database has them. Audit entries that the old gate can no longer move to the database are lost, and so are events that were not delivered yet, stored responses of Idempotency-Keys and last uses. The audit log records the reason.',
     body: { schema: wire.Adoption },
     answers: { 200: wire.GateReset },
     refusals: ['NOT_FOUND', 'CONFLICT'],
     deployment: async ({ params, body }, context) => ({ json: await resetGate(params.org_id as string, body.reason, context) }),
+  }),
+  route({
+    method: 'post',
+    path: `${org}/clock/accept`,
+    action: 'org.accept_clock',
+    tag: 'Organisations',
+    summary: 'Say that the clock is right',
+    description:
+      'Send it after a clock that was ahead was put right: what it put off goes on, and /healthz no longer reports the audit log, whose times stay ahead. Nothing that has ended is alive again. Safe to repeat.',
+    body: { schema: wire.Adoption },
+    answers: { 200: wire.ClockAccepted },
+    refusals: ['NOT_FOUND'],
+    prepare: ({ body }) => ({ input: body }),
   }),
   route({
     method: 'get',

@@ -150,6 +150,9 @@ export const GateReset = z
     }),
   })
   .openapi('GateReset');
+export const ClockAccepted = z
+  .object({ ahead_seconds: z.int().min(0).openapi({ description: 'How far the audit log is ahead.' }) })
+  .openapi('ClockAccepted');
 export const ListedOrg = z.object({ id: z.string(), name: z.string(), created_at: Time }).openapi('ListedOrg');
 export const OrgPage = pageOf(ListedOrg, 'OrgPage');
 

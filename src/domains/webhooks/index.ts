@@ -18,6 +18,7 @@ export const webhooks = {
   follows: { webhook: followWebhook },
   tasks: { deliveries: runDeliveries },
   sweep: (core, now) => deliveries(core).sweep(now),
+  hasten: (core, now) => deliveries(core).hasten(now),
   clear: (core) => deliveries(core).clear(),
   operations: webhookOperations,
   routes: webhookRoutes,

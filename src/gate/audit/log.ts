@@ -29,7 +29,7 @@ export interface AuditLog {
   /** How many entries have not moved to D1. */
   size(): number;
   /** Requests since a time, newest first, for rate limits. */
-  since(time: number): Iterable<{ actor: string; parent: string | null; at: number }>;
+  since(time: number, now: number): Iterable<{ actor: string; parent: string | null; at: number }>;
   /** Records that entries up to a sequence are in D1. They are deleted here; those of the last minute later, because rate limits are counted from them. */
   moved(sequence: number, now: number): void;
   /** Keeps an entry here that D1 refuses, so that later entries can move. */
@@ -52,11 +52,15 @@ const MOST_PAGE = 4 * 1024 * 1024;
 export const LOOKED_AT = 5000;
 /** For how long moved entries stay for the rate limits: their window, plus a margin for clock differences. */
 const COUNTED = 65_000;
+/** From when on the time of an entry counts as ahead of the clock: those of concurrent requests are by milliseconds. */
+const AHEAD = 5000;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the head of the chain and the statements.
 export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   sql.exec(`create table if not exists audit (sequence integer primary key, at integer not null, actor text not null, parent text, action text not null,
     resource text, outcome text not null, body text not null)`);
+  // When entries were made whose time is ahead of the clock, because the clock was ahead before them.
+  sql.exec('create table if not exists late_entries (sequence integer primary key, made integer not null)');
   sql.exec('create table if not exists held_entries (sequence integer primary key, body text not null)');
   const last = sql.exec<{ at: number; body: string }>('select at, body from audit order by sequence desc limit 1').toArray()[0];
   const start = JSON.parse(meta.get('chain') ?? '{"sequence":0,"hash":"","at":0}') as { sequence: number; hash: string; at: number };
@@ -65,6 +69,8 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   const first = sql.exec<{ n: number | null }>('select min(sequence) n from audit').one().n ?? sequence + 1;
   let oldest = Math.max(first, Number(meta.get('oldest') ?? 0));
   if (last) ({ sequence, hash, at } = { ...(JSON.parse(last.body) as Entry), at: last.at });
+
+  let isLate = sql.exec('select 1 from late_entries limit 1').toArray().length > 0;
 
   const lists = createNotedLists();
   const followers: ((entry: Entry, now: number) => void)[] = [];
@@ -85,6 +91,10 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
         text,
       );
       ({ sequence, hash } = entry);
+      if (at > now + AHEAD) {
+        sql.exec('insert into late_entries values (?, ?)', sequence, now);
+        isLate = true;
+      }
       for (const appended of followers) appended(entry, now);
       return entry;
     },
@@ -112,19 +122,28 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
     },
     oldest: () => oldest,
     size: () => sequence + 1 - oldest,
-    *since(time) {
-      for (const row of sql.exec<{ actor: string; parent: string | null; at: number }>(
-        'select actor, parent, at from audit order by sequence desc',
+    *since(time, now) {
+      // An entry is not younger than those after it, which tells of those that were made while the clock was ahead.
+      let latest = now;
+      for (const { actor, parent, ...row } of sql.exec<{ actor: string; parent: string | null; at: number; made: number | null }>(
+        `select actor, parent, at, ${isLate ? 'made from audit left join late_entries using (sequence)' : 'null made from audit'} order by sequence desc`,
       )) {
-        if (row.at < time) return;
-        yield row;
+        latest = Math.min(latest, row.made ?? row.at);
+        if (latest < time) return;
+        yield { actor, parent, at: latest };
       }
     },
     moved(upTo, now) {
       oldest = Math.max(oldest, upTo + 1);
       meta.set('chain', JSON.stringify({ sequence, hash, at }));
       meta.set('oldest', String(oldest));
-      sql.exec('delete from audit where sequence < ? and at <= ?', oldest, now - COUNTED);
+      const past = now - COUNTED;
+      sql.exec('delete from audit where sequence < ? and at <= ?', oldest, past);
+      if (!isLate) return;
+      const late = sql.exec<{ n: number | null }>('select max(sequence) n from late_entries where made <= ?', past).one().n ?? 0;
+      sql.exec('delete from audit where sequence < ? and sequence <= ?', oldest, late);
+      sql.exec('delete from late_entries where sequence < (select coalesce(min(sequence), ?) from audit)', oldest);
+      isLate = sql.exec('select 1 from late_entries limit 1').toArray().length > 0;
     },
     hold(at) {
       sql.exec('insert or ignore into held_entries select sequence, body from audit where sequence = ?', at);

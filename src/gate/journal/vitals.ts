@@ -3,6 +3,7 @@
 // also notices a clock that was set back: until it is right, what has expired would be alive again. Invariants: it changes nothing that
 // callers see; a change that is under way is never taken for a difference.
 import { type RowKind, sweepAt, tableName } from '../../db/rows';
+import { isClockBehind } from '../audit/clock';
 import type { Core } from '../core';
 import type { Vitals } from '../request/call';
 import { backlogs } from '../tasks/backlog';
@@ -18,8 +19,6 @@ interface LastChange {
 }
 
 const KEY = 'last_change';
-/** How far the clock may be behind the newest audit entry: clocks of different machines differ. */
-const BEHIND = 60_000;
 /** How long a difference must last: rows that have ended leave D1 and the gate one after the other. */
 const LASTING = 250;
 
@@ -43,7 +42,7 @@ export async function vitalsOf(core: Core): Promise<Vitals> {
   // On a full disk a gate reads and answers, but each request fails, because its audit entry cannot be written.
   // safety: vitals-write
   core.meta.set('asked', String(core.now()));
-  return core.auditLog.time() > core.now() + BEHIND ? 'clock' : 'well';
+  return isClockBehind(core) ? 'clock' : 'well';
 }
 
 /** How D1 differs: later changes, another epoch, or another last row. An unresponsive D1 is no difference: the health check tests D1 itself. */

@@ -35,7 +35,8 @@ function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit 
 
   const now = Date.now();
   // safety: rate-limit-restored
-  for (const { actor, parent, at } of auditLog.since(now - WINDOW)) for (const id of linksOf(rows, actor, parent)) timesOf(id).unshift(at);
+  for (const { actor, parent, at } of auditLog.since(now - WINDOW, now))
+    for (const id of linksOf(rows, actor, parent)) timesOf(id).unshift(at);
 
   function timesOf(id: string): number[] {
     const times = log.get(id) ?? [];
@@ -43,6 +44,8 @@ function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit 
     return times;
   }
   const prune = (times: number[], at: number) => {
+    // Those that a clock counted which was ahead leave the window a minute after it was put right.
+    for (let last = times.length - 1; (times[last] ?? 0) > at; last--) times[last] = at;
     let stale = 0;
     while (stale < times.length && (times[stale] as number) <= at - WINDOW) stale++;
     if (stale) times.splice(0, stale);
@@ -50,7 +53,7 @@ function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit 
   /** Drops idle logs from time to time, so the map contains only credentials of the last minute. */
   let swept = now;
   const sweep = (at: number) => {
-    if (at - swept < WINDOW) return;
+    if (Math.abs(at - swept) < WINDOW) return;
     swept = at;
     for (const [id, times] of log) {
       prune(times, at);

@@ -178,9 +178,9 @@ export interface Operation<I = unknown> {
 
 /**
  * `diverged`: D1 does not hold what this gate left there. `newer`: a newer release has upgraded its storage. `behind`: D1 has
- * later changes than this gate. `clock`: the clock is behind the audit log.
+ * later changes than this gate. `another`: its storage is that of another organisation. `clock`: the clock is behind the audit log.
  */
-export type Vitals = 'well' | 'diverged' | 'newer' | 'behind' | 'clock';
+export type Vitals = 'well' | 'diverged' | 'newer' | 'behind' | 'another' | 'clock';
 
 export const isRefusal = (value: object): value is Refusal => 'code' in value;
 

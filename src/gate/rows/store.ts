@@ -243,7 +243,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     sweepable: (now, limit, age = now) => ({
       rows: sql
         .exec<Sweepable & Record<string, SqlStorageValue>>(
-          `select kind, id, body is null buried from rows where sweep_at <= ? ${age < now ? SWEPT_BY_AGE : 'and ? is not null'} order by sweep_at limit ?`,
+          `select kind, id, body is null buried from rows where sweep_at <= ? ${SWEPT_BY_AGE} order by sweep_at limit ?`,
           now,
           age,
           limit,

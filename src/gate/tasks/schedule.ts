@@ -13,6 +13,8 @@ export interface Schedule {
   begin(task: Task): void;
   /** A task is done for now; `next` is when to run it again, or null. */
   done(task: Task, next: number | null): void;
+  /** All tasks are due: they find out themselves when to run next. */
+  hasten(time: number): void;
   /** Sets the alarm to the earliest due time. */
   arm(): void;
 }
@@ -60,6 +62,10 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
       if (Number.isFinite(time)) return set(task, time);
       times.delete(task);
       sql.exec('delete from due where task = ?', task);
+    },
+    hasten(time) {
+      for (const [task, at] of [...times]) if (at > time) set(task, time);
+      arm();
     },
     arm() {
       armed = null;

@@ -248,7 +248,7 @@ describe('audit log: archive, and a gate that lost its storage', () => {
     expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(1);
     const times = await inCore(
       o,
-      ({ auditLog }) => [...auditLog.since(Date.now() - 60_000)].filter(({ actor }) => actor === key.id).length,
+      ({ auditLog }) => [...auditLog.since(Date.now() - 60_000, Date.now())].filter(({ actor }) => actor === key.id).length,
     );
     expect(times).toBe(5);
     expect(await verify(o)).toMatchObject({ ok: true, missing: [] });

@@ -8,6 +8,7 @@ import { insertOf } from '../../../db/statements';
 import { invalid, refuse } from '../../../errors';
 import { connected } from '../../../gate/approvals/ties';
 import { genesis } from '../../../gate/audit/chain';
+import { acceptClock } from '../../../gate/audit/clock';
 import { missingEntries, noteCut } from '../../../gate/audit/gaps';
 import { countLive } from '../../../gate/identity/lifetime';
 import { intents } from '../../../gate/journal/intents';
@@ -174,6 +175,16 @@ const recordReset: Operation<ResetInput> = {
   },
 };
 
+/** The operator says that the clock is right again. */
+const clockAccepted: Operation<{ reason: string }> = {
+  subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
+  read({ core, ask }): OperationOutcome {
+    const org = core.rows.get('org', ask.org);
+    if (!org || org.deleted_at !== null) return fail(refuse('NOT_FOUND'));
+    return ok({ ahead_seconds: Math.ceil(core.storage.transactionSync(() => acceptClock(core)) / 1000) });
+  },
+};
+
 /** The organisation and its usage of its limits. */
 const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
   ...orgOut(org, slugOf(core, org.default_environment)),
@@ -268,6 +279,7 @@ export const orgOperations = {
   'org.recover': recover,
   'org.adopt': restoreDatabase,
   'org.reset_gate': recordReset,
+  'org.accept_clock': clockAccepted,
   'org.read': read,
   'org.update': update,
   'org.delete': end,

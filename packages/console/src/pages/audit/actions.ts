@@ -25,7 +25,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   integrity: ['Integrity', 'alarm'],
   scan: ['Leak scans', 'create'],
   member: ['Members', 'access create delete enrol list read update'],
-  org: ['Organisation', 'adopt create delete list panic read recover reset_gate update'],
+  org: ['Organisation', 'accept_clock adopt create delete list panic read recover reset_gate update'],
   passkey: ['Passkeys', 'create delete list update'],
   policy: ['Policies', 'create delete list read update violations'],
   provider_token: ['Provider tokens', 'create list revoke'],

@@ -1,0 +1,35 @@
+// The gate's clock against its audit log. The times of entries only grow, so after a clock that was ahead and was put right, they stay ahead
+// until it has passed them. Until the operator says that the clock is right, that looks like a clock that was set back. Invariants: saying so
+// changes no row and no time that decides about access or retention; it holds for this log and this clock only.
+import type { Core } from '../core';
+
+const KEY = 'clock_accepted';
+/** How far the clock may be behind: clocks of different machines differ. */
+const BEHIND = 60_000;
+
+interface Accepted {
+  /** The time of the log then. */
+  log: number;
+  /** The latest time that the clock has shown since. */
+  seen: number;
+}
+
+/** Whether the clock is behind the audit log, or behind what it has shown since it was accepted. */
+export function isClockBehind({ auditLog, meta, now }: Core): boolean {
+  const [log, time] = [auditLog.time(), now()];
+  if (log <= time + BEHIND) return false;
+  const accepted = JSON.parse(meta.get(KEY) ?? 'null') as Accepted | null;
+  // safety: accepted-clock-only
+  if (accepted?.log !== log || accepted.seen > time + BEHIND) return true;
+  meta.set(KEY, JSON.stringify({ log, seen: Math.max(accepted.seen, time) } satisfies Accepted));
+  return false;
+}
+
+/** The clock is right: what waits for a time that only a clock ahead of it showed goes on. Returns how far the log is ahead. Safe to repeat. */
+export function acceptClock(core: Core): number {
+  const [log, now] = [core.auditLog.time(), core.now()];
+  core.meta.set(KEY, JSON.stringify({ log, seen: now } satisfies Accepted));
+  core.rules.hasten(core, now);
+  core.schedule.hasten(now);
+  return Math.max(0, log - now);
+}

@@ -1,0 +1,81 @@
+// /healthz over a database that awaits adoption: a restored backup, or one that went back.
+
+import { describe, expect, it } from 'vitest';
+import { newSession } from '../support/credentials';
+import { faults } from '../support/faults';
+import { evict, inGate } from '../support/gate';
+import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
+
+useHealth();
+
+describe('health: a database that awaits adoption', () => {
+  const tables = ['orgs', 'org_keys', 'environments', 'members', 'credentials', 'secrets', 'secret_versions', 'fences', 'commits'];
+  const backUp = () => Promise.all(tables.map(async (name) => (await db.prepare(`select * from ${name}`).all()).results));
+  async function putBack(backup: Record<string, unknown>[][]) {
+    const rows = tables.flatMap((name, at) =>
+      (backup[at] ?? []).map((row) =>
+        db.prepare(`insert into ${name} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`).bind(...Object.values(row)),
+      ),
+    );
+    await db.batch([...tables.map((name) => db.prepare(`delete from ${name}`)), ...rows]);
+  }
+  const adopt = (o: Caller) => send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a drill' } });
+
+  it.each<[string, (o: Caller, secret: string) => Promise<unknown>]>([
+    ['a new secret', (o) => newSecret(o)],
+    ['a new value', (o, secret) => o.patch(`/secrets/${secret}`, { value: 'later' })],
+    ['a deleted environment', async (o) => o.del(`/environments/${(await o.get('/environments')).json.data[0].id}`)],
+    [
+      'a new secret, before a session token',
+      async (o) => {
+        await newSecret(o);
+        await newSession(o);
+      },
+    ],
+  ])('is degraded after %s since the backup, and ok once it is adopted', async (_what, change) => {
+    const [o, other] = [await newOrg(), await newOrg()];
+    const { id } = await newSecret(o);
+    const backup = await backUp();
+    await change(o, id);
+    await putBack(backup);
+    // As after a restart: nothing is known from before.
+    await evict(o);
+    await schedule();
+    const { text, ...found } = await healthz();
+    expect([found.status, found.is, found.failing]).toEqual([200, 'degraded', ['adoption']]);
+    expect(text).toContain('npm run restore -- --adopt');
+    // Adoption gives up what the database lacks: where nobody restored it, a backup may have more.
+    expect(text).toContain('If nobody restored it, do not adopt it yet');
+    expect(text).not.toContain(o.id);
+    expect(lines()).toContainEqual(expect.objectContaining({ event: 'adoption_awaited', org: o.id }));
+    await newSecret(other);
+    expect((await adopt(o)).status).toBe(200);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is degraded, not down, if it holds for each organisation: those who read are served', async () => {
+    const o = await newOrg();
+    const backup = await backUp();
+    await newSecret(o);
+    await putBack(backup);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['adoption']]);
+    await adopt(o);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is not taken from a change that is under way, or in doubt', async () => {
+    const o = await newOrg();
+    faults.delay = 30;
+    let going = true;
+    const busy = (async () => {
+      while (going) await newSecret(o);
+    })();
+    for (let n = 0; n < 10; n++) expect(await inGate(o, (gate) => gate.vitals())).toBe('well');
+    going = false;
+    await busy;
+  });
+});

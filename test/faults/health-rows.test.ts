@@ -1,0 +1,129 @@
+// /healthz over a database that has lost or altered rows which the gates have, or the row of an organisation.
+
+import { describe, expect, it } from 'vitest';
+import { faults } from '../support/faults';
+import { inCore, inGate } from '../support/gate';
+import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
+import { type Caller, db, newOrg, newSecret } from '../support/world';
+
+useHealth();
+
+describe('health: the row of an organisation', () => {
+  it('is degraded while the database lacks the row of an organisation that has a key', async () => {
+    const o = await newOrg();
+    const row = await db.prepare('select * from orgs where id = ?').bind(o.id).first<Record<string, unknown>>();
+    await db.prepare('delete from orgs where id = ?').bind(o.id).run();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['organisation_rows']]);
+    expect(lines()).toContainEqual(expect.objectContaining({ event: 'org_row_missing', org: o.id }));
+    const columns = Object.keys(row as object);
+    const put = `insert into orgs (${columns}) values (${columns.map(() => '?')})`;
+    await db
+      .prepare(put)
+      .bind(...Object.values(row as object))
+      .run();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+});
+
+describe('health: rows that D1 and a gate do not both have', () => {
+  const told = (o: Caller) =>
+    lines().filter(({ event, org }) => event === 'rows_differ' && org === o.id) as unknown as { rows: string[] }[];
+  const key = (o: Caller, name: string) => o.post('/api-keys', { name, scopes: ['secrets:read'] });
+  /** A row of a table, and how to put it back. */
+  async function take(table: string, where: string, ...values: string[]) {
+    const row = (await db
+      .prepare(`select * from ${table} where ${where}`)
+      .bind(...values)
+      .first()) as Record<string, unknown>;
+    await db
+      .prepare(`delete from ${table} where ${where}`)
+      .bind(...values)
+      .run();
+    const columns = Object.keys(row);
+    return () =>
+      db
+        .prepare(`insert into ${table} (${columns}) values (${columns.map(() => '?')})`)
+        .bind(...Object.values(row))
+        .run();
+  }
+  /** What the gate holds last is a change of something else, so that the adoption check has nothing to tell. */
+  const settle = (o: Caller) => o.patch('', { name: `Renamed ${Math.random()}` });
+
+  it.each<[string, (o: Caller) => Promise<() => unknown>]>([
+    ['a secret that D1 lost', async (o) => take('secrets', 'id = ?', (await newSecret(o)).id)],
+    ['the current version of a secret', async (o) => take('secret_versions', 'secret_id = ?', (await newSecret(o)).id)],
+    ['a key that D1 lost', async (o) => take('credentials', 'id = ?', (await key(o, 'ci')).json.id)],
+    [
+      'a key that was deleted, and put back in D1',
+      async (o) => {
+        const { id } = (await key(o, 'ci')).json;
+        const { results } = await db.prepare('select * from credentials where id = ?').bind(id).all<Record<string, unknown>>();
+        await o.del(`/api-keys/${id}`);
+        const revoked = await db.prepare('select revoked_at, revision, mac from credentials where id = ?').bind(id).first();
+        const put = (row: Record<string, unknown>) =>
+          db
+            .prepare('update credentials set revoked_at = ?, revision = ?, mac = ? where id = ?')
+            .bind(row.revoked_at, row.revision, row.mac, id)
+            .run();
+        await put(results[0] as Record<string, unknown>);
+        return () => put(revoked as Record<string, unknown>);
+      },
+    ],
+    [
+      'an environment of another organisation that was moved in D1',
+      async (o) => {
+        const other = await newOrg();
+        const { id, slug } = (await other.get('/environments')).json.data[0];
+        const move = (org: string, name: string) =>
+          db.prepare('update environments set org_id = ?, slug = ? where id = ?').bind(org, name, id).run();
+        await move(o.id, 'moved');
+        return () => move(other.id, slug);
+      },
+    ],
+  ])('is degraded with %s, until it is mended', async (_what, damage_) => {
+    const o = await newOrg();
+    const mend = await damage_(o);
+    await settle(o);
+    await schedule();
+    const { text, ...found } = await healthz();
+    expect(found.failing).toContain('rows');
+    expect(found.is).toBe('degraded');
+    expect(text).not.toContain(o.id);
+    expect(text).toContain('npm run restore -- FILE --rows');
+    expect(told(o)).toHaveLength(1);
+    await mend();
+    await schedule();
+    expect((await healthz()).failing).not.toContain('rows');
+  });
+
+  it('is found beyond the first page, a page in each run', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await inCore(o, ({ rows }) => {
+      const secret = rows.get('secret', id);
+      for (let n = 0; secret && n < 1100; n++) rows.put('secret', { ...secret, id: `sec_${n}`, name: `S${n}` });
+    });
+    const before = await inGate(o, (gate) => gate.agreement(null));
+    let [at, pages, last] = [before.next, 1, before.differ];
+    for (; at; pages++) {
+      const page = await inGate(o, (gate) => gate.agreement(at));
+      [at, last] = [page.next, page.differ.length ? page.differ : last];
+    }
+    expect(pages).toBeGreaterThan(3);
+    expect(last.length).toBe(20);
+  });
+
+  it('is not taken from changes that are under way, or in doubt', async () => {
+    const o = await newOrg();
+    faults.delay = 30;
+    let going = true;
+    const busy = (async () => {
+      while (going) await o.patch(`/secrets/${(await newSecret(o)).id}`, { value: 'later' });
+    })();
+    for (let n = 0; n < 5; n++) expect((await inGate(o, (gate) => gate.agreement(null))).differ).toEqual([]);
+    going = false;
+    await busy;
+  });
+});
