@@ -103,6 +103,8 @@ describe('completion', () => {
     expect(complete('svc', 'key', '')).toEqual(['list', 'create', 'rotate', 'revoke']);
     expect(complete('svc', 'key', 'rotate', '--ov')).toEqual(['--overlap']);
     expect(complete('svc', 'get', 'NAME', '--ver')).toEqual(['--version']);
+    // Files, by the default of bash.
+    expect(complete('svc', 'run', '--', 'node', '')).toEqual(['']);
   });
 });
 

@@ -158,6 +158,8 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('own saved').waitFor();
     expect((await api('GET', `/trusts/${own.id}`)).audiences).toEqual(usual.audiences);
+    // The page of a deleted trust would read it again.
+    await go('/members', 'Members');
     for (const { id } of [usual, own]) await api('DELETE', `/trusts/${id}`);
     expectQuiet(ann);
   });

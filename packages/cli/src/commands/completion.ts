@@ -104,8 +104,9 @@ _svc() {
   local -a choices words=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
   for ((at = 1; at < COMP_CWORD; at++)); do
     word="\${COMP_WORDS[at]}"
+    # What follows belongs to another program.
+    [[ $word == -- ]] && { COMPREPLY=(); compopt -o default; return; }
     [[ $word == -* ]] && continue
-    [[ $word == -- ]] && return
     case "$path $word" in
 ${branches
   .filter(({ path }) => path.length > 0)
