@@ -1,11 +1,15 @@
 // What guards approval policies: nobody opens the door alone, by changing a policy, its approvers, or who may decide.
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newBreakGlass, newKey } from '../../support/credentials';
+import { faults } from '../../support/faults';
 import { newMember, newTeam } from '../../support/people';
 import { type Answer, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
+afterEach(() => {
+  faults.before = null;
+});
 
 const HELD = [403, 'APPROVAL_REQUIRED'];
 const MISMATCH = [409, 'APPROVAL_MISMATCH'];
@@ -42,20 +46,24 @@ describe('approval policy: its environments', () => {
     expect([await deleted('free'), await deleted('held'), await deleted('off')]).toEqual([204, 403, 204]);
   });
 
-  it('race: of a policy that names an environment and the deletion of that one, the later sees the other', async () => {
+  it('race: an environment is not deleted while a policy that names it is being created', async () => {
     const { o, asked } = await newOffice();
-    for (const first of ['policy', 'deletion']) {
-      await o.post('/environments', { name: 'Live', slug: 'live' });
-      const policy = () => o.post('/policies', { name: first, kind: 'approval', applies_to: { environments: ['live'] }, config: READS });
-      const deletion = () => asked.del('/environments/live');
-      const [made, gone] =
-        first === 'policy' ? await Promise.all([policy(), deletion()]) : (await Promise.all([deletion(), policy()])).reverse();
-      expect([
-        [201, 403],
-        [404, 204],
-      ]).toContainEqual([made?.status, gone?.status]);
-      if (made?.status === 201) break;
-    }
+    await o.post('/environments', { name: 'Live', slug: 'live' });
+    const held = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    let batches = 0;
+    faults.before = async (kind) => {
+      if (kind !== 'batch' || batches++ > 0) return;
+      begun.resolve();
+      await held.promise;
+    };
+    const policy = o.post('/policies', { name: 'p', kind: 'approval', applies_to: { environments: ['live'] }, config: READS });
+    await begun.promise;
+    const deletion = asked.del('/environments/live');
+    // Without the lock on the policies in force it would end now.
+    await Promise.race([deletion, scheduler.wait(200)]);
+    held.resolve();
+    expect([(await policy).status, codeOf(await deletion)]).toEqual([201, HELD]);
   });
 });
 

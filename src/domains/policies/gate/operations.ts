@@ -53,16 +53,6 @@ function boundsOf({ core }: Call<unknown>, asked: Selectors): Pick<PolicyRow, 'e
 const teamIn = (config: ConfigInput | null): string | null =>
   config && 'approvers' in config && 'team_id' in config.approvers ? config.approvers.team_id : null;
 
-/** What a policy names, which must not be deleted in the meantime: a team, and environments. */
-const lockedBy = (
-  { core }: Call<unknown>,
-  { config, applies_to }: { config: ConfigInput | null; applies_to: Selectors | null },
-): string[] => [
-  ...[teamIn(config)].filter((id) => id !== null),
-  // safety: policy-environments-locked
-  ...(applies_to?.environments?.map((ref) => environmentOf(core, ref)?.id ?? 'none') ?? []),
-];
-
 /** 422 for an approval policy that could never be satisfied. Members who have not enrolled yet count. */
 function impossible(core: Core, config: PolicyConfig, environments: readonly string[] | null): Refusal | null {
   if (!('approvers' in config)) return null;
@@ -126,7 +116,7 @@ const create: Operation<CreateInput> = {
   reach: whole,
   change: {
     // The team must not be deleted in the meantime.
-    locks: (call) => ['policies', call.input.id, ...lockedBy(call, call.input)],
+    locks: ({ input }) => ['policies', input.id, ...[teamIn(input.config)].filter((id) => id !== null)],
     plan(call, now) {
       const { ask, caller, input } = call;
       const { id, name, kind, config } = input;
@@ -159,7 +149,7 @@ interface UpdateInput {
 const update: Operation<UpdateInput> = {
   reach: whole,
   change: {
-    locks: (call) => ['policies', target(call), ...lockedBy(call, call.input)],
+    locks: (call) => ['policies', target(call), ...[teamIn(call.input.config)].filter((id) => id !== null)],
     revises: find,
     plan(call, now) {
       const { name, enabled, applies_to, config } = call.input;
