@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { faults } from '../support/faults';
-import { inCore, inGate } from '../support/gate';
+import { inCore, inGate, runTasksLater } from '../support/gate';
 import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
+import { HOUR } from '../support/time';
 import { type Caller, db, newOrg, newSecret } from '../support/world';
 
 useHealth();
@@ -25,6 +26,15 @@ describe('health: the row of an organisation', () => {
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
+});
+
+it('health: the gate tells each hour of an organisation that D1 has lost with its key', async () => {
+  const o = await newOrg();
+  await runTasksLater(o, 2 * HOUR);
+  expect(lines().map(({ event }) => event)).not.toContain('org_row_missing');
+  await db.batch([db.prepare('delete from orgs where id = ?').bind(o.id), db.prepare('delete from org_keys where org_id = ?').bind(o.id)]);
+  await runTasksLater(o, 4 * HOUR);
+  expect(lines()).toContainEqual(expect.objectContaining({ event: 'org_row_missing', org: o.id }));
 });
 
 describe('health: rows that D1 and a gate do not both have', () => {

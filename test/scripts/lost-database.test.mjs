@@ -5,7 +5,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
 import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
-import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { orgsOfGates, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, freePort, launch, runCommand } from './service.mjs';
 
@@ -126,4 +126,16 @@ it('lost database: --new sets the old vault aside, and only where its database i
   const [aside] = fs.readdirSync(path.join(state, 'set-aside'));
   assert.ok(fs.existsSync(path.join(state, 'set-aside', String(aside), 'v3', 'd1')));
   assert.match(service.said(), /What was left of the old vault is now in .*set-aside/);
+});
+
+it('lost database: doctor names an organisation of which only the gate is left', { timeout: 120_000 }, async () => {
+  const { state, run, file, change } = await vault();
+  const [org] = orgsOfGates(state);
+  const other = new DatabaseSync(file, { readOnly: true }).prepare('SELECT count(*) AS n FROM orgs').get();
+  change(`DELETE FROM orgs WHERE id = '${org}'; DELETE FROM org_keys WHERE org_id = '${org}'`);
+  if (Number(other?.n) < 2) change("INSERT INTO org_keys SELECT 'org_x', master_id, key_sealed, 1 FROM deployment_keys");
+  const { stdout } = await run('doctor', ['--json']);
+  const { verdict, message } = checkOf(stdout, 'keys');
+  assert.equal(verdict, 'fail');
+  assert.match(message, new RegExp(org));
 });

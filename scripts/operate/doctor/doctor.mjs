@@ -19,11 +19,11 @@ import { service } from './running-service.mjs';
 import '../../shared/temporary-files.mjs';
 import { knownMigrations } from '../../shared/migrations.mjs';
 import { root } from '../../shared/wrangler.mjs';
-import { closedKeys, DEPLOYMENT_KEY_MISSING, keysIn, lostRows, missingKeys } from '../vault/check-keys.mjs';
+import { closedKeys, DEPLOYMENT_KEY_MISSING, goneOf, keysIn, lostOrgs, lostRows, missingKeys } from '../vault/check-keys.mjs';
 import { deployed as deployedRows, rowsOf } from '../vault/every-row.mjs';
 import { incompleteness } from '../vault/schema.mjs';
 import { readSettings } from '../vault/settings.mjs';
-import { inspectState, lostDatabase, vaultFile } from '../vault/state-dir.mjs';
+import { inspectState, lostDatabase, orgsOfGates, vaultFile } from '../vault/state-dir.mjs';
 
 const USAGE = `npm run doctor -- [options]
 
@@ -132,7 +132,9 @@ async function vaultOf(dir) {
   if (!file) return { vault: { wraps: [], orgs: [] } };
   const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
   try {
-    return { vault: keysIn(db), lacks: await incompleteness(rowsOf(db)) };
+    const lacks = await incompleteness(rowsOf(db));
+    const gone = lacks ? [] : goneOf(db, orgsOfGates(dir));
+    return { vault: { ...keysIn(db), gone }, lacks };
   } finally {
     db.close();
   }
@@ -235,10 +237,12 @@ function idsOf(rows) {
  *   deployment, only how many keys of organisations each master key wraps
  * @param {string} source
  */
-async function keys(text, { wraps, orgs, rowless = [], wrappedOrgs = [] }, source) {
+async function keys(text, { wraps, orgs, rowless = [], gone = [], wrappedOrgs = [] }, source) {
   const rows = [...wraps, ...wrappedOrgs];
   const missing =
-    wraps.length === 0 && wrappedOrgs.length > 0 ? DEPLOYMENT_KEY_MISSING : (missingKeys({ wraps, orgs }) ?? lostRows(rowless));
+    wraps.length === 0 && wrappedOrgs.length > 0
+      ? DEPLOYMENT_KEY_MISSING
+      : (missingKeys({ wraps, orgs }) ?? lostRows(rowless) ?? lostOrgs(gone));
   if (rows.length === 0 && orgs.length === 0)
     return report('keys', 'ok', 'the vault is empty: its keys are created with the first organisation');
   if (missing) return report('keys', 'fail', `${missing}.`);

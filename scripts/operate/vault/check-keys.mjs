@@ -10,7 +10,8 @@ import { devVarsFile } from './vault.mjs';
 
 /**
  * @typedef {{ wraps: import('./master-keys.mjs').Wrap[], orgs: string[] }} VaultKeys `orgs`: the organisations that are not deleted
- * @typedef {VaultKeys & { rowless?: string[] }} VaultState `rowless`: those that have a key and no row
+ * @typedef {VaultKeys & { rowless?: string[], gone?: string[] }} VaultState `rowless`: those that have a key and no row; `gone`: those of
+ *   which only a gate is left
  */
 
 /** The wrapped keys of a database, and its organisations. @param {import('node:sqlite').DatabaseSync} db @returns {VaultState} */
@@ -32,6 +33,18 @@ const ROWLESS = 'SELECT org_id AS id FROM org_keys WHERE org_id NOT IN (SELECT i
 export const lostRows = (rowless) =>
   rowless.length > 0
     ? `${rowless.length} organisations have a key and no row in the table orgs (${some(rowless)}): if you did not delete them, restore the database from a backup; if you did, delete their rows of org_keys`
+    : undefined;
+
+/** Which of these organisations the database does not have at all. @param {import('node:sqlite').DatabaseSync} db @param {Iterable<string>} ids */
+export function goneOf(db, ids) {
+  const known = db.prepare('SELECT 1 FROM orgs WHERE id = ?1 UNION SELECT 1 FROM org_keys WHERE org_id = ?1');
+  return [...ids].filter((id) => !known.get(id));
+}
+
+/** Of which organisations only a gate is left. @param {string[]} gone */
+export const lostOrgs = (gone) =>
+  gone.length > 0
+    ? `the database has lost ${gone.length === 1 ? 'an organisation' : `${gone.length} organisations`} with row and key (${some(gone)}), and the gates beside it have them: restore the database from a backup`
     : undefined;
 
 const some = (/** @type {string[]} */ ids) => `${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ` and ${ids.length - 3} more` : ''}`;

@@ -165,17 +165,16 @@ function reading(file, use) {
   }
 }
 
-/** An organisation that a local gate holds and that is not deleted. @param {string} dir @returns {string | undefined} */
-function orgOfGates(dir) {
+/** The organisations that local gates hold and that are not deleted. @param {string} dir @returns {Generator<string>} */
+export function* orgsOfGates(dir) {
   const folder = path.join(dir, 'v3', 'do', gates());
   for (const name of fs.existsSync(folder) ? fs.readdirSync(folder).filter((one) => one.endsWith('.sqlite')) : [])
     try {
       const found = reading(path.join(folder, name), (db) =>
         db.prepare("SELECT id FROM rows WHERE kind = 'org' AND body IS NOT NULL AND body ->> 'deleted_at' IS NULL LIMIT 1").get(),
       );
-      if (found) return String(found.id);
+      if (found) yield String(found.id);
     } catch {} // a gate without tables, or one that cannot be read, shows nothing
-  return undefined;
 }
 
 /**
@@ -184,7 +183,7 @@ function orgOfGates(dir) {
  */
 export function lostDatabase(dir) {
   if (hasOrgs(dir)) return undefined;
-  const org = orgOfGates(dir);
+  const [org] = orgsOfGates(dir);
   return (
     org &&
     `the database in ${dir} has no organisations, but the gates beside it have some, such as ${org}: it was lost or emptied. Restore a backup with npm run restore -- FILE. To begin a new vault instead, run npm start -- --new, which sets this one aside`
