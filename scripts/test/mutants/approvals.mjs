@@ -92,6 +92,18 @@ export const mutants = [
     notice: 'api/approvals/ends: approval: of a credential is void once it is revoked, contained, or has expired',
   },
   {
+    name: 'a held call: who repoints a trust spends what its workload was given',
+    tag: 'approval-ends-with-takeover',
+    change: { from: 'accountableForRoot(core, root).some(', to: '[].some(' },
+    notice: 'api/approvals/diverted: attack: who repoints a trust spends nothing that its workload was given',
+  },
+  {
+    name: 'a held call: who widened a key decides what its earlier sessions ask',
+    tag: 'widener-accountable-for-sessions',
+    change: 'remove',
+    notice: 'api/approvals/diverted: approval: who widened a key counts for what its session asks, though the session began before',
+  },
+  {
     name: 'a held call: what a session asked for outlives its device',
     tag: 'blocked-device-ends-approvals',
     change: 'remove',

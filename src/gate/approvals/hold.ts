@@ -17,7 +17,7 @@ import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './row';
 import { callFact, factsOf, sealFacts } from './shown';
-import { hasRequesterEnded, isVoid } from './state';
+import { isRequesterGone, isVoid } from './state';
 
 type Policy = CompiledPolicy<'approval'>;
 
@@ -184,7 +184,7 @@ function useOf(call: Call<unknown>, id: string, asking: Asking, policies: Policy
     return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
   }
   // safety: approval-void-once-requester-ended
-  if (approvalDetails(core).isVoid(id) || hasRequesterEnded(core, row)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
+  if (approvalDetails(core).isVoid(id) || isRequesterGone(core, row)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
   const isRepeatable = validFor(row) > 0;
   // safety: repeated-by-same-credential
   if (isRepeatable && row.requester.credential !== caller.credential) return refuse('APPROVAL_MISMATCH', { message: mismatch.other });

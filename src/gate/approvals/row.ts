@@ -5,7 +5,7 @@ import { type Change, type Effect, environmentsOf, holds } from '../../auth/effe
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { ApprovalRow, HeldOperation, HoldingPolicy } from '../../db/schema';
-import { accountableFor, type Doer, isOfAgent } from '../identity/accountable';
+import { accountableFor, accountableForRoot, type Doer, isOfAgent } from '../identity/accountable';
 import type { Fact } from '../journal/plan';
 import type { Call } from '../request/call';
 import { slugOf } from '../request/target';
@@ -55,7 +55,11 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     // Whoever stored a connection is not among them: the requester chose it.
     // safety: accountable-for-all-doers
     accountable: [
-      ...new Set([caller, ...doers.filter((one) => one.accountable || isOfAgent(core, one))].flatMap((one) => accountableFor(core, one))),
+      ...new Set([
+        ...[caller, ...doers.filter((one) => one.accountable || isOfAgent(core, one))].flatMap((one) => accountableFor(core, one)),
+        // safety: widener-accountable-for-sessions
+        ...accountableForRoot(core, caller.root),
+      ]),
     ],
     digest: asked.digest,
     method: asked.method,

@@ -1,7 +1,8 @@
-// Whether an approval can still be decided and used. Invariant: it is void from the turn in which its requester ends, or one of its
-// policies or targets changes; nothing makes a void approval valid again.
+// Whether an approval can still be decided and used. Invariant: it is void from the turn in which its requester ends or is widened by
+// somebody else, or one of its policies or targets changes; nothing makes a void approval valid again.
 import type { ApprovalRow, ApprovalStatus } from '../../db/schema';
 import type { Core } from '../core';
+import { accountableForRoot } from '../identity/accountable';
 import { isAlive, isBlocked } from '../identity/lifetime';
 import { approvalDetails } from './details';
 import { policiesOf } from './policies';
@@ -24,13 +25,21 @@ export function statusNow(core: Core, row: ApprovalRow): Status {
 
 /** Whether an open approval is void. */
 export const isVoid = (core: Core, row: ApprovalRow): boolean =>
-  approvalDetails(core).isVoid(row.id) || hasRequesterEnded(core, row) || havePoliciesChanged(core, row) || haveTargetsChanged(core, row);
+  approvalDetails(core).isVoid(row.id) || isRequesterGone(core, row) || havePoliciesChanged(core, row) || haveTargetsChanged(core, row);
+
+/** Whether the root that asked has ended, or others answer for it too since. */
+export const isRequesterGone = (core: Core, row: ApprovalRow): boolean => hasRequesterEnded(core, row) || isTakenOver(core, row);
+
+/** Whether somebody has repointed or widened the root since: its sessions may be theirs, and they must not decide what it asked. */
+const isTakenOver = (core: Core, { root, accountable }: ApprovalRow): boolean =>
+  // safety: approval-ends-with-takeover
+  accountableForRoot(core, root).some((member) => !accountable.includes(member));
 
 /**
  * Whether the root that asked has ended: a member who was removed, or a credential that can no longer be used. A panic ends sessions and
  * leaves members: it ends what was asked in sessions before it. So do a blocked device and a removed passkey.
  */
-export function hasRequesterEnded(core: Core, { org_id, root, requester, created_at }: ApprovalRow): boolean {
+function hasRequesterEnded(core: Core, { org_id, root, requester, created_at }: ApprovalRow): boolean {
   const org = core.rows.get('org', org_id);
   if (!org || org.deleted_at !== null) return true;
   // safety: panic-ends-approvals

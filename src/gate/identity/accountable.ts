@@ -3,6 +3,7 @@
 import type { Caller } from '../../auth/authorize';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
+import { lineageOf } from './lineage';
 
 /** Somebody for whom a request is made. `accountable`: of one that is known by these members alone. */
 export type Doer = Pick<Caller, 'kind' | 'id' | 'credential'> & { accountable?: readonly string[] };
@@ -32,6 +33,15 @@ export function accountableOf(core: Pick<Core, 'rows'>, row: CredentialRow): str
     if (core.rows.get('member', at.created_by) || core.rows.isBuried('member', at.created_by)) return [at.created_by];
   }
   return [];
+}
+
+/**
+ * The members accountable for a root, or for what it ends with: also those who have widened it since it made its sessions. None for a member,
+ * who answers for themselves.
+ */
+export function accountableForRoot(core: Pick<Core, 'rows'>, root: string): string[] {
+  const row = core.rows.get('credential', root);
+  return row ? [...new Set(lineageOf(core, row).flatMap((link) => accountableOf(core, link)))] : [];
 }
 
 /** Whether a caller is an agent, or a credential that an agent created, directly or not. */
