@@ -27,7 +27,8 @@ const numberOf = (name, text) => {
   if (!(Number(text) > 0)) fail(`--${name} is not a number above 0: pass one, such as --${name} ${options[name].default}`);
   return Number(text);
 };
-const [seconds, rounds] = [numberOf('seconds', values.seconds), numberOf('rounds', values.rounds)];
+const seconds = numberOf('seconds', values.seconds);
+const rounds = numberOf('rounds', values.rounds);
 const counts = values.connections.flatMap((text) => text.split(',')).map((text) => numberOf('connections', text));
 
 const against = values.against === undefined ? null : measuringIn(path.resolve(process.env.INIT_CWD ?? '', values.against, 'scripts'));
@@ -82,7 +83,9 @@ const subjects = {
   'provider issue': {
     tokens: (side, org) => others(side, org, '/provider-tokens', 600, { name: 'p', scopes: ['issue'] }),
     wish: (org, n) => ({
-      ...{ method: 'POST', path: '/provider/issue', global: true },
+      method: 'POST',
+      path: '/provider/issue',
+      global: true,
       body: { secretName: org.secrets[n % FEW].name, environment: 'production', value: freshValue(), ttlSeconds: 3600 },
     }),
   },
@@ -133,8 +136,14 @@ try {
   if (sides.length === 1)
     for (const [count, { rps, latencies, cpu }] of [...floors].reverse().filter(([, { rps }]) => rps.length))
       rows.unshift({
-        ...{ name: 'floor', connections: count, rps: median(rps), ...percentiles(latencies), ratio_to_floor: 1 },
-        ...{ gate_calls: 1, d1_queries: 0, cpu_ms: cpu / latencies.length },
+        name: 'floor',
+        connections: count,
+        rps: median(rps),
+        ...percentiles(latencies),
+        ratio_to_floor: 1,
+        gate_calls: 1,
+        d1_queries: 0,
+        cpu_ms: cpu / latencies.length,
       });
   if (!values.json) print();
   process.stdout.write(`memory of the runtime: ${megabytes(before)} at the start, ${megabytes(here.vault.memory())} at the end\n`);

@@ -10,7 +10,8 @@ import { call, newOrg, startVault } from '../../test/packages/vault.mjs';
 
 const options = /** @type {const} */ ({ seconds: { type: 'string', default: '5' }, rotations: { type: 'string', default: '100' } });
 const { values } = parseArgs({ options });
-const [seconds, rotations] = [Number(values.seconds), Number(values.rotations)];
+const seconds = Number(values.seconds);
+const rotations = Number(values.rotations);
 if (!(seconds > 0 && rotations > 0)) {
   process.stderr.write('--seconds and --rotations must be numbers above 0.\n');
   process.exit(1);
@@ -57,7 +58,8 @@ async function reads(memory, network) {
     }
   }
   const rate = ({ reads: count, ms }) => (count / ms) * 1000;
-  const [fast, slow] = [rate(done.memory), rate(done.network)];
+  const fast = rate(done.memory);
+  const slow = rate(done.network);
   process.stdout.write(`| reads, one after another | a second | |\n|---|---|---|\n`);
   process.stdout.write(
     `| from memory, with the stream open | ${Math.round(fast).toLocaleString('en')} | ${Math.round(fast / slow).toLocaleString('en')} times |\n`,

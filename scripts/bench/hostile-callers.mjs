@@ -27,7 +27,9 @@ export async function newAttacker(org, call) {
     weak: (await key({ scopes: ['secrets:list'] })).token,
     writer: (await key({ scopes: ['secrets:write'], secrets: ['hostile/*'] })).token,
     minter: (await key({ scopes: ['secrets:list', 'tokens:write'] })).token,
-    ...{ narrow: narrow.token, revoked: revoked.token, orphan: orphan.token },
+    narrow: narrow.token,
+    revoked: revoked.token,
+    orphan: orphan.token,
   };
   return { tokens, asked: asked + 1 };
 }

@@ -66,8 +66,12 @@ async function signedIn(url, port) {
   await devtools.send('WebAuthn.enable');
   await devtools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
-      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
-      ...{ isUserVerified: true, automaticPresenceSimulation: true },
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
     },
   });
   await page.goto((await newOrg(url)).enrolmentUrl);
@@ -86,7 +90,8 @@ if (!loaded || !executablePath) {
   process.exit(0);
 }
 const { lighthouse, desktop } = loaded;
-const [front, port] = [await freePort(), await freePort()];
+const front = await freePort();
+const port = await freePort();
 const url = `http://localhost:${front}`;
 const vault = await startVault({ variables: { PUBLIC_URL: url } });
 const closeProxy = await compress(front, vault.port);

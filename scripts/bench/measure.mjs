@@ -350,7 +350,8 @@ export async function newOrg(vault, { secrets, keys }) {
   const founded = good(
     await call('POST', '/orgs', vault.secrets.BOOTSTRAP_TOKEN, { name: 'measured', owner: { email: 'a@example.com', name: 'A' } }),
   );
-  const [id, token] = [founded.org.id, founded.api_key.token];
+  const id = founded.org.id;
+  const token = founded.api_key.token;
   const at = `/orgs/${id}`;
   const tokens = await parallel(
     keys,
@@ -390,17 +391,43 @@ export async function fill(vault, org, count, now = Date.now()) {
   };
   for (let from = org.secrets.length; from < count; from = org.secrets.length) {
     const rows = Array.from({ length: Math.min(1000, count - from) }, (_, n) => {
-      const [id, name] = [newId('sec'), nameOf(from + n)];
+      const id = newId('sec');
+      const name = nameOf(from + n);
       const { seal_id, value_sealed, fingerprint, size } = encryptValue(keys, org.id, id, freshValue());
       org.secrets.push({ id, name });
       return {
         secret: signed('secret', {
-          ...{ org_id: org.id, id, environment_id: production.id, name, type: 'generic', description: null, tags: {} },
-          ...{ version: 1, amended: 0, seal_id, fingerprint, size, sealed_size: value_sealed.length, oldest_version: 1 },
-          ...{ rotate_every_seconds: null, created_at: now, updated_at: now, expires_at: null, deleted_at: null, revision: 1 },
+          org_id: org.id,
+          id,
+          environment_id: production.id,
+          name,
+          type: 'generic',
+          description: null,
+          tags: {},
+          version: 1,
+          amended: 0,
+          seal_id,
+          fingerprint,
+          size,
+          sealed_size: value_sealed.length,
+          oldest_version: 1,
+          rotate_every_seconds: null,
+          created_at: now,
+          updated_at: now,
+          expires_at: null,
+          deleted_at: null,
+          revision: 1,
         }),
         version: signed('version', {
-          ...{ org_id: org.id, secret_id: id, version: 1, seal_id, value_sealed, fingerprint, size, created_by: 'fill', created_at: now },
+          org_id: org.id,
+          secret_id: id,
+          version: 1,
+          seal_id,
+          value_sealed,
+          fingerprint,
+          size,
+          created_by: 'fill',
+          created_at: now,
         }),
       };
     });

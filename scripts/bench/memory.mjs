@@ -15,7 +15,8 @@ const options = {
   only: { type: 'string', multiple: true },
 };
 const { values } = parseArgs({ options });
-const [rounds, secrets] = [Number(values.rounds), Number(values.secrets)];
+const rounds = Number(values.rounds);
+const secrets = Number(values.secrets);
 const megabytes = (bytes) => Math.round(bytes / 1024 ** 2);
 
 const FORMATS = [

@@ -12,8 +12,10 @@ const DAY = 86_400_000;
 const SEGMENT = 1000;
 const options = { secrets: { type: 'string', default: '100000' }, segments: { type: 'string', default: '1000' } };
 const { values } = parseArgs({ options });
-const [secrets, segments] = [Number(values.secrets), Number(values.segments)];
-const [policies, keys] = [40, 900];
+const secrets = Number(values.secrets);
+const segments = Number(values.segments);
+const policies = 40;
+const keys = 900;
 const megabytes = (bytes) => `${Math.round(bytes / 1024 ** 2).toLocaleString('en')} MB`;
 
 const vault = await startVault();
@@ -48,7 +50,8 @@ async function measure(org, call, format) {
     most = Math.max(most, vault.memory());
   }, 20);
   vault.readLog();
-  const [started, cpu] = [performance.now(), vault.cpu()];
+  const started = performance.now();
+  const cpu = vault.cpu();
   const answer = await call('GET', `/orgs/${org.id}/compliance/report?format=${format}`, org.token);
   const seconds = (performance.now() - started) / 1000;
   const used = (vault.cpu() - cpu) / 1000;
@@ -77,7 +80,8 @@ async function calls() {
 async function plant(org) {
   const sha256 = (text) => createHash('sha256').update(text).digest('hex');
   const idOf = (prefix, n) => `${prefix}_${String(n).padStart(22, '0')}`;
-  const [begin, step] = [Date.now() - 89 * DAY, (88 * DAY) / (segments * SEGMENT)];
+  const begin = Date.now() - 89 * DAY;
+  const step = (88 * DAY) / (segments * SEGMENT);
   let hash = sha256(`svc/v1/audit/${org}`);
   for (let segment = 0; segment < segments; segment++) {
     const entries = Array.from({ length: SEGMENT }, (_, n) => {
@@ -88,20 +92,31 @@ async function plant(org) {
       const status = isAdministrative && n % 1000 === 0 ? 403 : 200;
       const actor = isEmergency ? { kind: 'break_glass', id: idOf('bgt', segment) } : { kind: 'api_key', id: idOf('key', sequence % 200) };
       const body = {
-        ...{ id: idOf('aud', sequence), sequence, time: new Date(begin + sequence * step).toISOString() },
+        id: idOf('aud', sequence),
+        sequence,
+        time: new Date(begin + sequence * step).toISOString(),
         actor: { ...actor, parent_id: null, name: isEmergency ? null : `service ${sequence % 200}` },
         action: isAdministrative ? 'member.list' : 'secret.read',
         resource: isAdministrative ? null : idOf('sec', (sequence * 7919) % secrets),
         resource_name: isAdministrative ? null : measuring.nameOf((sequence * 7919) % secrets),
-        ...{ environment: isAdministrative ? null : 'production', version: 1, reason: null, request_id: idOf('req', sequence) },
-        ...{ ip: '203.0.113.7', user_agent: 'service/1.0', outcome: status < 400 ? 'success' : 'denied', status, count: 1 },
-        ...{ emergency: isEmergency, prev_hash: hash },
+        environment: isAdministrative ? null : 'production',
+        version: 1,
+        reason: null,
+        request_id: idOf('req', sequence),
+        ip: '203.0.113.7',
+        user_agent: 'service/1.0',
+        outcome: status < 400 ? 'success' : 'denied',
+        status,
+        count: 1,
+        emergency: isEmergency,
+        prev_hash: hash,
       };
       hash = sha256(JSON.stringify(body));
       return { ...body, hash };
     });
     const distinct = (of) => JSON.stringify([...new Set(entries.flatMap((entry) => of(entry) ?? []))]);
-    const [first, last] = [entries[0], entries.at(-1)];
+    const first = entries[0];
+    const last = entries.at(-1);
     await vault.db
       .prepare('insert into audit_segments values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
       .bind(

@@ -15,7 +15,8 @@ const options = {
   connections: { type: 'string', default: '64' },
 };
 const { values } = parseArgs({ options });
-const [minutes, connections] = [Number(values.minutes), Number(values.connections)];
+const minutes = Number(values.minutes);
+const connections = Number(values.connections);
 if (!(minutes > 0 && Number.isInteger(connections) && connections > 0)) {
   process.stderr.write('Pass --minutes above 0 and --connections as an integer above 0, such as --minutes 5 --connections 64\n');
   process.exit(1);
@@ -213,7 +214,8 @@ async function check(world) {
   const [last] = good(await call('GET', `${at}/audit-log?limit=1`, key())).data;
   // Requests over a limit are one entry per credential and minute, once the minute is over; a request whose connection broke may have been
   // processed.
-  const [most, least] = [world.asked - world.over, world.asked - world.over - world.unsure];
+  const most = world.asked - world.over;
+  const least = world.asked - world.over - world.unsure;
   const minutes = Math.ceil((Date.now() - world.began) / 60_000) + 1;
   const limited = world.over ? minutes * Object.keys(world.attacker).length : 0;
   if (last.sequence < least || last.sequence > most + limited)
@@ -237,7 +239,8 @@ function changes() {
 function slopeOf(samples, field) {
   const half = samples.slice(Math.floor(samples.length / 2));
   const mean = (of) => half.reduce((sum, one) => sum + of(one), 0) / half.length;
-  const [x, y] = [mean(({ at }) => at), mean((one) => one[field])];
+  const x = mean(({ at }) => at);
+  const y = mean((one) => one[field]);
   const slope = half.reduce((sum, one) => sum + (one.at - x) * (one[field] - y), 0) / half.reduce((sum, { at }) => sum + (at - x) ** 2, 0);
   return { per_minute: slope * 60_000, grown: slope * (half.at(-1).at - half[0].at), changes: half.at(-1).changes - half[0].changes };
 }

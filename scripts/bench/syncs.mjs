@@ -15,7 +15,15 @@ const megabytes = (bytes) => Math.round(bytes / 1024 ** 2);
 const MOST = { 'github-actions': 100, supabase: 100, 'cloudflare-workers': 100 };
 /** The fewest writes for new names: one call for all or for a batch, or a number of calls per name. */
 const WRITES = {
-  ...{ vercel: 1, netlify: 1, heroku: 1, fly: 1, railway: 1, 'cloudflare-pages': 1, digitalocean: 1, supabase: 1, kubernetes: 2 },
+  vercel: 1,
+  netlify: 1,
+  heroku: 1,
+  fly: 1,
+  railway: 1,
+  'cloudflare-pages': 1,
+  digitalocean: 1,
+  supabase: 1,
+  kubernetes: 2,
   'cloudflare-workers': (n) => Math.ceil(n / 100),
   'gcp-secret-manager': (n) => 2 * n,
 };
@@ -61,7 +69,8 @@ process.exit();
 /** One complete sync: its calls, and its duration from the request to the end. */
 async function sync(call, org, platform, some) {
   const fake = fakes[platform];
-  const [calls, writes] = [fake.requests.length, fake.writes().length];
+  const calls = fake.requests.length;
+  const writes = fake.writes().length;
   const body = {
     platform,
     config: configOf(platforms[platform], fake),

@@ -40,7 +40,8 @@ const served = (source) => {
 };
 
 for (const [name, source] of sources) {
-  const [target, part] = [path.join(assetsDir, name), path.join(root, 'dist', `.${name.replaceAll(path.sep, '.')}.${process.pid}`)];
+  const target = path.join(assetsDir, name);
+  const part = path.join(root, 'dist', `.${name.replaceAll(path.sep, '.')}.${process.pid}`);
   const bytes = served(source);
   if (fs.existsSync(target) && fs.readFileSync(target).equals(bytes)) continue;
   fs.mkdirSync(path.dirname(target), { recursive: true });

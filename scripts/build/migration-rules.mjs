@@ -6,7 +6,8 @@
 /** @param {string} sql @returns {Statement[]} */
 export function statementsOf(sql) {
   const statements = [];
-  let [code, comments] = ['', ''];
+  let code = '';
+  let comments = '';
   // A comment, a literal, a quoted name, the end of a statement, or any other character.
   for (const [token] of sql.matchAll(/--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|;|[\s\S]/g)) {
     if (/^(--|\/\*)/.test(token)) {

@@ -254,7 +254,8 @@ function directionOf(file) {
         .map(entryIn)
         .filter((entry) => entry !== null && entry !== 'checkpoint');
     };
-    const [first, last] = [piece(0)[0], piece(Math.max(0, end - size)).at(-1)];
+    const first = piece(0)[0];
+    const last = piece(Math.max(0, end - size)).at(-1);
     return first && last && first.sequence > last.sequence ? -1 : 1;
   } finally {
     fs.closeSync(fd);

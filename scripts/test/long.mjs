@@ -16,7 +16,10 @@ const { values: options } = parseArgs({
     'no-faults': { type: 'boolean', default: false },
   },
 });
-const [flood, histories, batch, seed] = [number('flood', 0), number('histories', 1), number('batch', 1), number('seed', 0)];
+const flood = number('flood', 0);
+const histories = number('histories', 1);
+const batch = number('batch', 1);
+const seed = number('seed', 0);
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 
 if (flood) {

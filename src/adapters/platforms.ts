@@ -19,6 +19,7 @@ export type NotifyPlatform = (typeof notifyPlatforms)[number];
 /** Replaces the origin of a URL by the override; without one the URL stays unchanged. */
 export function rebased(url: string, base: string | undefined): string {
   if (base === undefined) return url;
-  const [from, to] = [new URL(url), new URL(base)];
+  const from = new URL(url);
+  const to = new URL(base);
   return `${to.origin}${to.pathname.replace(/\/+$/, '')}${from.pathname}${from.search}`;
 }

@@ -170,7 +170,8 @@ const ofPolicy = (before: PolicyRow | null, after: PolicyRow | null): Effect => 
 export function weakens(before: PolicyRow, after: PolicyRow | null): boolean {
   if (before.kind !== 'approval' || !before.enabled) return false;
   if (!after?.enabled) return true;
-  const [old, now] = [before.config as ApprovalConfig, after.config as ApprovalConfig];
+  const old = before.config as ApprovalConfig;
+  const now = after.config as ApprovalConfig;
   const narrows = (was: readonly string[] | null, is: readonly string[] | null) =>
     is !== null && (was === null || was.some((one) => !is.includes(one)));
   return (

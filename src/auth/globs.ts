@@ -50,7 +50,8 @@ export function intersects(one: string, other: string): boolean {
     if (seen[i * width + j]) continue;
     seen[i * width + j] = 1;
     if (i === one.length && j === other.length) return true;
-    const [a, b] = [one[i], other[j]];
+    const a = one[i];
+    const b = other[j];
     if (a === '*') open.push([i + 1, j]);
     if (b === '*') open.push([i, j + 1]);
     if (a === undefined || b === undefined) continue;
@@ -114,7 +115,8 @@ function compile(pattern: string): Automaton {
   let at = 0;
   for (const [index, block] of blocks.entries()) {
     if (index > 0) set(loops, at);
-    let [from, to] = [0, block.length];
+    let from = 0;
+    let to = block.length;
     // The `?` next to a star are not between literals; the first block starts at the beginning of the text, and the last one ends at its
     // end.
     if (index > 0) while (block[from] === '?') from++;
@@ -133,7 +135,8 @@ function run({ end, words, rows, masks, loops, stays }: Automaton, text: string,
     const char = text.charCodeAt(i);
     const isStar = stars && char === STAR;
     const row = (rows.get(char) ?? 0) * words;
-    let [carry, alive] = [0, 0];
+    let carry = 0;
+    let alive = 0;
     for (let word = 0; word < words; word++) {
       const before = states[word] as number;
       const led = before & (masks[row + word] as number);

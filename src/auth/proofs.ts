@@ -43,7 +43,8 @@ export function readChallenge(key: Uint8Array, purpose: string[], text: string, 
 
 /** What an authenticator stores for a member and returns at sign-in: organisation, member and a tag. 48 bytes, of at most 64 (WebAuthn). */
 export function userHandle(key: Uint8Array, org: string, member: string): Uint8Array {
-  const [first, second] = [idBytes('org', org), idBytes('mem', member)];
+  const first = idBytes('org', org);
+  const second = idBytes('mem', member);
   if (!first || !second) throw new Error('an org id and a member id are required');
   return concat(first, second, macOf(key, 'handle', first, second).subarray(0, TAG));
 }
@@ -51,7 +52,8 @@ export function userHandle(key: Uint8Array, org: string, member: string): Uint8A
 export function readHandle(key: Uint8Array, text: string): { org: string; member: string } | null {
   const bytes = fromBase64Url(text);
   if (bytes?.length !== 32 + TAG) return null;
-  const [first, second] = [bytes.subarray(0, 16), bytes.subarray(16, 32)];
+  const first = bytes.subarray(0, 16);
+  const second = bytes.subarray(16, 32);
   if (!equal(bytes.subarray(32), macOf(key, 'handle', first, second).subarray(0, TAG))) return null;
   return { org: idOf('org', first), member: idOf('mem', second) };
 }

@@ -76,7 +76,8 @@ function begunAt({ cron, every = Number.POSITIVE_INFINITY }: RotationRule, since
  * with the shortest period counts: the secret is reported as due once in each of its periods.
  */
 export function dueSince(rules: readonly RotationRule[], since: number, now: number): number | null {
-  let [begun, shortest]: [number | null, number] = [null, Number.POSITIVE_INFINITY];
+  let begun: number | null = null;
+  let shortest: number = Number.POSITIVE_INFINITY;
   for (const rule of rules) {
     const at = begunAt(rule, since, now);
     if (at === null) continue;

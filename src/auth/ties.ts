@@ -34,7 +34,8 @@ export function tiesAt(ties: Iterable<Tie>, now: number): Ties {
     // safety: tie-ends
     if (at + TIED_FOR <= now) continue;
     until = Math.min(until, at + TIED_FOR);
-    const [a, b] = [top(one), top(other)];
+    const a = top(one);
+    const b = top(other);
     if (a !== b) above.set(a, b);
   }
   return { tied: (one, other) => top(one) === top(other), since: now, until };

@@ -95,7 +95,8 @@ export function fromBase62(text: string, length: number): Uint8Array | null {
   if (text.length !== width(length)) return null;
   const words = new Array<number>(Math.ceil(length / 2)).fill(0);
   for (let at = 0; at < text.length; ) {
-    let [factor, carry] = [1, 0];
+    let factor = 1;
+    let carry = 0;
     for (const end = Math.min(text.length, at + 3); at < end; at++) {
       const digit = DIGIT.get(text.charCodeAt(at));
       if (digit === undefined) return null;

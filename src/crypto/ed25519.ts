@@ -5,7 +5,8 @@ const P = 2n ** 255n - 19n;
 const mod = (value: bigint): bigint => ((value % P) + P) % P;
 
 function power(base: bigint, exponent: bigint): bigint {
-  let [result, factor] = [1n, mod(base)];
+  let result = 1n;
+  let factor = mod(base);
   for (let rest = exponent; rest > 0n; rest >>= 1n) {
     if (rest & 1n) result = mod(result * factor);
     factor = mod(factor * factor);
@@ -27,6 +28,7 @@ export function isStrongPoint(bytes: Uint8Array): boolean {
   // Euler's criterion: x exists if x² is a square. x = 0 has order 1 or 2.
   if (power(xx, (P - 1n) / 2n) !== 1n) return false;
   // y of the doubled point is (y² + x²) / (1 - D x² y²). It is 0, 1 or -1 if the point has order 8, 4 or less.
-  const [above, below] = [mod(yy + xx), mod(1n - D * xx * yy)];
+  const above = mod(yy + xx);
+  const below = mod(1n - D * xx * yy);
   return above !== 0n && above !== below && above !== mod(-below);
 }

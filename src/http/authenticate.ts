@@ -36,7 +36,10 @@ export async function authenticate(route: Route, incoming: Incoming, keyring: Ke
     const deployment = token || isJwt(bearer) ? await keyring.deployment(token?.org) : null;
     if (token && deployment && token.isGenuine(deployment.tokenTag))
       return {
-        ...{ bearer, genuine: { kind: token.kind, org: token.org, hash: token.hash }, isExpired: false, deployment },
+        bearer,
+        genuine: { kind: token.kind, org: token.org, hash: token.hash },
+        isExpired: false,
+        deployment,
         ...(await possession(incoming, shown)),
       };
     const session = deployment && !token ? await readSession(signingKeysOf(env.DB, deployment), base, bearer) : null;

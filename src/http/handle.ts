@@ -231,7 +231,9 @@ async function askGate(ready: Ready): Promise<Response> {
   const report = async (violation: IntegrityViolation) => void (await gate({ ...ask, input: null, violation, again: true }));
   try {
     const first = await gate(ask);
-    let [reply, made, again] = [first, ready, ask];
+    let reply = first;
+    let made = ready;
+    let again = ask;
     for (let rounds = 0; reply.outcome.kind === 'more' && rounds < MOST_ROUNDS; rounds++) {
       const { data, wants } = reply.outcome;
       if (rounds === MOST_ROUNDS - 1) again = { ...again, is_last: true };

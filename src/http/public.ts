@@ -36,8 +36,20 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
       trace.org = org;
       const { action } = route;
       const ask: Ask = {
-        ...{ org, action, operation, bearer, path_org: null, named: {}, finding: null, input: asked, idempotency: null },
-        ...{ one_time: null, again, repeated: false, keys: { row, answer }, request: facts },
+        org,
+        action,
+        operation,
+        bearer,
+        path_org: null,
+        named: {},
+        finding: null,
+        input: asked,
+        idempotency: null,
+        one_time: null,
+        again,
+        repeated: false,
+        keys: { row, answer },
+        request: facts,
       };
       last = ask;
       const reply = await gate(ask);

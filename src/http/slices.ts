@@ -50,7 +50,8 @@ function enterLong(root: string): () => void {
  * because its request has taken effect.
  */
 export function newSlices(root: string, most: number, { waits = false } = {}): Slices {
-  let [left, spent] = [most, 0];
+  let left = most;
+  let spent = 0;
   let leave: (() => void) | null = null;
   const begin = async () => {
     // safety: contained-report-not-refused

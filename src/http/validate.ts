@@ -22,7 +22,11 @@ export function validate(
 ): { input: Input; finding: Refusal | null } {
   const { if_match, if_none_match } = headers;
   const input: Input = {
-    ...{ params, query: {}, body: undefined, if_match, if_none_match },
+    params,
+    query: {},
+    body: undefined,
+    if_match,
+    if_none_match,
     ...(route.streams && {
       last_event_id: request.headers.get('last-event-id'),
       is_websocket: request.headers.get('upgrade')?.toLowerCase() === 'websocket',

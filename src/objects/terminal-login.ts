@@ -20,7 +20,13 @@ interface Kept extends Started {
 }
 
 const shownOf = ({ session, client_name, ip, place, created_at, decided }: Kept): Asking => ({
-  ...{ session, client_name, ip, place, created_at, ends_at: created_at + CODE_LIVES, decided },
+  session,
+  client_name,
+  ip,
+  place,
+  created_at,
+  ends_at: created_at + CODE_LIVES,
+  decided,
 });
 
 export class DeviceLogin extends DurableObject<Env> {

@@ -13,13 +13,15 @@ export function shareRepeated({ paths, components }: Document): void {
   const operations = Object.values(paths).flatMap(operationsOf);
   const parameters = operations.flatMap(({ parameters = [] }) =>
     parameters.map((part, index) => ({
-      ...{ part, name: 'name' in part ? part.name : '' },
+      part,
+      name: 'name' in part ? part.name : '',
       replace: (ref: Ref) => parameters.splice(index, 1, ref),
     })),
   );
   const responses = operations.flatMap(({ responses }) =>
     Object.entries(responses).map(([status, part]) => ({
-      ...{ part, name: status },
+      part,
+      name: status,
       replace: (ref: Ref) => Object.assign(responses, { [status]: ref }),
     })),
   );

@@ -1,7 +1,8 @@
 // The files that pages load, and their media types. Invariant: only files in this table are served.
 import type { Env } from '../env';
 
-const [script, style] = ['text/javascript; charset=utf-8', 'text/css; charset=utf-8'];
+const script = 'text/javascript; charset=utf-8';
+const style = 'text/css; charset=utf-8';
 
 /** By name. `scripts/build/assets.mjs` copies the same files to where the platform serves them. */
 export const assetTypes: Record<string, string> = {

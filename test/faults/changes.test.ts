@@ -185,7 +185,8 @@ describe('fault: a request in flight', () => {
 
   it('purge: a request that reads a ciphertext while the secret is purged neither returns nor caches it', async () => {
     const o = await newOrg();
-    const [gone, stays] = [await newSecret(o), await newSecret(o)];
+    const gone = await newSecret(o);
+    const stays = await newSecret(o);
     await inCore(o, (core) => ciphertexts(core).clear());
     const { held, release } = holdNext();
     const all = o.get('/environments/production/values');

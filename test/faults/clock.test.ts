@@ -76,7 +76,8 @@ describe('rate limit: after the clock was ahead', () => {
 
   it('a gate that starts counts the requests of the last minute, and no earlier ones', async () => {
     const o = await newOrg();
-    const [busy, idle] = [await newKey(o), await newKey(o)];
+    const busy = await newKey(o);
+    const idle = await newKey(o);
     await ahead(30 * DAY, async () => {
       for (let n = 0; n < 5; n++) await idle.o.get('/secrets');
     });
@@ -151,7 +152,8 @@ describe('clock: accepted by the operator', () => {
 
   it('brings nothing back to life, and deletes nothing early', async () => {
     const o = await newOrg();
-    const [revoked, expired] = [await newKey(o), await newKey(o, { expires_at: new Date(Date.now() + 2 * DAY).toISOString() })];
+    const revoked = await newKey(o);
+    const expired = await newKey(o, { expires_at: new Date(Date.now() + 2 * DAY).toISOString() });
     const { id } = await newSecret(o);
     await ahead(30 * DAY, async () => {
       await o.del(`/api-keys/${revoked.id}`);

@@ -12,7 +12,8 @@ import { type Caller, newOrg, useWorld } from '../support/world';
 useWorld();
 
 const START = Date.parse('2027-01-01T00:00:00.000Z');
-let [received, receivers]: [Received[], ReturnType<typeof useReceivers>['receivers']] = [[], {}];
+let received: Received[] = [];
+let receivers: ReturnType<typeof useReceivers>['receivers'] = {};
 beforeEach(() => {
   ({ received, receivers } = useReceivers());
 });
@@ -30,11 +31,9 @@ async function turn(o: Caller) {
 async function deliverOnce(fault?: Fault) {
   faults.clock = START;
   const o = await newOrg();
-  const [living, flaky, gone] = [
-    await newWebhook(o),
-    await newWebhook(o, { events: ['SECRET_CREATED'] }),
-    await newWebhook(o, { events: ['SECRET_CREATED'] }),
-  ];
+  const living = await newWebhook(o);
+  const flaky = await newWebhook(o, { events: ['SECRET_CREATED'] });
+  const gone = await newWebhook(o, { events: ['SECRET_CREATED'] });
   received.length = 0;
   receivers[flaky.host] = answers(500);
   receivers[gone.host] = answers(410);

@@ -29,7 +29,8 @@ async function breakGate(o: Caller) {
 
 describe('gate: reset', () => {
   it('a gate with broken storage is refused with 503 and named in the log; other organisations work', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     await breakGate(o);
     expect(codeOf(await o.get('/secrets'))).toEqual([503, 'UNAVAILABLE']);
     expect(logged).toContainEqual(expect.objectContaining({ event: 'gate_unreachable', org: o.id }));
@@ -71,7 +72,8 @@ describe('gate: reset', () => {
   });
 
   it('permission: the bootstrap token alone, for an organisation that exists', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const begun = () => inGate(o, ({ core }) => core.meta.get('epoch'));
     const before = await begun();
     for (const caller of [o, other])

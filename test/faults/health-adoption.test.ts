@@ -34,7 +34,8 @@ describe('health: a database that awaits adoption', () => {
       },
     ],
   ])('is degraded after %s since the backup, and ok once it is adopted', async (_what, change) => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const { id } = await newSecret(o);
     const backup = await backUp();
     await change(o, id);

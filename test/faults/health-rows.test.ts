@@ -116,7 +116,9 @@ describe('health: rows that D1 and a gate do not both have', () => {
       for (let n = 0; secret && n < 1100; n++) rows.put('secret', { ...secret, id: `sec_${n}`, name: `S${n}` });
     });
     const before = await inGate(o, (gate) => gate.agreement(null));
-    let [at, pages, last] = [before.next, 1, before.differ];
+    let at = before.next;
+    let pages = 1;
+    let last = before.differ;
     for (; at; pages++) {
       const page = await inGate(o, (gate) => gate.agreement(at));
       [at, last] = [page.next, page.differ.length ? page.differ : last];

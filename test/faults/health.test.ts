@@ -31,7 +31,8 @@ describe('health: a vault that works', () => {
   });
 
   it('is still ok after changes, deletions, ended sessions and a gate that has lost its storage', async () => {
-    const [o, lost] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const lost = await newOrg();
     await newSecret(o);
     const key = await o.post('/environments', { name: 'QA' });
     await o.del(`/environments/${key.json.id}`);
@@ -171,7 +172,8 @@ describe('health: down, because nobody can be served', () => {
 
 describe('health: degraded, because some cannot be served', () => {
   it('with the key of one organisation altered, until it is put back', async () => {
-    const [one, two] = [await newOrg(), await newOrg()];
+    const one = await newOrg();
+    const two = await newOrg();
     await schedule();
     const row = await db.prepare('select * from org_keys where org_id = ?').bind(two.id).first<{ key_sealed: string }>();
     await db.prepare("update org_keys set key_sealed = 'x' where org_id = ?").bind(two.id).run();
@@ -188,7 +190,8 @@ describe('health: degraded, because some cannot be served', () => {
   });
 
   it('with one gate of two that does not answer, and forgets it once the organisation is gone', async () => {
-    const [, two] = [await newOrg(), await newOrg()];
+    await newOrg();
+    const two = await newOrg();
     await damage(two);
     await schedule();
     expect(await verdict()).toEqual([200, 'degraded', ['gates']]);
@@ -199,7 +202,8 @@ describe('health: degraded, because some cannot be served', () => {
   });
 
   it('with a gate that answers and cannot write, as on a full disk, until it can', async () => {
-    const [, two] = [await newOrg(), await newOrg()];
+    await newOrg();
+    const two = await newOrg();
     const full = "create trigger full before insert on meta begin select raise(abort, 'database or disk is full'); end";
     await inGate(two, (_gate, { storage }) => void storage.sql.exec(full));
     await schedule();

@@ -220,7 +220,8 @@ describe('key rotation: re-wrapping', () => {
 
 describe('key rotation: a key whose master key is missing', () => {
   it('is reported with the id of that master key and left as it is; the others are re-wrapped', async () => {
-    const [o, lost] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const lost = await newOrg();
     const secret = await newSecret(o);
     await db.prepare("update org_keys set master_id = 'k0' where org_id = ?").bind(lost.id).run();
     const before = (await wraps()).find(({ owner }) => owner === lost.id);

@@ -61,7 +61,8 @@ describe('audit log', () => {
       .map((line) => JSON.parse(line));
     expect(lines.length).toBeGreaterThan(1100);
 
-    let [cursor, checked] = ['', 0];
+    let cursor = '';
+    let checked = 0;
     do {
       const { json } = await o.get(`/audit-log/verify${cursor && `?cursor=${cursor}`}`);
       expect(json.ok).toBe(true);
@@ -119,7 +120,8 @@ describe('expiry and purge', () => {
 
   it('revocation: a credential stays revoked after the clock is set back', async () => {
     const o = await newOrg();
-    const [key, token] = [await newKey(o), await newSession(o)];
+    const key = await newKey(o);
+    const token = await newSession(o);
     const { id } = await newSecret(o);
     const link = await newLink(o, id);
     await o.del(`/api-keys/${key.id}`);
@@ -150,7 +152,8 @@ describe('expiry and purge', () => {
         }
       });
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
-    const [start, leap] = [Date.now(), Date.now() + 3650 * DAY];
+    const start = Date.now();
+    const leap = Date.now() + 3650 * DAY;
     const kept = async () => {
       const gate = await inCore(o, ({ rows }) => [rows.get('secret', id), rows.get('credential', key.id)].map((row) => row !== null));
       return [...gate, (await db.prepare('select count(*) n from audit_segments where org_id = ?').bind(o.id).first('n')) === 1];

@@ -51,7 +51,8 @@ const passes = (filter: string, line: Line): boolean =>
   filter.split(' or ').some((all) =>
     all.split(' and ').every((term) => {
       const [, name = '', operator, value = ''] = /^(\w+) (exists|=|!=|>=)(?: (.+))?$/.exec(term) ?? expect.fail(`not a term: ${term}`);
-      const [is, wanted] = [line[name], operator === 'exists' ? null : JSON.parse(value)];
+      const is = line[name];
+      const wanted = operator === 'exists' ? null : JSON.parse(value);
       if (operator === 'exists') return is !== undefined;
       if (operator === '=') return is === wanted;
       return operator === '!=' ? is !== wanted : (is as number) >= wanted;
@@ -66,7 +67,12 @@ const isolate = (variables: Partial<Env> = {}) => {
 };
 
 const message = (body: object, attempts = 1, age = 0) => ({
-  ...{ id: 'm', body, attempts, timestamp: new Date(Date.now() - age), ack: vi.fn(), retry: vi.fn() },
+  id: 'm',
+  body,
+  attempts,
+  timestamp: new Date(Date.now() - age),
+  ack: vi.fn(),
+  retry: vi.fn(),
 });
 async function deliver(...messages: ReturnType<typeof message>[]) {
   const context = createExecutionContext();
@@ -269,7 +275,8 @@ describe('monitoring: the queue', () => {
     const o = await newOrg();
     faults.fail = () => 'before';
     isolate();
-    const [first, last] = [message(job(o)), message(job(o), MAX_RETRIES + 1)];
+    const first = message(job(o));
+    const last = message(job(o), MAX_RETRIES + 1);
     await deliver(first, last);
     const told = lines.filter(({ event }) => /^message_/.test(String(event)));
     expect(told).toEqual([
@@ -315,8 +322,12 @@ describe('monitoring: backlog', () => {
     const clock = Date.now();
     faults.clock = clock;
     expect((await o.get('')).json.usage.backlog).toEqual({
-      ...{ audit_entries: expect.any(Number), audit_entries_refused: 0, events: expect.any(Number) },
-      ...{ deliveries: 0, deliveries_late_seconds: 0, changes_in_doubt: 0 },
+      audit_entries: expect.any(Number),
+      audit_entries_refused: 0,
+      events: expect.any(Number),
+      deliveries: 0,
+      deliveries_late_seconds: 0,
+      changes_in_doubt: 0,
     });
     useReceivers();
     await newWebhook(o);

@@ -11,7 +11,8 @@ import { type Caller, newOrg, newSecret, useWorld } from '../support/world';
 useWorld();
 
 const START = Date.parse('2027-01-01T00:00:00.000Z');
-let [received, receivers]: [Received[], ReturnType<typeof useReceivers>['receivers']] = [[], {}];
+let received: Received[] = [];
+let receivers: ReturnType<typeof useReceivers>['receivers'] = {};
 beforeEach(() => {
   faults.clock = START;
   ({ received, receivers } = useReceivers());
@@ -44,7 +45,8 @@ async function aWeek(o: Caller, isAway = false) {
 /** An organisation with a webhook for all, one that fails from the start, and what is scheduled for the week. */
 async function prepared() {
   const o = await newOrg();
-  const [living, failing] = [await newWebhook(o), await newWebhook(o, { events: ['SECRET_CREATED'] })];
+  const living = await newWebhook(o);
+  const failing = await newWebhook(o, { events: ['SECRET_CREATED'] });
   await newSecret(o, { name: 'over', ttlSeconds: (3 * DAY) / 1000 });
   await newSecret(o, { name: 'near', ttlSeconds: (7.5 * DAY) / 1000 });
   await newSecret(o, { name: 'far', ttlSeconds: (10 * DAY) / 1000 });

@@ -93,7 +93,8 @@ describe('restore: a database from a backup', () => {
 
   it('does not bring back earlier policies: those of the gate apply, and are written back', async () => {
     const o = await newOrg();
-    const [strict, retired] = [await newPolicy(o, 'naming', { pattern: '.' }), await newPolicy(o, 'naming', { pattern: '^[A-Z]' })];
+    const strict = await newPolicy(o, 'naming', { pattern: '.' });
+    const retired = await newPolicy(o, 'naming', { pattern: '^[A-Z]' });
     const backup = await backUp();
     await o.patch(`/policies/${strict.id}`, { config: { pattern: '^[a-z]' } });
     await o.del(`/policies/${retired.id}`);
@@ -265,7 +266,8 @@ describe('restore: a database from a backup', () => {
     const entry = (await o.get('/audit-log?action=org.adopt')).json.data[0];
     expect(entry).toMatchObject({ reason: 'the disk was lost', actor: { kind: 'system' }, status: 200 });
 
-    let [cursor, lost] = ['', [] as unknown[]];
+    let cursor = '';
+    let lost = [] as unknown[];
     do {
       const { json } = await o.get(`/audit-log/verify${cursor && `?cursor=${cursor}`}`);
       expect(json.ok).toBe(true);

@@ -125,7 +125,8 @@ describe.each(Object.entries(races))('revocation: %s, with fifty reads in flight
         ? send('GET', '/api/v1/whoami', { token })
         : send('GET', `/api/v1/orgs/${o.id}/secrets/${id}`, { token });
 
-    let [ended, left] = [false, reads[0]];
+    let ended = false;
+    let left = reads[0];
     const seen: { startedAfter: boolean; status: number; code?: string }[] = [];
     const reader = async () => {
       while (left-- > 0) {
@@ -156,7 +157,8 @@ describe.each(Object.entries(narrowings))('revocation: %s, with fifty reads in f
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'b' });
     const { token, narrow } = await prepare(o);
-    let [narrowed, many] = [false, 200];
+    let narrowed = false;
+    let many = 200;
     const seen: [boolean, number][] = [];
     const reader = async () => {
       while (many-- > 0) {

@@ -157,7 +157,8 @@ it('restore: a newer row in D1 with a wrong MAC is not adopted', async () => {
 
 describe('restore: a gate with the storage of another organisation', () => {
   it('refuses everything, runs no task, and names the command that gives it a new one', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const mine = await copyStorage(o);
     await putBackStorage(o, await copyStorage(other));
     await putBackStorage(other, mine);
@@ -234,7 +235,8 @@ describe('restore: the gate, D1 or both at an earlier moment', () => {
     const o = await newOrg();
     const below = numbers(seed);
     const moments = await history(o, below);
-    const [gate, d1] = [below(moments.length), below(moments.length)];
+    const gate = below(moments.length);
+    const d1 = below(moments.length);
     await putBackStorage(o, (moments[gate] as Moment).gate);
     await putBack((moments[d1] as Moment).d1);
     if (below(2)) await db.prepare('update fences set epoch = epoch + 1000 where org_id = ?').bind(o.id).run();

@@ -137,7 +137,8 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
   },
   'create a team': async (o) => ({ send: (h) => o.post('/teams', { name: 't' }, h), done: [201] }),
   'add to a team': async (o) => {
-    const [team, { id }] = [await newTeam(o), await newMember(o)];
+    const team = await newTeam(o);
+    const { id } = await newMember(o);
     return { send: (h) => o.post(`/teams/${team}/members`, { member_id: id }, h), done: [201] };
   },
   'take out of a team': async (o) => {
@@ -160,7 +161,8 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     return { send: (h) => o.post(`/secrets/${id}/share`, body, h), done: [201] };
   },
   'share a secret by a grant': async (o) => {
-    const [{ id }, member] = [await newSecret(o), await newMember(o)];
+    const { id } = await newSecret(o);
+    const member = await newMember(o);
     const body = { kind: 'grant', grantee: { type: 'member', id: member.id }, permission: 'read' };
     return { send: (h) => o.post(`/secrets/${id}/share`, body, h), done: [201] };
   },
@@ -248,7 +250,8 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     return { send: (h) => o.patch(`/devices/${id}`, { name: 'renamed' }, h), done: [200] };
   },
   'assign a device': async (o) => {
-    const [device, { id }] = [await newDevice(o), await newMember(o)];
+    const device = await newDevice(o);
+    const { id } = await newMember(o);
     return { send: (h) => o.post(`/devices/${device.id}/assign`, { member_id: id }, h), done: [200] };
   },
   'block a device': async (o) => {

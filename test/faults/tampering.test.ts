@@ -542,7 +542,8 @@ describe('tampering: a link', () => {
   /** A live link of two views, one of which is used, with a passphrase; and one of which all views are used. */
   async function linked() {
     const o = await newOrg();
-    const [a, b] = [await newSecret(o, { value: 'value of a' }), await newSecret(o, { value: 'value of b' })];
+    const a = await newSecret(o, { value: 'value of a' });
+    const b = await newSecret(o, { value: 'value of b' });
     const link = await newLink(o, a.id, { max_views: 2, passphrase: 'p' });
     const open = await newLink(o, b.id, { max_views: 100 });
     const spent = await newLink(o, a.id, { max_views: 1 });

@@ -12,8 +12,16 @@ interface Row {
 }
 
 const tables = {
-  ...{ org: 'orgs', secret: 'secrets', credential: 'credentials', environment: 'environments' },
-  ...{ member: 'members', passkey: 'passkeys', team: 'teams', team_member: 'team_members', grant: 'grants', device: 'devices' },
+  org: 'orgs',
+  secret: 'secrets',
+  credential: 'credentials',
+  environment: 'environments',
+  member: 'members',
+  passkey: 'passkeys',
+  team: 'teams',
+  team_member: 'team_members',
+  grant: 'grants',
+  device: 'devices',
   policy: 'policies',
   approval: 'approvals',
   incident: 'incidents',

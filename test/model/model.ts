@@ -210,10 +210,8 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
   if (stale(secret, op.tag)) return stay(refused(412, 'VERSION_CONFLICT'));
 
   const advance = (value: string | null, made: boolean, rest: Partial<Secret> = {}): [Answer, State] => {
-    const [values, all] = [
-      [...secret.values, value],
-      [...secret.made, made],
-    ];
+    const values = [...secret.values, value];
+    const all = [...secret.made, made];
     const next = { ...secret, ...rest, version: secret.version + 1, amended: 0, values, made: all };
     return [{ status: 200, ...shown(next) }, withSecret(op.secret, next)];
   };

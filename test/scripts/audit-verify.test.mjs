@@ -77,7 +77,8 @@ const both = (name, expected, tampered, checkpoints = marks) => {
 };
 
 const accept = ['--accept-uncovered'];
-const [begin, end] = ['1 (2026-01-01T00:00:01.000Z)', '20 (2026-01-01T00:00:20.000Z)'];
+const begin = '1 (2026-01-01T00:00:01.000Z)';
+const end = '20 (2026-01-01T00:00:20.000Z)';
 
 describe('audit verifier: a log that is whole', () => {
   it('is intact in either direction, with entries of earlier releases, in one line', () => {

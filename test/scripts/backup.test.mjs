@@ -262,7 +262,8 @@ it('backup: a restore keeps the audit log of a small organisation', slow(200_000
     name: 'Small',
     owner: { email: 'a@example.com', name: 'A' },
   });
-  const [at, key] = [`/orgs/${founded.org.id}`, founded.api_key.token];
+  const at = `/orgs/${founded.org.id}`;
+  const key = founded.api_key.token;
   const { json: secret } = await first.call('POST', `${at}/secrets`, key, { name: 'S', type: 'generic', value: 'v' });
   assert.equal((await first.call('GET', `${at}/secrets/${secret.id}`, key)).json.value, 'v');
   const before = (await first.call('GET', `${at}/audit-log`, key)).json.data;

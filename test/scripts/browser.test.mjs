@@ -37,7 +37,8 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
   async function person() {
     const context = await browser.newContext();
     const page = await context.newPage();
-    const [said, answers] = [/** @type {string[]} */ ([]), /** @type {import('playwright-core').Response[]} */ ([])];
+    const said = /** @type {string[]} */ ([]);
+    const answers = /** @type {import('playwright-core').Response[]} */ ([]);
     page.on('console', (message) => said.push(message.text()));
     page.on('pageerror', (error) => said.push(String(error)));
     page.on('response', (response) => answers.push(response));
@@ -45,7 +46,11 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     await devtools.send('WebAuthn.enable');
     const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
       options: {
-        ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
         automaticPresenceSimulation: true,
       },
     });
@@ -342,7 +347,8 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       const context = await browser.newContext({ viewport, isMobile: screen === 'phone' });
       await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: at });
       const page = await context.newPage();
-      const [said, requests] = [/** @type {string[]} */ ([]), /** @type {import('playwright-core').Request[]} */ ([])];
+      const said = /** @type {string[]} */ ([]);
+      const requests = /** @type {import('playwright-core').Request[]} */ ([]);
       page.on('console', (message) => said.push(message.text()));
       page.on('pageerror', (error) => said.push(String(error)));
       page.on('request', (request) => requests.push(request));
@@ -438,7 +444,8 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     const page = await context.newPage();
     page.setDefaultTimeout(60_000); // Swagger UI resolves an operation with seconds of CPU
     const devtools = await context.newCDPSession(page);
-    const [said, asked] = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])];
+    const said = /** @type {string[]} */ ([]);
+    const asked = /** @type {string[]} */ ([]);
     page.on('console', (message) => said.push(message.text()));
     page.on('pageerror', (error) => said.push(String(error)));
     page.on('request', (request) => asked.push(new URL(request.url()).origin));
@@ -497,7 +504,8 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       await service.call('POST', `/orgs/${org.id}/break-glass-tokens`, org.key, { reason: `=1+1 ${hostile}` });
       const context = await browser.newContext({ viewport, extraHTTPHeaders: { Authorization: `Bearer ${org.key}` } });
       const page = await context.newPage();
-      const [said, asked] = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])];
+      const said = /** @type {string[]} */ ([]);
+      const asked = /** @type {string[]} */ ([]);
       page.on('console', (message) => said.push(message.text()));
       page.on('dialog', (dialog) => said.push(`dialog: ${dialog.message()}`));
       page.on('request', (request) => asked.push(request.url()));

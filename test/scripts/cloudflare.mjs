@@ -219,7 +219,11 @@ function messages(queue, path, given) {
   const free = queue.messages.filter(({ lease }) => lease === null).slice(0, given.batch_size);
   for (const one of free) Object.assign(one, { lease: `lease-${one.id}-${one.attempts}`, attempts: one.attempts + 1 });
   const shown = free.map(({ id, body, attempts, lease }) => ({
-    ...{ id, attempts, lease_id: lease, timestamp_ms: 1_767_225_600_000, metadata: { 'CF-Content-Type': 'json' } },
+    id,
+    attempts,
+    lease_id: lease,
+    timestamp_ms: 1_767_225_600_000,
+    metadata: { 'CF-Content-Type': 'json' },
     body: Buffer.from(JSON.stringify(body)).toString('base64'),
   }));
   return { result: { message_backlog_count: queue.messages.length, messages: shown } };

@@ -131,7 +131,11 @@ it('backup: --verify makes the backup, names what does not open in it, and fails
   assert.deepEqual(
     faults.find(({ id }) => id === zeroed.id),
     {
-      ...{ org: zeroed.org_id, table: 'secret_versions', id: zeroed.id, version: zeroed.version, what: 'its value does not open' },
+      org: zeroed.org_id,
+      table: 'secret_versions',
+      id: zeroed.id,
+      version: zeroed.version,
+      what: 'its value does not open',
       name: zeroed.name,
     },
   );

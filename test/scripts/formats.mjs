@@ -15,7 +15,10 @@ const { outputFiles } = buildSync({
       export { anyValue, hostile } from './test/support/hostile';`,
     resolveDir: root,
   },
-  ...{ bundle: true, write: false, format: 'esm', platform: 'node' },
+  bundle: true,
+  write: false,
+  format: 'esm',
+  platform: 'node',
 });
 const { formatOf, generate, anyValue, hostile } = await import(
   `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`

@@ -17,7 +17,8 @@ function environmentAfter(shell, script, file, env = {}) {
     '/usr/bin/env',
     ['-i', ...Object.entries(env).map(([name, value]) => `${name}=${value}`), shell, '-c', script, 'x', file],
     {
-      ...{ maxBuffer: 64 * 1024 ** 2, stdio: ['ignore', 'pipe', 'inherit'] },
+      maxBuffer: 64 * 1024 ** 2,
+      stdio: ['ignore', 'pipe', 'inherit'],
     },
   );
   const variables = printed.toString('utf8').split('\0').filter(Boolean);

@@ -33,7 +33,9 @@ async function startCluster() {
     after(() => child.kill('SIGKILL'));
     return child;
   };
-  const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
+  const client = await freePort();
+  const peer = await freePort();
+  const port = await freePort();
   const at = (of) => `http://127.0.0.1:${of}`;
   const peers = [`--listen-peer-urls=${at(peer)}`, `--initial-advertise-peer-urls=${at(peer)}`, `--initial-cluster=default=${at(peer)}`];
   run(
@@ -112,7 +114,9 @@ async function allowed() {
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'secrets-sync' } };
   await create('/api/v1/namespaces/demo/serviceaccounts', account);
   await create(`${rbac}/rolebindings`, {
-    ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name: 'secrets-sync' } },
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'secrets-sync' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: role.metadata.name },
     subjects: [{ kind: 'ServiceAccount', name: 'secrets-sync', namespace: 'demo' }],
   });

@@ -11,7 +11,8 @@ it('locked database: every request that needs it is 503 with a time, and the log
   const service = await startService(dir);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');
   const founded = await service.call('POST', '/orgs', bootstrap, { name: 'Acme', owner: { email: 'you@example.com', name: 'You' } });
-  const [org, token] = [founded.json.org.id, founded.json.api_key.token];
+  const org = founded.json.org.id;
+  const token = founded.json.api_key.token;
   await service.call('POST', `/orgs/${org}/secrets`, token, { name: 'ONE', type: 'generic', value: 'first' });
   const db = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), { timeout: 10_000 });
   const calls = (/** @type {string} */ lock) => [

@@ -15,7 +15,8 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
     name: 'Acme',
     owner: { email: 'you@example.com', name: 'You' },
   });
-  const [org, token] = [founded.json.org.id, founded.json.api_key.token];
+  const org = founded.json.org.id;
+  const token = founded.json.api_key.token;
   const call = (/** @type {string} */ method, /** @type {string} */ at, /** @type {any} */ body = undefined) =>
     service.call(method, `/orgs/${org}${at}`, token, body);
   const ids = {};

@@ -41,7 +41,8 @@ it('makes the state', { timeout: 400_000 }, async () => {
     return json;
   };
   const founded = await good('POST', '/orgs', bootstrap, { name: 'Left', owner: { email: 'ann@example.com', name: 'Ann' } });
-  const [org, key] = [founded.org.id, founded.api_key.token];
+  const org = founded.org.id;
+  const key = founded.api_key.token;
   const at = `/orgs/${org}`;
   const on = (token) => ({
     post: (target, body, headers = {}) => good('POST', at + target, token, body, headers),
@@ -138,13 +139,22 @@ it('makes the state', { timeout: 400_000 }, async () => {
   const left = {
     release: JSON.parse(fs.readFileSync(path.join(project, 'package.json'), 'utf8')).version,
     variables: { MASTER_KEYS: variable('MASTER_KEYS'), BOOTSTRAP_TOKEN: bootstrap },
-    ...{ org, key, secret: secret.id, deleted: deleted.id, password: { id: password.id, value: password.value }, limited: limited.token },
+    org,
+    key,
+    secret: secret.id,
+    deleted: deleted.id,
+    password: { id: password.id, value: password.value },
+    limited: limited.token,
     revoked: [revoked, orphan, lapsed, rotated, agents[2], agents[3], contained, thief, bad.api_key].map(({ token }) => token),
     more: {
       live: [successor, agents[0], agents[1], below].map(({ token }) => token),
       values: { [large.id]: 'ü'.repeat(32_768), [staging.id]: 'of staging', [many.id]: 'one' },
       statuses: { [brief.id]: 410, [soft.id]: 404 },
-      ...{ soft: soft.id, many: many.id, entries, agent: agents[0].id, removed: removed.kept() },
+      soft: soft.id,
+      many: many.id,
+      entries,
+      agent: agents[0].id,
+      removed: removed.kept(),
       people: { [founded.owner.id]: owner.kept(), [developer.member.id]: developer.kept() },
       bad: { org: bad.org.id, key: panic.api_key.token },
     },

@@ -124,7 +124,11 @@ export async function personInBrowser() {
   await devtools.send('WebAuthn.enable');
   await devtools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
-      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
       automaticPresenceSimulation: true,
     },
   });
@@ -150,7 +154,8 @@ export async function personInBrowser() {
 
 /** A certificate of an authority of its own for localhost. @param {string} dir */
 function certificate(dir) {
-  const [key, cert] = [path.join(dir, 'key.pem'), path.join(dir, 'cert.pem')];
+  const key = path.join(dir, 'key.pem');
+  const cert = path.join(dir, 'cert.pem');
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
   const args = [
     'req',
@@ -217,7 +222,9 @@ export async function ciPlatform() {
     asked: () => asked,
     /** The variables of a job. @param {string} sub */
     job: (sub) => ({
-      ...{ CI: 'true', GITHUB_ACTIONS: 'true', ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'job-token' },
+      CI: 'true',
+      GITHUB_ACTIONS: 'true',
+      ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'job-token',
       ACTIONS_ID_TOKEN_REQUEST_URL: `http://127.0.0.1:${portOf(jobs)}/${encodeURIComponent(sub)}`,
     }),
   };

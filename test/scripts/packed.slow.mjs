@@ -18,9 +18,13 @@ const url = `http://localhost:${port}`;
 const person = await personInBrowser();
 if (!person)
   process.stderr.write('\nNo Chromium was found, so nobody signed in by a browser: install it, or set CHROMIUM to its path.\n\n');
-const [ci, target] = [await ciPlatform(), await targetPlatform()];
+const ci = await ciPlatform();
+const target = await targetPlatform();
 const variables = {
-  ...{ PORT: String(port), PUBLIC_URL: url, ALLOW_PRIVATE_TARGETS: 'true', NODE_EXTRA_CA_CERTS: ci.certificate },
+  PORT: String(port),
+  PUBLIC_URL: url,
+  ALLOW_PRIVATE_TARGETS: 'true',
+  NODE_EXTRA_CA_CERTS: ci.certificate,
   PLATFORM_BASE_URLS: JSON.stringify({ heroku: target.url }),
 };
 const service = await startService(copy, variables);

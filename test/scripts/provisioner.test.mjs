@@ -27,7 +27,8 @@ const PROVISIONER = 'provisioner-password-0123456789';
 /** A PostgreSQL of its own, with all that it is told in its log, and a role that may make roles. */
 async function startPostgres() {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-postgres-'));
-  const [data, pwfile] = [path.join(dir, 'data'), path.join(dir, 'password')];
+  const data = path.join(dir, 'data');
+  const pwfile = path.join(dir, 'password');
   fs.writeFileSync(pwfile, SUPERUSER);
   if (isRoot) for (const at of [dir, pwfile]) spawnSync('chown', ['postgres', at]);
   const run = (/** @type {string[]} */ [program, ...args]) => spawnSync(program, args, { encoding: 'utf8', cwd: '/tmp' });
@@ -47,14 +48,14 @@ async function startPostgres() {
   assert.equal(made.status, 0, made.stderr);
   const port = await freePort();
   const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: dir, log_statement: 'all', fsync: 'off' };
-  const [program, ...args] = [
+  const command = [
     ...asItself,
     programs.postgres,
     '-D',
     data,
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];
-  const server = spawn(program, args, { cwd: '/tmp', stdio: ['ignore', 'pipe', 'pipe'] });
+  const server = spawn(command[0], command.slice(1), { cwd: '/tmp', stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (data) => (log += data));
   const ended = new Promise((done) => server.once('exit', done));

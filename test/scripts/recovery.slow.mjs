@@ -15,7 +15,8 @@ const noTrace = (/** @type {{ said: string }} */ { said }) => assert.doesNotMatc
 async function newOrg(service, name) {
   const owner = { email: 'a@example.com', name: 'A' };
   const { json } = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), { name, owner });
-  const [at, key] = [`/orgs/${json.org.id}`, json.api_key.token];
+  const at = `/orgs/${json.org.id}`;
+  const key = json.api_key.token;
   const secret = await service.call('POST', `${at}/secrets`, key, { name: 'S', type: 'generic', value: `of ${name}` });
   assert.equal(secret.status, 201);
   return { id: json.org.id, at, key };
@@ -25,7 +26,8 @@ it('backup, restore --adopt, gate: one broken gate of two hurts one organisation
   const dir = copyOfProject();
   const state = path.join(dir, '.wrangler', 'state');
   let service = await startService(dir);
-  const [bad, good] = [await newOrg(service, 'Bad'), await newOrg(service, 'Good')];
+  const bad = await newOrg(service, 'Bad');
+  const good = await newOrg(service, 'Good');
   const read = async ({ at, key }) => {
     const { status, json } = await service.call('GET', `${at}/secrets/by-name/S`, key);
     return json.value ?? status;
@@ -97,7 +99,9 @@ it('restore: into an empty deployment, what was revoked after the backup works a
   const org = await newOrg(service, 'One');
   const newKey = async (name) =>
     (await service.call('POST', `${org.at}/api-keys`, org.key, { name, scopes: ['secrets:*', 'tokens:*'] })).json;
-  const [revoked, stays, stolen] = [await newKey('revoked'), await newKey('stays'), await newKey('stolen')];
+  const revoked = await newKey('revoked');
+  const stays = await newKey('stays');
+  const stolen = await newKey('stolen');
   const child = await service.call('POST', `${org.at}/api-keys`, stolen.token, { name: 'of the thief', scopes: ['secrets:read'] });
   assert.equal(child.status, 201);
   const made = await run(dir, 'backup', ['--output', 'b.sql', '--url', service.base]);

@@ -38,7 +38,8 @@ describe('settings', () => {
   });
 
   it('prefer the value of the shell to that of .dev.vars', () => {
-    const [shell, file] = [good(), good()];
+    const shell = good();
+    const file = good();
     assert.equal(readSettings(shell, file).settings.worker.MASTER_KEYS, shell.MASTER_KEYS);
     assert.equal(readSettings({}, file).settings.worker.MASTER_KEYS, file.MASTER_KEYS);
     assert.match(readSettings({ MASTER_KEYS: '' }, file).problem, /^MASTER_KEYS is missing/);

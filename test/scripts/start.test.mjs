@@ -44,7 +44,8 @@ it('npm start: a runtime that is killed comes back with its state, and never res
     name: 'A',
     owner: { email: 'a@example.com', name: 'A' },
   });
-  const [at, key] = [`/orgs/${json.org.id}/secrets`, json.api_key.token];
+  const at = `/orgs/${json.org.id}/secrets`;
+  const key = json.api_key.token;
   assert.equal((await service.call('POST', at, key, { name: 'KEPT', type: 'generic', value: 'here' })).status, 201);
 
   let going = true;
@@ -106,7 +107,8 @@ it('temporary files: the next run removes those of a killed run, and not those o
     });
   const names = () => fs.readdirSync(base).length;
   const ended = (child) => new Promise((done) => child.once('exit', done));
-  const [killed, living] = [run('setInterval(() => {}, 1000)'), run('setInterval(() => {}, 1000)')];
+  const killed = run('setInterval(() => {}, 1000)');
+  const living = run('setInterval(() => {}, 1000)');
   while (names() < 2) await sleep(20);
   const end = ended(killed);
   killed.kill('SIGKILL');

@@ -65,7 +65,9 @@ describe('state directory', () => {
     assert.deepEqual(inspectState(of).applied, all);
     await applyMigrations(of);
     // One of which the first statement works, and the second does not.
-    const [name, first, second] = ['0007_workload_identity.sql', 'trust', 'workload'];
+    const name = '0007_workload_identity.sql';
+    const first = 'trust';
+    const second = 'workload';
     const db = new DatabaseSync(/** @type {string} */ (vaultFile(of)));
     after(() => db.close());
     db.exec(`DELETE FROM d1_migrations WHERE name = '${name}'; ALTER TABLE credentials DROP COLUMN ${first}`);

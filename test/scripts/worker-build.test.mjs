@@ -18,7 +18,8 @@ function built(text = 'worker') {
 }
 
 it('npm start: a kept Worker is taken as it was built, and the newest one wins', () => {
-  const [kept, to] = [newDir(), newDir()];
+  const kept = newDir();
+  const to = newDir();
   assert.equal(takeWorker('one', to, kept), false);
   keepWorker('one', built('first'), kept);
   keepWorker('two', built('second'), kept);
@@ -37,7 +38,8 @@ it('npm start: a kept Worker that is incomplete, altered or half replaced is not
     (kept) => fs.truncateSync(path.join(kept, 'built-from.json'), 10),
     (kept) => fs.copyFileSync(path.join(built('other'), 'index.js'), path.join(kept, 'index.js')),
   ]) {
-    const [kept, to] = [newDir(), newDir()];
+    const kept = newDir();
+    const to = newDir();
     keepWorker('one', built(), kept);
     spoil(kept);
     assert.equal(takeWorker('one', to, kept), false, `${spoil}`);

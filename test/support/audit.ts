@@ -9,8 +9,15 @@ import { inCore } from './gate';
 import { type Caller, db } from './world';
 
 export const draft = (fields: Partial<Draft> = {}): Draft => ({
-  ...{ actor: { kind: 'api_key', id: 'key_0', parent_id: null, name: null }, action: 'secret.list' },
-  ...{ resource: null, environment: null, version: null, reason: null, request_id: 'req_0', ip: '203.0.113.7', user_agent: null },
+  actor: { kind: 'api_key', id: 'key_0', parent_id: null, name: null },
+  action: 'secret.list',
+  resource: null,
+  environment: null,
+  version: null,
+  reason: null,
+  request_id: 'req_0',
+  ip: '203.0.113.7',
+  user_agent: null,
   ...fields,
 });
 
@@ -37,7 +44,8 @@ export const rowsOf = async <T = Record<string, string | number>>(table: 'audit_
 /** All of the log, in parts, as the API says; stops at the first fault. */
 export async function verify(o: Caller) {
   const missing: unknown[] = [];
-  let [checkpoints, first] = [0, 0];
+  let checkpoints = 0;
+  let first = 0;
   for (let cursor = ''; ; ) {
     const { json } = await o.get(`/audit-log/verify${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
     missing.push(...(json.missing ?? []));

@@ -128,7 +128,9 @@ export async function newEnrolment(org: string, member: string, ends = Date.now(
     data: null,
     writes: [
       revision(call, 'member', call.core.rows.get('member', member) as MemberRow, {
-        ...{ enrolment_hash: hash, enrolment_made_at: now, enrolment_ends_at: ends },
+        enrolment_hash: hash,
+        enrolment_made_at: now,
+        enrolment_ends_at: ends,
       }),
     ],
   }));

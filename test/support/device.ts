@@ -34,8 +34,11 @@ export interface Unusual {
 /** A proof for a request: of a path of the service under test, by a token. */
 export function proofOf(keys: KeyPair, token: string, method: string, path: string, { claims = {}, header = {} }: Unusual = {}) {
   const payload = {
-    ...{ htm: method, htu: `http://localhost${path.split('?')[0]}`, ath: sha256Url(token) },
-    ...{ jti: crypto.randomUUID(), iat: Math.floor((faults.clock ?? Date.now()) / 1000) },
+    htm: method,
+    htu: `http://localhost${path.split('?')[0]}`,
+    ath: sha256Url(token),
+    jti: crypto.randomUUID(),
+    iat: Math.floor((faults.clock ?? Date.now()) / 1000),
     ...claims,
   };
   return new SignJWT(payload)

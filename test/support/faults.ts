@@ -104,7 +104,10 @@ export function* faultsOf(calls: { statements: number; d1: number; gate: number 
 
 /** Holds back the reply of the next D1 call, or the n-th of a kind from here on, until `release`; `held` is answered once it has taken effect. */
 export function holdNext(of?: Kind, nth = 1) {
-  let [is, isReleased, first, before] = [false, false, 0, 0];
+  let is = false;
+  let isReleased = false;
+  let first = 0;
+  let before = 0;
   faults.d1 = 0;
   faults.held = (n, kind) => {
     if (of && kind !== of) return false;

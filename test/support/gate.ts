@@ -58,8 +58,19 @@ export async function keysOf(o: Org): Promise<OrgKeys> {
 export async function askOf(o: Org, action: Action, bearer: Ask['bearer'], fields: Partial<Ask> = {}): Promise<Ask> {
   const { row, answer } = await keysOf(o);
   return {
-    ...{ org: o.id, action, operation: action, bearer, path_org: o.id, named: {}, finding: null, input: {} },
-    ...{ idempotency: null, one_time: null, again: false, repeated: false, keys: { row, answer } },
+    org: o.id,
+    action,
+    operation: action,
+    bearer,
+    path_org: o.id,
+    named: {},
+    finding: null,
+    input: {},
+    idempotency: null,
+    one_time: null,
+    again: false,
+    repeated: false,
+    keys: { row, answer },
     request: { id: newId('req'), ip: '203.0.113.7', user_agent: null, reason: null, place: null },
     ...fields,
   };

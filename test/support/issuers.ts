@@ -69,7 +69,11 @@ export function useIssuers() {
 
 /** What makes a trust in an issuer's tokens; its keys are given along. */
 export const trustIn = (issuer: Issuer, fields: Record<string, unknown> = {}) => ({
-  ...{ name: 'ci', issuer: issuer.url, claims: { sub: 'repo:acme/app:*' }, scopes: ['secrets:read'], jwks: issuer.jwks },
+  name: 'ci',
+  issuer: issuer.url,
+  claims: { sub: 'repo:acme/app:*' },
+  scopes: ['secrets:read'],
+  jwks: issuer.jwks,
   ...fields,
 });
 

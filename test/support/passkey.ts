@@ -88,14 +88,18 @@ export interface Spoil {
 
 // biome-ignore lint/suspicious/noExplicitAny: options are what the service answers
 type Options = any;
-const [UP, UV, BACKED_UP, ATTESTED] = [1, 4, 24, 64];
+const UP = 1;
+const UV = 4;
+const BACKED_UP = 24;
+const ATTESTED = 64;
 
 /** One passkey at one origin. `counts`: its counter goes up, as a security key's does; else it stays 0, as a synced passkey's. */
 export async function newPasskey(origin: string, { algorithm = 'ES256' as Algorithm, counts = false } = {}) {
   const { id: alg, make, sign } = algorithms[algorithm];
   const pair = (await crypto.subtle.generateKey(make as never, true, ['sign', 'verify'])) as CryptoKeyPair;
   const id = toBase64Url(randomBytes(32));
-  let [handle, counter] = ['', 0];
+  let handle = '';
+  let counter = 0;
   let rpId = new URL(origin).hostname;
 
   const authData = async (spoil: Spoil, flags: number, rest: Uint8Array = new Uint8Array()) => {

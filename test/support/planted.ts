@@ -16,7 +16,8 @@ import { type Caller, db } from './world';
 
 /** A member, and a browser session of theirs. */
 export async function newSignedInMember(o: Caller, role: 'owner' | 'developer' = 'owner'): Promise<{ member: string; session: string }> {
-  const [member, session] = [newId('mem'), newId('ses')];
+  const member = newId('mem');
+  const session = newId('ses');
   const now = Date.now();
   const plant: Operation = {
     change: {
@@ -60,8 +61,19 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
         });
         const environment_id = call.core.rows.find('environment', '', 'production')?.id as string;
         const secret = {
-          ...{ org_id: o.id, id, environment_id, name, type: 'password' as const, tags: {}, ...current, version: 1000, amended: 0 },
-          ...{ oldest_version: 1, lost_versions: [[2, 999]] as [number, number][], created_at: now, updated_at: now },
+          org_id: o.id,
+          id,
+          environment_id,
+          name,
+          type: 'password' as const,
+          tags: {},
+          ...current,
+          version: 1000,
+          amended: 0,
+          oldest_version: 1,
+          lost_versions: [[2, 999]] as [number, number][],
+          created_at: now,
+          updated_at: now,
           sealed_size: counted ?? first.value_sealed.length + value_sealed.length,
         } as const;
         return { status: 204, data: null, writes: [insertion(call, 'secret', secret)], versions, environments: [environment_id] };
@@ -76,9 +88,19 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
 
 const browserOf = (call: Call<unknown>, o: Caller, member: string, session: string, now: number) => [
   insertion(call, 'credential', {
-    ...{ org_id: o.id, id: session, token_hash: session, hint: '', kind: 'browser', scopes: [], rate_limit: 600 },
-    ...{ created_by: member, member_id: member, created_at: now, expires_at: now + 3_600_000 },
-    ...{ refresh: { live: [1], used: [], last: 1, confirmed: 1 }, confirmed_at: now },
+    org_id: o.id,
+    id: session,
+    token_hash: session,
+    hint: '',
+    kind: 'browser',
+    scopes: [],
+    rate_limit: 600,
+    created_by: member,
+    member_id: member,
+    created_at: now,
+    expires_at: now + 3_600_000,
+    refresh: { live: [1], used: [], last: 1, confirmed: 1 },
+    confirmed_at: now,
     generation: call.core.rows.get('org', o.id)?.generation ?? null,
   }),
 ];

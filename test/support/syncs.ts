@@ -37,7 +37,11 @@ export function useTargets(): Targets {
   // A sync that the queue begins as well would call the target from a request that may end before the test has its answer.
   faults.isAlarmHeld = true;
   const targets: Targets = {
-    ...{ heroku: {}, circleci: {}, calls: [], before: null, after: null },
+    heroku: {},
+    circleci: {},
+    calls: [],
+    before: null,
+    after: null,
     writes: () => targets.calls.filter(({ method }) => method !== 'GET'),
   };
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
@@ -45,7 +49,10 @@ export function useTargets(): Targets {
     if (hostname === 'cloudflare-dns.com') return Response.json({ Status: 0, Answer: [{ type: 1, data: '93.184.215.14' }] });
     const platform = hostname === 'api.heroku.com' ? 'heroku' : 'circleci';
     const call: TargetCall = {
-      ...{ platform, method: init.method as string, path: pathname, body: (init.body as string) ?? '' },
+      platform,
+      method: init.method as string,
+      path: pathname,
+      body: (init.body as string) ?? '',
       headers: new Headers(init.headers),
     };
     targets.calls.push(call);

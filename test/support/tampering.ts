@@ -47,10 +47,14 @@ export async function world() {
   const session = await newSession(o, { scopes: ['secrets:list'] });
   const { id: laptop, keys } = await newDevice(o);
   const { id: lost, keys: lostKeys } = await newDevice(o);
-  const [held, left] = [await newSession(o, { device_id: laptop }), await newSession(o, { device_id: lost })];
+  const held = await newSession(o, { device_id: laptop });
+  const left = await newSession(o, { device_id: lost });
   const thief = await newKeyPair();
   const devices = {
-    ...{ laptop, lost, thief, held },
+    laptop,
+    lost,
+    thief,
+    held,
     by: { held: provenBy(held.o, keys), thief: provenBy(held.o, thief), lost: provenBy(left.o, lostKeys) },
   };
   const doomed = (await o.post('/environments', { name: 'doomed', slug: 'doomed' })).json as { id: string };

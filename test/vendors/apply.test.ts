@@ -4,7 +4,14 @@ import { apply, foreseen, type Work } from '../../src/adapters/sync/apply';
 import type { Result } from '../../src/adapters/sync/plan';
 
 const work = (name: string, more: Partial<Work> = {}): Work => ({
-  ...{ name, target: name, kind: 'put', remote: null, digest: '', value: `value of ${name}`, token: name, begun: false },
+  name,
+  target: name,
+  kind: 'put',
+  remote: null,
+  digest: '',
+  value: `value of ${name}`,
+  token: name,
+  begun: false,
   ...more,
 });
 const rejected = (ends: TargetError['ends']) => new TargetError({ code: 'TARGET_REJECTED', message: 'made up' }, ends);
@@ -41,7 +48,8 @@ function memory(there: Record<string, string>, each: (name: string) => Promise<v
 }
 
 it('sync apply: at most four names are written at a time', async () => {
-  let [now, most] = [0, 0];
+  let now = 0;
+  let most = 0;
   const { target } = memory({}, async () => {
     most = Math.max(most, ++now);
     await new Promise(setImmediate);

@@ -5,7 +5,9 @@ import { startFake } from './fakes/server.ts';
 import { digestOf, fastClock, keepsTheContract, running, short, sync } from './sync';
 
 const config = {
-  ...{ tenantId: 'made-up-tenant', clientId: 'made-up-client', clientSecret: 'made-up~client/secret' },
+  tenantId: 'made-up-tenant',
+  clientId: 'made-up-client',
+  clientSecret: 'made-up~client/secret',
   vaultUrl: 'https://demo.vault.azure.net',
 };
 

@@ -19,8 +19,17 @@ it('sync: buildkite keeps the contract of all platforms', async () => {
 it('sync: buildkite refuses names and values before the first write', async () => {
   const fake = await running(startBuildkite());
   const result = await sync(buildkite, config, fake, {
-    ...{ 'app/db.pass': 'x', bk_token: 'x', BUILDKITE_X: 'x', BKX: 'x', _X: 'x', '/X': 'x', '1X': 'x' },
-    ...{ FITS: 'x'.repeat(8191), LARGE: 'x'.repeat(8192), EMPTY: '', BLANK: ' \n\t\u00a0' },
+    'app/db.pass': 'x',
+    bk_token: 'x',
+    BUILDKITE_X: 'x',
+    BKX: 'x',
+    _X: 'x',
+    '/X': 'x',
+    '1X': 'x',
+    FITS: 'x'.repeat(8191),
+    LARGE: 'x'.repeat(8192),
+    EMPTY: '',
+    BLANK: ' \n\t\u00a0',
   });
   expect(short(result)).toEqual([
     ...['/X failed NAME_INVALID', '1X failed NAME_INVALID', 'BKX failed NAME_INVALID', 'BLANK failed VALUE_NOT_ALLOWED'],

@@ -307,7 +307,8 @@ describe('budget', () => {
 
 /** Milliseconds that some wait covers, from a moment on. */
 function union(waits: [number, number][], from: number): number {
-  let [covered, until] = [0, from];
+  let covered = 0;
+  let until = from;
   for (const [start, end] of [...waits].sort(([a], [b]) => a - b)) {
     covered += Math.max(0, end - Math.max(start, until));
     until = Math.max(until, end);

@@ -42,8 +42,15 @@ it('sync: gitlab-ci reads, changes and deletes only rows of its own scope', asyn
 it('sync: gitlab-ci masks if it can, and says if it cannot', async () => {
   const { fake } = await started();
   const secrets = {
-    ...{ PLAIN: 'long-enough', DOLLAR: 'with$dollar', UMLAUT: 'pässwörter', QUOTED: '"\'{}[]!#' },
-    ...{ SHORT: 'seven77', SPACED: 'with a space', LINES: 'line one\nline two', TAB: 'with\ta-tab', EMPTY: '' },
+    PLAIN: 'long-enough',
+    DOLLAR: 'with$dollar',
+    UMLAUT: 'pässwörter',
+    QUOTED: '"\'{}[]!#',
+    SHORT: 'seven77',
+    SPACED: 'with a space',
+    LINES: 'line one\nline two',
+    TAB: 'with\ta-tab',
+    EMPTY: '',
   };
   const result = await sync(gitlabCi, config, fake, secrets);
   expect(result.results.every(({ action }) => action === 'created')).toBe(true);

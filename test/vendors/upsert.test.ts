@@ -21,7 +21,8 @@ const reply = (status: number, isRepeat = false): Reply => ({ status, headers: n
 /** The calls that a vendor gets, which answers with these statuses. */
 function vendor({ create = [], change = [], found }: { create?: readonly Reply[]; change?: readonly Reply[]; found?: string }) {
   const calls: string[] = [];
-  const [created, changed] = [[...create], [...change]];
+  const created = [...create];
+  const changed = [...change];
   const called = <T>(call: string, answer: T): T => {
     calls.push(call);
     return answer;

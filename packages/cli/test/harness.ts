@@ -51,7 +51,8 @@ export class Machine {
       stream.on('data', (chunk) => chunks.push(chunk));
       return { stream, text: () => Buffer.concat(chunks).toString() };
     };
-    const [stdout, stderr] = [sink(), sink()];
+    const stdout = sink();
+    const stderr = sink();
     const stdin = new PassThrough();
     stdin.end(given.stdin ?? '');
     const host: Host = {

@@ -172,7 +172,11 @@ describe('workload identity', () => {
     const jwk = { ...(await crypto.subtle.exportKey('jwk', keys.publicKey)), kid: 'k1', alg: 'EdDSA', use: 'sig' };
     const issuer = 'https://ci.example.com';
     const trust = await call(at.url, at.key, 'POST', `/orgs/${at.org}/trusts`, {
-      ...{ name: 'job', issuer, claims: { sub: 'repo:acme/app' }, scopes: ['secrets:read', 'secrets:list'], jwks: { keys: [jwk] } },
+      name: 'job',
+      issuer,
+      claims: { sub: 'repo:acme/app' },
+      scopes: ['secrets:read', 'secrets:list'],
+      jwks: { keys: [jwk] },
     });
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const now = Math.floor(Date.now() / 1000);

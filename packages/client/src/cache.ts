@@ -101,7 +101,16 @@ export class Cache {
     if (this.#entries.size >= MOST_ENTRIES && oldest !== undefined) this.#entries.delete(oldest);
     const { key, covers, load } = wanted;
     const entry: Entry<T> = {
-      ...{ key, covers, load, held: null, confirmedAt: 0, connection: 0, changes: 0, isDirty: false, notBefore: 0, loading: null },
+      key,
+      covers,
+      load,
+      held: null,
+      confirmedAt: 0,
+      connection: 0,
+      changes: 0,
+      isDirty: false,
+      notBefore: 0,
+      loading: null,
     };
     this.#entries.set(key, entry as Entry);
     return entry;
@@ -122,7 +131,8 @@ export class Cache {
 
   async #load<T>(entry: Entry<T>): Promise<T> {
     const { changes, held } = entry;
-    const [asked, connection] = [Date.now(), this.connection];
+    const asked = Date.now();
+    const connection = this.connection;
     try {
       const loaded = await entry.load(held?.etag ?? null, this.#mayServe(entry as Entry));
       const now = loaded ?? (held as Loaded<T>);

@@ -39,7 +39,8 @@ describe('API key', () => {
   it('session token: a key that expires soon gets shorter ones, and is used itself in its last minute', async () => {
     const ending = async (ttlSeconds: number) =>
       (await at.direct('POST', '/api-keys', { name: 'ending', scopes: ['secrets:read'], ttlSeconds })) as { token: string };
-    const [soon, now] = [await ending(600), await ending(60)];
+    const soon = await ending(600);
+    const now = await ending(60);
     expect((await open(soon.token).get('NAME')).reveal()).toBe('one');
     expect([...tokens()]).toEqual([expect.stringMatching(/^Bearer svcsess_/)]);
     expect(at.proxy.count('POST', MINTS)).toBe(2);
@@ -166,7 +167,12 @@ describe('workload identity, in the real vault', () => {
     const { publicKey, privateKey } = await generateKeyPair('RS256');
     const issuer = 'https://token.actions.githubusercontent.com';
     const trust = await at.direct('POST', '/trusts', {
-      ...{ name: 'deploy', issuer, claims: { sub: 'repo:acme/app:*' }, scopes: ['secrets:read'], secrets: ['NAME'], ttlSeconds: 60 },
+      name: 'deploy',
+      issuer,
+      claims: { sub: 'repo:acme/app:*' },
+      scopes: ['secrets:read'],
+      secrets: ['NAME'],
+      ttlSeconds: 60,
       jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }] },
     });
     let sub = 'repo:acme/app:ref:refs/heads/main';

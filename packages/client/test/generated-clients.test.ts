@@ -23,7 +23,8 @@ let refused: Record<string, string>;
 beforeAll(async () => {
   at = await newVault();
   await at.put('REPORT_TOKEN', 'twelve chars');
-  const [may, mayNot] = [await at.agent(), await at.agent({ secrets: ['OTHER'] })];
+  const may = await at.agent();
+  const mayNot = await at.agent({ secrets: ['OTHER'] });
   const PATH = `${tools}${path.delimiter}${process.env.PATH}`;
   env = { ...(process.env as Record<string, string>), PATH, VAULT_URL: at.target, VAULT_ORG: at.org, VAULT_TOKEN: may.token };
   refused = { ...env, VAULT_TOKEN: mayNot.token };

@@ -158,7 +158,11 @@ describe('retry', () => {
     let most = 0;
     let now = 0;
     const counted = createVault({
-      ...{ url: at.url, org: at.org, credential: (await at.agent()).token, concurrency: 3, cache: false },
+      url: at.url,
+      org: at.org,
+      credential: (await at.agent()).token,
+      concurrency: 3,
+      cache: false,
       fetch: async (url, init) => {
         most = Math.max(most, ++now);
         const response = await fetch(url, init);

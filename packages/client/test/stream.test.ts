@@ -52,7 +52,8 @@ describe('stream', () => {
   });
 
   it('stream: a rename, a deletion and a change in another environment invalidate the right entries', async () => {
-    const [a, b] = [fresh(), fresh()];
+    const a = fresh();
+    const b = fresh();
     const { id } = await at.put(a, 'one');
     await at.put(a, 'of staging', 'staging');
     const { vault, changes, watch } = await reader();
@@ -184,7 +185,8 @@ describe('stream', () => {
       at.proxy.seen.length = 0;
       return () => void vault.onChange(() => {}, { onError: (error) => errors.push(error) });
     };
-    const [polls, ends] = [await listening(), await listening()];
+    const polls = await listening();
+    const ends = await listening();
     polls();
     await until(() => at.proxy.count('GET', READS) > 0);
     await new Promise((done) => setTimeout(done, 100));

@@ -10,7 +10,13 @@ export async function newVault() {
   const proxy = await startProxy(target);
   const direct = (method: string, at: string, body?: unknown) => call(target, key, method, `/orgs/${org}${at}`, body);
   return {
-    ...{ url: proxy.url, target, org, key, enrolmentUrl, proxy, direct },
+    url: proxy.url,
+    target,
+    org,
+    key,
+    enrolmentUrl,
+    proxy,
+    direct,
     /** Stores a secret without the client's knowledge. */
     put: (name: string, value: string, environment = 'production') =>
       direct('PUT', `/secrets/by-name/${encodeURIComponent(name)}?environment=${environment}`, { value }),

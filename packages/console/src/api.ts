@@ -47,8 +47,8 @@ const LONGEST_WAIT = 3000;
 
 const current = computed(() =>
   createVault({
-    ...{ url: location.origin, org: org.value, credential: { current: token, after: renew } },
-    ...{ fetch: send, maxRetryAfter: LONGEST_WAIT },
+    url: location.origin, org: org.value, credential: { current: token, after: renew },
+    fetch: send, maxRetryAfter: LONGEST_WAIT,
   }),
 );
 

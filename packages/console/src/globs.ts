@@ -2,7 +2,10 @@
 
 /** Whether `name` as a whole matches `pattern`. Backtracks only to the last star, so the cost is bounded by the product of the lengths. */
 export function matches(pattern: string, name: string): boolean {
-  let [at, from, star, mark] = [0, 0, -1, 0];
+  let at = 0;
+  let from = 0;
+  let star = -1;
+  let mark = 0;
   while (at < name.length) {
     if (pattern[from] === '*') [star, mark] = [from++, at];
     else if (from < pattern.length && (pattern[from] === '?' || pattern[from] === name[at])) [at, from] = [at + 1, from + 1];

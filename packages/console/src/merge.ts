@@ -73,7 +73,9 @@ export type Lines<Draft> = { [Field in keyof Draft]?: Draft[Field] extends objec
 export function mergedDraft<Draft extends object>(base: Draft, mine: Draft, theirs: Draft, lines: Lines<Draft> = {}): Draft {
   const result = mergedEntries(...([base, mine, theirs].map((draft) => new Map(Object.entries(draft))) as [Entries, Entries, Entries]));
   for (const [field, how] of Object.entries(lines) as [keyof Draft & string, KeyOf | Lines<object>][]) {
-    const [one, own, now] = [base[field], mine[field], theirs[field]];
+    const one = base[field];
+    const own = mine[field];
+    const now = theirs[field];
     if (typeof how === 'function') result.set(field, mergedLines(String(one), String(own), String(now), how as KeyOf));
     else result.set(field, mergedDraft<object>(one as object, own as object, now as object, how));
   }

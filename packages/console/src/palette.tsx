@@ -47,13 +47,22 @@ const actions: Known[] = [
 const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs, icon, makes, hidden }) => {
   if (path.includes(':')) return [];
   const page: Known = {
-    ...{ key: path, label, hint: group, icon, needs },
+    key: path,
+    label,
+    hint: group,
+    icon,
+    needs,
     words: `${label} ${group} ${words}`.toLowerCase(),
     run: (go) => go(path),
   };
   if (!makes) return hidden ? [{ ...page, hint: ACTION }] : [page];
   const make: Known = {
-    ...{ key: `${path} +`, label: makes.label, hint: ACTION, icon: Plus, needs: makes.needs, everywhere: makes.everywhere ?? false },
+    key: `${path} +`,
+    label: makes.label,
+    hint: ACTION,
+    icon: Plus,
+    needs: makes.needs,
+    everywhere: makes.everywhere ?? false,
     words: `${makes.label} create add ${words}`.toLowerCase(),
     run: (go) => makeAt(path, go),
   };
@@ -97,7 +106,10 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
     const fitting = secrets.filter(({ name }) => name.toLowerCase().includes(part));
     const ofSecrets = fitting.map(
       ({ id, name, environment }): Entry => ({
-        ...{ key: id, label: name, hint: environment, icon: KeyRound },
+        key: id,
+        label: name,
+        hint: environment,
+        icon: KeyRound,
         run: (go) => go(`/secrets/${id}`),
       }),
     );

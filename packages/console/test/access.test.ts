@@ -139,7 +139,9 @@ describe.skipIf(!executablePath)('console: access', () => {
     const [trust] = (await api('GET', '/trusts')).data;
     expect(trust).toMatchObject({ scopes: ['secrets:read'], environments: ['development'], ttlSeconds: 900, jwks: null });
     expect(trust.claims).toEqual({
-      ...{ repository: 'acme/app', repository_owner_id: '65', ref: 'refs/heads/main' },
+      repository: 'acme/app',
+      repository_owner_id: '65',
+      ref: 'refs/heads/main',
       event_name: ['push', 'workflow_dispatch'],
     });
     expectQuiet(ann);

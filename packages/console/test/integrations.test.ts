@@ -18,7 +18,10 @@ describe.skipIf(!executablePath)('console: integrations', () => {
 
   const cluster = (name: string) =>
     ann.api('POST', '/integrations', {
-      ...{ kind: 'sync', platform: 'kubernetes', name, environments: ['production'] },
+      kind: 'sync',
+      platform: 'kubernetes',
+      name,
+      environments: ['production'],
       config: { apiServer: target.url, token: 'kube-token-1', namespace: 'demo', secretName: 'app' },
     });
   const stored = (text: string) => Buffer.from(text).toString('base64');

@@ -11,7 +11,9 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
     const agent = await api('POST', '/agent-credentials', {
-      ...{ name: 'assistant', scopes: ['secrets:read'], environments: ['development', 'staging'] },
+      name: 'assistant',
+      scopes: ['secrets:read'],
+      environments: ['development', 'staging'],
     });
     await go(`/credentials/${agent.id}`, 'assistant');
     await page.getByRole('button', { name: 'More actions' }).click();
@@ -66,16 +68,22 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     const { page, go, api } = ann;
     const claims = { repository: 'acme/app', repository_owner_id: '65' };
     const trust = await api('POST', '/trusts', {
-      ...{ name: 'deploy', issuer: 'https://token.actions.githubusercontent.com', claims },
-      ...{ scopes: ['secrets:read'], environments: ['development', 'production'] },
+      name: 'deploy',
+      issuer: 'https://token.actions.githubusercontent.com',
+      claims,
+      scopes: ['secrets:read'],
+      environments: ['development', 'production'],
     });
     await go(`/credentials/${trust.id}`, 'deploy');
     await edit(ann);
     expect(await page.getByRole('button', { name: 'Save changes' }).isDisabled()).toBe(true);
     await page.getByLabel('Name', { exact: true }).fill('ship');
     const theirs = {
-      ...{ claims: { ...claims, ref: 'refs/heads/main' }, environments: ['development'], secrets: ['app/*'] },
-      ...{ allowed_addresses: ['203.0.113.0/24'], ttlSeconds: 3600 },
+      claims: { ...claims, ref: 'refs/heads/main' },
+      environments: ['development'],
+      secrets: ['app/*'],
+      allowed_addresses: ['203.0.113.0/24'],
+      ttlSeconds: 3600,
     };
     await api('PATCH', `/trusts/${trust.id}`, theirs);
     await keepAndSave(ann, 'Environments: development, production → development');

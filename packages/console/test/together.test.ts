@@ -11,7 +11,9 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     const ann = await newPerson();
     const { page, go, api } = ann;
     const policy = await api('POST', '/policies', {
-      ...{ name: 'Quarterly', kind: 'rotation', config: { max_age_days: 90 } },
+      name: 'Quarterly',
+      kind: 'rotation',
+      config: { max_age_days: 90 },
       applies_to: { environments: ['production'], names: ['app/*'] },
     });
     await go(`/policies/${policy.id}`, 'Quarterly');
@@ -56,7 +58,10 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     const ann = await newPerson();
     const { page, go, api } = ann;
     const agent = await api('POST', '/agent-credentials', {
-      ...{ name: 'assistant', scopes: ['secrets:read'], environments: ['development'], secrets: ['app/*', 'billing/*'] },
+      name: 'assistant',
+      scopes: ['secrets:read'],
+      environments: ['development'],
+      secrets: ['app/*', 'billing/*'],
     });
     await go(`/credentials/${agent.id}`, 'assistant');
     await edit(ann);
@@ -101,7 +106,10 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     const { page, go, api } = ann;
     const dialog = page.getByRole('dialog');
     const member = await api('POST', '/members', {
-      ...{ name: 'Cat', email: 'cat@example.com', role: 'developer', environments: ['development', 'staging'] },
+      name: 'Cat',
+      email: 'cat@example.com',
+      role: 'developer',
+      environments: ['development', 'staging'],
     });
     await go(`/members/${member.id}`, 'Cat');
     await page.getByRole('button', { name: 'Edit' }).click();
@@ -124,8 +132,13 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
 
     const claims = { repository: 'acme/app', repository_owner_id: '65', ref: 'refs/heads/main' };
     const trust = await api('POST', '/trusts', {
-      ...{ name: 'deploy', issuer: 'https://token.actions.githubusercontent.com', claims, audiences: ['https://a.example.com'] },
-      ...{ scopes: ['secrets:read'], environments: ['development'], secrets: ['app/*', 'db/*'] },
+      name: 'deploy',
+      issuer: 'https://token.actions.githubusercontent.com',
+      claims,
+      audiences: ['https://a.example.com'],
+      scopes: ['secrets:read'],
+      environments: ['development'],
+      secrets: ['app/*', 'db/*'],
     });
     await go(`/credentials/${trust.id}`, 'deploy');
     await edit(ann);
@@ -133,12 +146,15 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     await page.getByLabel('Audiences').fill('https://a.example.com\nhttps://b.example.com');
     await page.getByLabel('Secret names').fill('app/*\ndb/*\nmail/*');
     await api('PATCH', `/trusts/${trust.id}`, {
-      ...{ claims: { ...claims, ref: 'refs/heads/release' }, audiences: ['https://c.example.com'], secrets: ['app/*'] },
+      claims: { ...claims, ref: 'refs/heads/release' },
+      audiences: ['https://c.example.com'],
+      secrets: ['app/*'],
     });
     await keepAndSave(ann, 'Claims › ref: refs/heads/main → refs/heads/release');
     expect(await api('GET', `/trusts/${trust.id}`)).toMatchObject({
       claims: { ...claims, ref: 'refs/heads/release', event_name: 'push' },
-      ...{ audiences: ['https://c.example.com', 'https://b.example.com'], secrets: ['app/*', 'mail/*'] },
+      audiences: ['https://c.example.com', 'https://b.example.com'],
+      secrets: ['app/*', 'mail/*'],
     });
     expectRefusals(ann);
   });

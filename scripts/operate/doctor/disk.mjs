@@ -3,7 +3,8 @@ import fs from 'node:fs';
 
 const MIB = 2 ** 20;
 /** Below the first, changes fail soon or already: the runtime needs room for the journals of each database. Below the second, it warns. */
-const [FULL, SCARCE] = [16 * MIB, 256 * MIB];
+const FULL = 16 * MIB;
+const SCARCE = 256 * MIB;
 
 /** @typedef {{ verdict: 'ok' | 'warn' | 'fail', message: string }} Disk */
 

@@ -57,8 +57,13 @@ function readOptions() {
   try {
     return parseArgs({
       options: {
-        ...{ remote: { type: 'boolean' }, url: { type: 'string' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
-        ...{ deep: { type: 'boolean' }, keys: { type: 'string' }, restart: { type: 'boolean' } },
+        remote: { type: 'boolean' },
+        url: { type: 'string' },
+        json: { type: 'boolean' },
+        help: { type: 'boolean' },
+        deep: { type: 'boolean' },
+        keys: { type: 'string' },
+        restart: { type: 'boolean' },
       },
     }).values;
   } catch (error) {

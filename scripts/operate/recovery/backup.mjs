@@ -67,8 +67,12 @@ await run(async () => {
     db.close();
     const missing = orgs.filter((id) => !archived.done.has(id));
     const result = {
-      ...{ file, ...made, archived: orgs.length - missing.length, not_archived: missing.length, left: archived.left },
-      ...{ closed },
+      file,
+      ...made,
+      archived: orgs.length - missing.length,
+      not_archived: missing.length,
+      left: archived.left,
+      closed,
       ...(checked && { opened: checked.opened, faults: checked.faults }),
     };
     tellMissing(orgs.length, missing, archived, values.except);

@@ -23,7 +23,10 @@ const options = /** @type {const} */ ({
   bundle: { type: 'string' },
 });
 const { values } = parseArgs({ options });
-const [host, port, state, bundle] = [String(values.host), Number(values.port), String(values.state), String(values.bundle)];
+const host = String(values.host);
+const port = Number(values.port);
+const state = String(values.state);
+const bundle = String(values.bundle);
 const isLocal = isLocalHost(host);
 
 /**

@@ -203,7 +203,9 @@ async function serve() {
     /** Output is buffered until the service is ready: it matters if the start fails. @type {string[]} */
     const early = [];
     const latest = [];
-    let [isSettled, isShown, isOver] = [false, false, false];
+    let isSettled = false;
+    let isShown = false;
+    let isOver = false;
     const show = () => {
       isShown = true;
       for (const line of early.splice(0)) if (!isHealthPoll(line)) print(line);

@@ -19,7 +19,11 @@ export async function fromSource(contents) {
   const { build } = createRequire(createRequire(path.join(root, 'package.json')).resolve('wrangler'))('esbuild');
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: root, loader: 'ts' },
-    ...{ bundle: true, format: 'esm', platform: 'node', write: false, logLevel: 'silent' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    write: false,
+    logLevel: 'silent',
   });
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
 }

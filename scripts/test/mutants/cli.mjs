@@ -394,7 +394,7 @@ export const mutants = [
   {
     name: 'svc mcp: a program gets the home of the user',
     tag: 'mcp-child-home',
-    change: { from: 'HOME: home, ', to: '' },
+    change: 'remove',
     notice: 'packages/cli/mcp-attacks: home: each command has an empty home of its own',
   },
   {

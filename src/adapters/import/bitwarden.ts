@@ -2,7 +2,9 @@
 import { JsonNumber, type Node } from './json';
 import { eachOf, type Found, failure, joined, source } from './source';
 
-const [LOGIN, NOTE, SSH_KEY] = ['1', '2', '5'];
+const LOGIN = '1';
+const NOTE = '2';
+const SSH_KEY = '5';
 const LINKED = '3';
 
 const numberOf = (node: Node, field: string): string => {

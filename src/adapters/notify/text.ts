@@ -37,7 +37,9 @@ export interface Limit {
 /** Text escaped and cut to a limit. Text that fits is not cut. */
 export function cut(text: string, { most, as = (character) => character, measure = inUnits }: Limit): string {
   const reserved = measure(ELLIPSIS);
-  let [length, whole, kept] = [0, '', ''];
+  let length = 0;
+  let whole = '';
+  let kept = '';
   for (const character of clean(text)) {
     const written = as(character);
     length += measure(written);

@@ -56,13 +56,11 @@ export const azureKeyVault = syncAdapter({
     const newest = (target: string) => get(target, { expects: [404, 'SecretDisabled'] });
     const set = (target: string, value: string, kept: object, expects: string[]) =>
       call({
-        ...{
-          method: 'PUT',
-          url: urlOf(target),
-          json: { value, ...kept },
-          expects,
-          pending: ['ObjectIsBeingDeleted', 'ObjectIsBeingRecovered'],
-        },
+        method: 'PUT',
+        url: urlOf(target),
+        json: { value, ...kept },
+        expects,
+        pending: ['ObjectIsBeingDeleted', 'ObjectIsBeingRecovered'],
         settle: { call: newest(target), done: (reply) => valueIn(reply) === value },
       });
     return {

@@ -14,7 +14,9 @@ import { idOf, type Known, upsert } from './upsert';
 const API = 'https://api.bitbucket.org/2.0';
 
 const config = z.strictObject({
-  ...{ apiToken: Token, workspace: Segment, repo: Segment },
+  apiToken: Token,
+  workspace: Segment,
+  repo: Segment,
   email: z
     .string()
     .max(254)

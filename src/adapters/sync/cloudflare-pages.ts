@@ -11,7 +11,9 @@ import { path } from './shapes';
 export const cloudflarePages = syncAdapter({
   platform: 'cloudflare-pages',
   config: z.strictObject({
-    ...{ token: Token, accountId: Segment, projectName: Segment },
+    token: Token,
+    accountId: Segment,
+    projectName: Segment,
     environment: z.enum(['production', 'preview']).default('production'),
   }),
   credentials: ['token'],

@@ -33,7 +33,10 @@ export const cloudflareWorkers = syncAdapter({
           ...removals.map(({ target }) => [target, null]),
         ]);
         const { status } = await client.call({
-          ...{ method: 'PATCH', url: `${script}/secrets-bulk`, json: { secrets }, expects: [404, 405] },
+          method: 'PATCH',
+          url: `${script}/secrets-bulk`,
+          json: { secrets },
+          expects: [404, 405],
           headers: { 'Content-Type': 'application/merge-patch+json' },
         });
         if (status === 404 || status === 405) return null;

@@ -72,7 +72,9 @@ export const gcpSecretManager = syncAdapter({
     const secrets = `${API}/projects/${path(projectId as string)}/secrets`;
     const call = authorized(client, () => tokenOf(client, keyOf(serviceAccountJson) as Key));
     const newest = (id: string): Call => ({
-      ...{ method: 'GET', url: `${secrets}/${path(id)}/versions/latest:access`, purpose: 'write' },
+      method: 'GET',
+      url: `${secrets}/${path(id)}/versions/latest:access`,
+      purpose: 'write',
       // There is no version, or it is disabled or destroyed.
       expects: [404, 'FAILED_PRECONDITION'],
     });

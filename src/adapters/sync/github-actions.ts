@@ -19,7 +19,11 @@ const Environment = z
 
 const config = z
   .strictObject({
-    ...{ token: Token, owner: Segment.optional(), repo: Segment.optional(), environment: Environment.optional(), org: Segment.optional() },
+    token: Token,
+    owner: Segment.optional(),
+    repo: Segment.optional(),
+    environment: Environment.optional(),
+    org: Segment.optional(),
     visibility: z.enum(['all', 'private', 'selected']).optional().meta({ default: 'private' }),
     selectedRepositoryIds: z.array(z.int().positive()).min(1).max(500).optional(),
   })
@@ -27,13 +31,16 @@ const config = z
     error: 'must have either owner and repo, or org',
   })
   .refine(({ org, environment }) => org === undefined || environment === undefined, {
-    ...{ path: ['environment'], error: 'is only for repositories' },
+    path: ['environment'],
+    error: 'is only for repositories',
   })
   .refine(({ org, visibility }) => org !== undefined || visibility === undefined, {
-    ...{ path: ['visibility'], error: 'is only for organisations' },
+    path: ['visibility'],
+    error: 'is only for organisations',
   })
   .refine(({ visibility, selectedRepositoryIds }) => (visibility === 'selected') === (selectedRepositoryIds !== undefined), {
-    ...{ path: ['selectedRepositoryIds'], error: 'is required with the visibility "selected", and allowed only with it' },
+    path: ['selectedRepositoryIds'],
+    error: 'is required with the visibility "selected", and allowed only with it',
   });
 
 type Config = z.output<typeof config>;

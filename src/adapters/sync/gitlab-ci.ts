@@ -17,7 +17,9 @@ const Id = z.union([z.int().positive(), Path]);
 
 const config = z
   .strictObject({
-    ...{ token: Token, projectId: Id.optional(), groupId: Id.optional() },
+    token: Token,
+    projectId: Id.optional(),
+    groupId: Id.optional(),
     host: z
       .string()
       .max(253)

@@ -17,7 +17,9 @@ export const hcpTerraform = syncAdapter({
   platform: 'hcp-terraform',
   config: z
     .strictObject({
-      ...{ token: Token, workspaceId: Segment.optional(), varsetId: Segment.optional() },
+      token: Token,
+      workspaceId: Segment.optional(),
+      varsetId: Segment.optional(),
       category: z.enum(['env', 'terraform']).default('env'),
     })
     .refine(({ workspaceId, varsetId }) => (workspaceId === undefined) !== (varsetId === undefined), {

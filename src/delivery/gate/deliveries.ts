@@ -121,7 +121,12 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
 
   const { endpoints, attendedSince, attend, isBusy, disabling, reset } = known;
   return {
-    ...{ endpoints, attendedSince, attend, isBusy, disabling, reset },
+    endpoints,
+    attendedSince,
+    attend,
+    isBusy,
+    disabling,
+    reset,
     ...createDeliveryJobs(sql, known),
     cursor: () => (meta.get('deliveries:through') === null ? null : Number(meta.get('deliveries:through'))),
     advance: (sequence) => meta.set('deliveries:through', String(sequence)),

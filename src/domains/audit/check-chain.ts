@@ -26,7 +26,9 @@ export interface Chain {
 
 /** `begins`: the first entry is the start of the log, regardless of its sequence. */
 export function chainFrom(org: string, { from, hash: before }: Position, lost: readonly Missing[], begins = false): Chain {
-  let [expected, hash, isBegun] = [from, before, !begins];
+  let expected = from;
+  let hash = before;
+  let isBegun = !begins;
   const missing: Missing[] = [];
   const hashes = new Map<number, string>();
   const skip = () => {

@@ -58,7 +58,10 @@ export async function verifyOn(context: RenderContext, part: VerifyPart, asked: 
   const [broken] = [...faults, signed.fault].filter((fault) => fault !== null).sort((a, b) => a.sequence - b.sequence);
   return {
     ok: !broken,
-    ...{ checked_from: start.from, checked_to: walked.from - 1, head, checkpoints: signed.confirmed },
+    checked_from: start.from,
+    checked_to: walked.from - 1,
+    head,
+    checkpoints: signed.confirmed,
     next: broken || isAtEnd ? null : walked,
     ...(broken && { broken }),
     missing: signed.missing,
@@ -85,7 +88,8 @@ export async function* partsFrom(
 ): AsyncGenerator<{ sequence: number; entries: Entry[] | null }> {
   if (from >= part.oldest) return yield { sequence: from, entries: part.entries };
   const held = part.held.filter(({ sequence }) => sequence >= from);
-  for (let [opened, at] = [0, from]; ; opened++) {
+  let at = from;
+  for (let opened = 0; ; opened++) {
     if (opened === most) return;
     const segment = await segmentFrom(context, at, part.oldest);
     if (!segment) break;

@@ -266,7 +266,12 @@ export const CheckpointKey = z
   .openapi('CheckpointKey');
 
 export const checkpointOut = ({ org_id, sequence, hash, time, key_id, signature }: CheckpointRow): z.infer<typeof Checkpoint> => ({
-  ...{ org: org_id, sequence, hash, time: iso(time), key_id, signature },
+  org: org_id,
+  sequence,
+  hash,
+  time: iso(time),
+  key_id,
+  signature,
 });
 
 export const ExportLine = z.union([AuditEntry, z.object({ checkpoint: Checkpoint })]).openapi('AuditExportLine');
@@ -286,5 +291,9 @@ export const Reader = z
 export const ReaderPage = pageOf(Reader, 'ReaderPage');
 
 export const readerOut = ({ actor, at, version, count, prefix }: Reading): z.infer<typeof Reader> => ({
-  ...{ actor, via: prefix === null ? 'read' : 'bulk', last_read_at: iso(at), version, count },
+  actor,
+  via: prefix === null ? 'read' : 'bulk',
+  last_read_at: iso(at),
+  version,
+  count,
 });

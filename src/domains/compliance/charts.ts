@@ -17,7 +17,8 @@ export interface Shape {
 }
 export const narrow: Shape = { width: 520, label: 150, number: 120 };
 export const wide: Shape = { width: 1040, label: 250, number: 240 };
-const [ROW, THICK] = [30, 16];
+const ROW = 30;
+const THICK = 16;
 
 const total = ({ parts }: Bar) => parts.reduce((sum, { value }) => sum + value, 0);
 

@@ -41,7 +41,16 @@ export interface Outcome {
 export function findingOf(id: FindingId, { status, tested, examined, tally, complete = true }: Outcome): Finding {
   const { title, area, remedy, soc2, iso27001 } = catalogue[id];
   return {
-    ...{ id, title, area, status, tested, examined, count: tally.count, complete, evidence: tally.evidence, remedy },
+    id,
+    title,
+    area,
+    status,
+    tested,
+    examined,
+    count: tally.count,
+    complete,
+    evidence: tally.evidence,
+    remedy,
     controls: { soc2: [...soc2], iso27001: [...iso27001] },
   };
 }

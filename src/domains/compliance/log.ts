@@ -18,9 +18,11 @@ import type { EntriesPart, Overview, Part, Period } from './parts';
 export type Parts = <T>(part: Part) => Promise<T>;
 
 /** The most segments that one query names and returns. */
-const [AT_ONCE, OPENED_AT_ONCE] = [1000, 5];
+const AT_ONCE = 1000;
+const OPENED_AT_ONCE = 5;
 /** The most segments that a walk opens, of 1,000 entries each. */
-const [MOST_RARE, MOST_REFUSED] = [500, 100];
+const MOST_RARE = 500;
+const MOST_REFUSED = 100;
 /** Entries whose hashes are recalculated, and gate calls for it. */
 const VERIFIED = 10_000;
 const MOST_ROUNDS = 20;
@@ -123,8 +125,14 @@ export async function chainOf(
 ): Promise<ChainFacts> {
   const from = Math.max(1, head.sequence - VERIFIED + 1);
   const facts: ChainFacts = {
-    ...{ head, from, to: from - 1, broken: null, missing: [] },
-    ...{ unreadable, checkpoint: await lastCheckpoint(context), retention_days: audit_retention_days },
+    head,
+    from,
+    to: from - 1,
+    broken: null,
+    missing: [],
+    unreadable,
+    checkpoint: await lastCheckpoint(context),
+    retention_days: audit_retention_days,
   };
   let position: Parameters<typeof verifyOn>[2] | null = { from, hash: null };
   for (let round = 0; position && round < MOST_ROUNDS; round++) {

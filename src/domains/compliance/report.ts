@@ -63,9 +63,14 @@ export async function reportOf(context: RenderContext, overview: Overview): Prom
   const all = inOrder([...findings, chainFinding(chain, now), delivery(overview)]);
   const enabled = (kind: string) => policies.filter((row) => row.kind === kind && row.enabled === 1).length;
   return {
-    ...{ org, generated_at: iso(now), period: { from: iso(period.from), to: iso(period.to) }, summary: summaryOf(all) },
+    org,
+    generated_at: iso(now),
+    period: { from: iso(period.from), to: iso(period.to) },
+    summary: summaryOf(all),
     inventory: {
-      ...{ secrets: secrets.inventory(), credentials: credentials.inventory(sessions, browsers), ...people.inventory() },
+      secrets: secrets.inventory(),
+      credentials: credentials.inventory(sessions, browsers),
+      ...people.inventory(),
       policies: { naming: enabled('naming'), rotation: enabled('rotation'), approval: enabled('approval') },
       audit_log: chainInventory(chain),
     },
@@ -118,7 +123,10 @@ function delivery({ webhooks }: Overview): Finding {
   for (const { id, host, disabled, updated_at } of webhooks)
     if (disabled === 'gone' || disabled === 'failing')
       tally.add(() => ({
-        ...{ id, name: host, environment: null, time: iso(updated_at) },
+        id,
+        name: host,
+        environment: null,
+        time: iso(updated_at),
         detail: disabled === 'gone' ? 'Disabled: the receiver answered 410.' : 'Disabled: every attempt failed for 5 days.',
         facts: { reason: disabled },
       }));
@@ -128,7 +136,8 @@ function delivery({ webhooks }: Overview): Finding {
       webhooks.length === 0
         ? 'Nothing: no webhooks are configured.'
         : `${counted(webhooks.length, 'webhook')}: whether any was disabled after failures.`,
-    ...{ examined: webhooks.length, tally },
+    examined: webhooks.length,
+    tally,
   });
 }
 

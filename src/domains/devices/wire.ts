@@ -88,7 +88,11 @@ export const DevicePage = pageOf(Device, 'DevicePage');
 export const deviceOut = (row: DeviceRow, status: Status): z.infer<typeof Device> => {
   const public_key = row.public_key as PublicKey | null;
   return {
-    ...{ id: row.id, revision: row.revision, name: row.name, platform: row.platform, serial: row.serial },
+    id: row.id,
+    revision: row.revision,
+    name: row.name,
+    platform: row.platform,
+    serial: row.serial,
     public_key,
     thumbprint: public_key && thumbprintOf(public_key),
     member_id: row.member_id,

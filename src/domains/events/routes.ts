@@ -54,7 +54,10 @@ export const eventRoutes = [
     streams: true,
     prepare: (input) => ({
       input: {
-        ...{ after: afterOf(input), types: input.query.types ?? null, further: false, wait: 0 },
+        after: afterOf(input),
+        types: input.query.types ?? null,
+        further: false,
+        wait: 0,
         ...(input.query.changes && { counts: {} }),
       },
     }),

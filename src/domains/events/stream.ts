@@ -24,7 +24,9 @@ const changedBetween = (before: Counts, { counts = before }: EventsPart): string
 /** Pages of events as they arrive; null for a round without anything. It ends when the gate refuses the caller. */
 async function* rounds(context: RenderContext, first: EventsPart, types: EventType[] | null): AsyncGenerator<Round | null> {
   const started = Date.now();
-  let [part, behind, { counts }] = [first, 0, first];
+  let part = first;
+  let behind = 0;
+  let { counts } = first;
   for (let n = 0; n < MOST_ROUNDS && Date.now() - started < LASTS; n++) {
     const page = await feedOn(context, part, types, 100);
     const changed = counts ? changedBetween(counts, part) : [];

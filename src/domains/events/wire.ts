@@ -59,7 +59,10 @@ export const EventPage = z
 
 /** An event in a response. */
 export const eventOut = (org_id: string, { sequence, id, type, at, data }: StoredEvent) => ({
-  ...{ sequence, id, type },
+  sequence,
+  id,
+  type,
   timestamp: iso(at),
-  ...{ org_id, data },
+  org_id,
+  data,
 });

@@ -12,7 +12,12 @@ type Body = z.output<typeof wire.GenerateIn>;
 const underWay = new WeakMap<Body, { content: string; tries: number }>();
 
 const inputOf = ({ format, environmentId, names }: Body): GenerateInput => ({
-  ...{ format, environment: environmentId, names: names ?? null, valueless: formatOf(format).valueless ?? false, after: null, etag: null },
+  format,
+  environment: environmentId,
+  names: names ?? null,
+  valueless: formatOf(format).valueless ?? false,
+  after: null,
+  etag: null,
 });
 
 export const generateRoutes = [

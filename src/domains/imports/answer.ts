@@ -6,7 +6,8 @@ import { utf8 } from '../../crypto/bytes';
 /** Bytes of failures before the rest are shortened: up to 5,000 items may repeat a long title. */
 const MOST_FAILURES = 100_000;
 /** Bytes of a name before and after that limit. */
-const [LONG, SHORT] = [1024, 100];
+const LONG = 1024;
+const SHORT = 100;
 
 /** The size of a text in JSON, in bytes. */
 const bytesIn = (text: string): number => utf8(JSON.stringify(text)).length - 2;
@@ -27,7 +28,8 @@ export function bounded(failed: readonly Failure[]): Failure[] {
 export function shortened(name: string, most = LONG): string {
   const whole = name.slice(0, most).toWellFormed();
   if (whole.length === name.length && bytesIn(whole) <= most) return whole;
-  let [text, bytes] = ['', 0];
+  let text = '';
+  let bytes = 0;
   for (const character of whole) {
     bytes += bytesIn(character);
     if (bytes > most - 3) break;

@@ -69,7 +69,9 @@ export const expanded = (entries: readonly Entry[]): Entry[] =>
     ...Object.entries(entry.imported?.versions ?? {}).map(
       ([resource, version]): Entry => ({
         ...entry,
-        ...{ resource, version, imported: undefined },
+        resource,
+        version,
+        imported: undefined,
         ...(version === 1 ? { action: 'secret.create', expires_at: null } : { action: 'secret.update' }),
       }),
     ),
@@ -238,7 +240,8 @@ function tracker({ root, ids, member, spared: sparedIds }: Descent) {
   const spared = new Set(sparedIds);
   const made = new Map<string, CredentialSummary>();
   const actors = new Set([root.id, ...(member === null ? [] : [member]), ...ids.slice(0, MOST_ACTORS)]);
-  let [sessions, forgotten] = [0, 0];
+  let sessions = 0;
+  let forgotten = 0;
   const add = (id: string) => {
     members.add(id);
     if (actors.size <= MOST_ACTORS) actors.add(id);

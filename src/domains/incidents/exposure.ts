@@ -171,7 +171,8 @@ function isMatched({ patterns, width }: Shape, name: string, slices: Slices): bo
 function seenBy(shape: Shape, { from, to, name, expires_at }: Stretch, slices: Slices): number | null {
   const { prefix, reads } = shape;
   if (name !== undefined && !(name.startsWith(prefix) && isMatched(shape, name, slices))) return null;
-  let [low, high] = [0, reads.length];
+  let low = 0;
+  let high = reads.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if ((reads[middle] as { revision: number }).revision < from) low = middle + 1;
@@ -200,7 +201,8 @@ function stretchesOf(history: Change[], row: SecretState | undefined, breaks: nu
   const last = history.at(-1)?.sequence ?? 0;
   const found: Stretch[] = [];
   for (let i = -1; i < marks.length; i++) {
-    const [from, to] = [marks[i]?.at ?? 0, marks[i + 1]?.at ?? Number.MAX_SAFE_INTEGER];
+    const from = marks[i]?.at ?? 0;
+    const to = marks[i + 1]?.at ?? Number.MAX_SAFE_INTEGER;
     // A secret that no longer exists and was not deleted was lost with a restored database.
     if (!row && from >= last && breaks.some((at) => at > last && at <= from)) continue;
     const change = marks[i]?.change ?? null;

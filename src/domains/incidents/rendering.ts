@@ -43,7 +43,8 @@ export async function connectionsIn({ connections, syncs }: ExposureReport, part
   const known: Known = { connections: new Map(), syncs: new Map() };
   const ids = { connections: connections.map(({ id }) => id), syncs: syncs.map(({ id }) => id) };
   for (let at = 0; at < Math.max(connections.length, syncs.length); at += AT_ONCE) {
-    const [some, others] = [ids.connections.slice(at, at + AT_ONCE), ids.syncs.slice(at, at + AT_ONCE)];
+    const some = ids.connections.slice(at, at + AT_ONCE);
+    const others = ids.syncs.slice(at, at + AT_ONCE);
     const part = await parts<ConnectionsPart>({ part: 'connections', connections: some, syncs: others });
     for (const one of part.connections) known.connections.set(one.id, one);
     for (const one of part.syncs) known.syncs.set(one.id, one);
@@ -59,7 +60,8 @@ const shown = ({ kind, id, name }: CredentialSummary) => ({ kind, id, name });
 export function reportOut(report: ExposureReport, names: Names, known: Known) {
   const access = ({ secret, version, time }: { secret: string; version: number; time: number }) => ({
     ...nameIn(names, secret),
-    ...{ version, time: iso(time) },
+    version,
+    time: iso(time),
   });
   return {
     credential: shown(report.credential),
@@ -70,7 +72,8 @@ export function reportOut(report: ExposureReport, names: Names, known: Known) {
     credentials: report.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
     connections: report.connections.map(({ id, action, time }) => ({
       ...(known.connections.get(id) ?? { id, kind: null, platform: null, name: null }),
-      ...{ action, time: iso(time) },
+      action,
+      time: iso(time),
     })),
     syncs: report.syncs.map(({ id, time }) => ({
       ...(known.syncs.get(id) ?? { id, platform: null, integration_id: null, environment: null, status: null }),
@@ -121,7 +124,8 @@ export async function incidentReport(shownIncident: ShownIncident, context: Rend
   const base = incidentOut(row);
   if (!credential) return { ...base, ...(recent && { recent }), timeline: steps };
   const report = await reportOf(context, parts, { id: credential.id, since: row.since, spared: row.spared });
-  const [names, made] = [await namesIn(report, parts), await connectionsIn(report, parts)];
+  const names = await namesIn(report, parts);
+  const made = await connectionsIn(report, parts);
   const replaced = await replacedSince(context, parts, await containedAt(context, parts, credential.id), seenBy(report));
   const created = { time: iso(credential.created_at), action: 'credential.create' };
   const rotations = [...replaced]

@@ -54,7 +54,11 @@ const isBreak = ({ action, status, reason }: Entry) =>
   (action === 'org.adopt' && status < 400) || (action === 'integrity.alarm' && reason === 'gate_loaded_from_database');
 
 const changeOf = ({ sequence, action, resource, environment, version, former_name, expires_at }: Entry): Change => ({
-  ...{ sequence, action, secret: resource as string, shown: environment ?? '', version: version as number },
+  sequence,
+  action,
+  secret: resource as string,
+  shown: environment ?? '',
+  version: version as number,
   ...(former_name !== undefined && { former_name }),
   ...(expires_at !== undefined && { expires_at: expires_at === null ? null : Date.parse(expires_at) }),
 });
@@ -193,8 +197,14 @@ async function allCredentials(
 
 /** A credential known only because others are revoked together with it: it has ended. */
 const gone = (id: string): CredentialSummary => ({
-  ...{ id, kind: 'session', name: null, created_at: 0 },
-  ...{ expires_at: null, revoked_at: 0, parent_id: null, generation: null },
+  id,
+  kind: 'session',
+  name: null,
+  created_at: 0,
+  expires_at: null,
+  revoked_at: 0,
+  parent_id: null,
+  generation: null,
 });
 
 async function storedCredentials(context: Context, ids: string[]): Promise<CredentialSummary[]> {
@@ -208,7 +218,8 @@ async function storedCredentials(context: Context, ids: string[]): Promise<Crede
 
 /** Whether a credential ended by revocation, its own or its lineage's, and not by an earlier expiry. */
 function isRevoked(one: CredentialSummary, credentials: Map<string, CredentialSummary>, org: RootPart['org']): boolean {
-  let [revoked, expired] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  let revoked = Number.POSITIVE_INFINITY;
+  let expired = Number.POSITIVE_INFINITY;
   for (let link: CredentialSummary | undefined = one; link; link = link.parent_id === null ? undefined : credentials.get(link.parent_id)) {
     const past = isPast(org, link) ? (org.panicked_at ?? 0) : Number.POSITIVE_INFINITY;
     revoked = Math.min(revoked, link.revoked_at ?? Number.POSITIVE_INFINITY, past);

@@ -45,7 +45,8 @@ async function renderReport(done: Contained, { params, body }: Input<unknown, Co
   const left = await revokeRest(context, id, body, remaining);
   const report = await reportOf(context, parts, { id, since, spared, dry_run, waits: !dry_run });
   const rotation = !body.rotate ? null : dry_run ? await foreseen(parts, report) : await rotateAll(context, parts, id, report);
-  const [names, made] = [await namesIn(report, parts), await connectionsIn(report, parts)];
+  const names = await namesIn(report, parts);
+  const made = await connectionsIn(report, parts);
   const json: z.infer<typeof wire.Contained> = {
     ...(dry_run && { dry_run: true as const }),
     incident_id: incident,
@@ -73,7 +74,10 @@ async function tokenIn(text: string, { deployment, env, base, org }: Context): P
 }
 
 const inputOf = ({ rotate, dry_run, since }: ContainBody, token: ContainInput['token']): ContainInput => ({
-  ...{ rotate: rotate !== undefined, dry_run: dry_run === true, since: since ?? null, token },
+  rotate: rotate !== undefined,
+  dry_run: dry_run === true,
+  since: since ?? null,
+  token,
 });
 
 export const incidentRoutes = [

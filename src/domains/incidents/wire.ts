@@ -270,9 +270,16 @@ export const IncidentReport = z
 
 /** An incident in responses, without its report. */
 export const incidentOut = (row: IncidentRow): z.infer<typeof Incident> => ({
-  ...{ id: row.id, revision: row.revision, kind: row.kind, status: row.status },
+  id: row.id,
+  revision: row.revision,
+  kind: row.kind,
+  status: row.status,
   credential: row.credential && { kind: row.credential.kind, id: row.credential.id, name: row.credential.name },
-  ...{ since: isoOrNull(row.since), reason: row.reason, note: row.note },
+  since: isoOrNull(row.since),
+  reason: row.reason,
+  note: row.note,
   opened_by: { kind: row.opened_by.kind, id: row.opened_by.id, name: row.opened_by.name },
-  ...{ created_at: iso(row.created_at), updated_at: iso(row.updated_at), closed_at: isoOrNull(row.closed_at) },
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+  closed_at: isoOrNull(row.closed_at),
 });

@@ -21,7 +21,8 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   const settings = settingsOf(env);
   if (id === null || 'problem' in settings) return;
   const until = Date.now() + JOB_LASTS;
-  let [report, more]: [DeliverInput['report'], boolean] = [null, true];
+  let report: DeliverInput['report'] = null;
+  let more: boolean = true;
   while (more || report) {
     const input: DeliverInput = { integration: id, report, more };
     const asked = Date.now();

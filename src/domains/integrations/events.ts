@@ -69,7 +69,8 @@ function linkOf({ data }: Sent, many: boolean, base: string | null): string | nu
 
 /** A message about events of one kind, oldest first. */
 export function messageAbout(events: Sent[], org: string, base: string | null): Message {
-  const [first, last] = [events[0] as Sent, events.at(-1) as Sent];
+  const first = events[0] as Sent;
+  const last = events.at(-1) as Sent;
   const many = events.length > 1;
   const kind = first.type as EventKind;
   const subjects = new Set(events.map(subjectOf));

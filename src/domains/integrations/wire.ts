@@ -166,7 +166,11 @@ export const Notified = z
 
 /** A connection as it is shown; its environments by slug. */
 export const integrationOut = (row: IntegrationRow, environments: string[] | null): z.infer<typeof Integration> => ({
-  ...{ id: row.id, revision: row.revision, kind: row.kind, platform: row.platform, name: row.name },
+  id: row.id,
+  revision: row.revision,
+  kind: row.kind,
+  platform: row.platform,
+  name: row.name,
   config: row.config as z.infer<typeof Integration>['config'],
   ...(row.kind === 'sync'
     ? { environments, auto: row.auto === 1, prune: row.prune === 1 }

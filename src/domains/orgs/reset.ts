@@ -60,8 +60,20 @@ const ask = (
   { org, action, keys: { row, answer }, input }: { org: string; action: Action; keys: OrgKeys; input: object },
 ): Promise<Reply> => {
   const asked: Ask = {
-    ...{ org, action, operation: action, bearer: 'bootstrap', path_org: null, named: {}, finding: null, input, idempotency: null },
-    ...{ one_time: null, again: false, repeated: false, keys: { row, answer }, request },
+    org,
+    action,
+    operation: action,
+    bearer: 'bootstrap',
+    path_org: null,
+    named: {},
+    finding: null,
+    input,
+    idempotency: null,
+    one_time: null,
+    again: false,
+    repeated: false,
+    keys: { row, answer },
+    request,
   };
   return callGate(env, asked, trace, true, defer);
 };

@@ -97,7 +97,10 @@ export const OrgWithUsage = Org.extend({
     .openapi({
       description: 'How much of its limits the organisation uses.',
       example: {
-        ...{ secrets: 42, sealed_bytes: 18_211, credentials: 7, members: 12 },
+        secrets: 42,
+        sealed_bytes: 18_211,
+        credentials: 7,
+        members: 12,
         backlog: {
           audit_entries: 310,
           audit_entries_refused: 0,

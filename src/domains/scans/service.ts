@@ -37,13 +37,21 @@ export function begin(context: Context, id: string, files: readonly File[], revo
 
 /** The first request to the gate: may the caller scan? */
 export const unscanned = (id: string, revoke_live: boolean): ScanInput => ({
-  ...{ id, revoke_live, known: 0, tokens: [], fingerprints: null, places: null },
+  id,
+  revoke_live,
+  known: 0,
+  tokens: [],
+  fingerprints: null,
+  places: null,
 });
 
 /** The second request: which tokens are live, and which digests are values? */
 export function inputOf({ id, revoke_live, found, tokens, candidatesBy }: Scanning): ScanInput {
   return {
-    ...{ id, revoke_live, places: null, known: found.filter(({ token }) => !token).length },
+    id,
+    revoke_live,
+    places: null,
+    known: found.filter(({ token }) => !token).length,
     tokens: [...tokens.values()],
     fingerprints: [...candidatesBy.keys()],
   };
@@ -165,9 +173,15 @@ interface Place {
 }
 
 const shownOf = (scanning: Scanning, { rule, path, line, column, prefix, length, file, at }: Found): Located & Place => ({
-  ...{ rule, path, line, column, preview: previewOf({ prefix, length }) },
+  rule,
+  path,
+  line,
+  column,
+  preview: previewOf({ prefix, length }),
   fingerprint: scanning.fingerprintOf(rule, (scanning.files[file] as File).content.slice(at, at + length)),
-  ...{ file, at, end: scanning.positionOf(file, at + length) },
+  file,
+  at,
+  end: scanning.positionOf(file, at + length),
 });
 
 const secretShown = ({ id, name, environment }: KnownSecret): Partial<Shown> => ({ secret_id: id, secret_name: name, environment });

@@ -112,7 +112,10 @@ export async function allValues(first: ValuesPart, { query, params }: Input<Quer
   const tag = etag && unreadable.length ? etag.replace(/"$/, '-incomplete"') : etag;
   return {
     json: {
-      ...{ environment, values, versions, withheld },
+      environment,
+      values,
+      versions,
+      withheld,
       ...(unreadable.length && { unreadable: unreadable.sort() }),
       ...(isPage && { next_cursor }),
     },

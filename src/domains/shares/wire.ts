@@ -70,8 +70,14 @@ export const NewShare = z
   .openapi('NewShare', { example: { id: exampleId('share'), url, expires_at: times.expires_at } });
 export const Share = z.union([Link, Grant]).openapi('Share', {
   example: {
-    ...{ id: exampleId('share'), kind: 'link', version: 1, max_views: 3, views: 1, passphrase: true },
-    ...{ created_by: exampleId('api_key'), ...times },
+    id: exampleId('share'),
+    kind: 'link',
+    version: 1,
+    max_views: 3,
+    views: 1,
+    passphrase: true,
+    created_by: exampleId('api_key'),
+    ...times,
   },
 });
 export const SharePage = pageOf(Share, 'SharePage');

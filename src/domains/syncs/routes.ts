@@ -20,7 +20,12 @@ function inputOf(body: Body, context: Context): SyncInput {
   const { platform = null, config, integrationId = null, environmentId, names, prune = false, dryRun = false } = body;
   const id = newId('syn');
   const asked = {
-    ...{ id, integration: integrationId, platform, environment: environmentId, prune, dryRun },
+    id,
+    integration: integrationId,
+    platform,
+    environment: environmentId,
+    prune,
+    dryRun,
     bases: context.settings.platformBaseUrls,
     names: names ? [...new Set(names)] : null,
   };

@@ -149,10 +149,14 @@ export const terminalRoutes = [
     refusals: ['CODE_EXPIRED'],
     render: ({ client_name, ip, place, created_at, ends_at }: Asking, { body }, { request }: Context) => ({
       json: {
-        ...{ user_code: shownUserCode(readUserCode(body.user_code) as string), client_name, address: ip, place },
+        user_code: shownUserCode(readUserCode(body.user_code) as string),
+        client_name,
+        address: ip,
+        place,
         // Unknown addresses count as different.
         same_address: ip !== 'unknown' && clientOf(ip) === clientOf(request.ip),
-        ...{ created_at: iso(created_at), expires_at: iso(ends_at) },
+        created_at: iso(created_at),
+        expires_at: iso(ends_at),
       },
     }),
   }),

@@ -13,7 +13,8 @@ export const isAlgorithm = (alg: unknown): alg is Algorithm => typeof alg === 's
 
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 /** The size of an RSA modulus in bytes: 2,048 to 4,096 bits. */
-const [LEAST_MODULUS, MOST_MODULUS] = [256, 512];
+const LEAST_MODULUS = 256;
+const MOST_MODULUS = 512;
 /** 65537. With a smaller exponent, signatures could be forged. */
 const EXPONENT = 'AQAB';
 const MOST_KID = 256;

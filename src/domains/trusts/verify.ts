@@ -108,11 +108,14 @@ async function verifyWith(
   try {
     const { payload } = await jwtVerify(text, await importJWK({ ...key }, alg), {
       algorithms: [alg],
-      ...{ issuer: trust.issuer, audience: trust.audiences, requiredClaims: ['iss', 'aud', 'iat', 'exp'] },
+      issuer: trust.issuer,
+      audience: trust.audiences,
+      requiredClaims: ['iss', 'aud', 'iat', 'exp'],
       // With it, the library refuses a time of issue that is to come.
       // safety: issuer-token-issued
       maxTokenAge: MOST_AGE,
-      ...{ clockTolerance: SKEW, currentDate: new Date(now) },
+      clockTolerance: SKEW,
+      currentDate: new Date(now),
     });
     const over = overdue(payload, now / 1000);
     if (over) return { problem: over };

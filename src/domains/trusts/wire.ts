@@ -70,9 +70,22 @@ const member = (most: number) => z.string().max(most).optional();
 /** A key in JWKS format. Other members, such as certificates, are dropped. Private members are listed so that a key with one is refused. */
 const Jwk = z.object({
   kty: z.string().max(16),
-  ...{ kid: member(256), alg: member(16), use: member(16), key_ops: z.array(z.string().max(16)).max(10).optional() },
-  ...{ crv: member(16), x: member(128), y: member(128), n: member(1024), e: member(16) },
-  ...{ d: member(1024), p: member(1024), q: member(1024), dp: member(1024), dq: member(1024), qi: member(1024), k: member(1024) },
+  kid: member(256),
+  alg: member(16),
+  use: member(16),
+  key_ops: z.array(z.string().max(16)).max(10).optional(),
+  crv: member(16),
+  x: member(128),
+  y: member(128),
+  n: member(1024),
+  e: member(16),
+  d: member(1024),
+  p: member(1024),
+  q: member(1024),
+  dp: member(1024),
+  dq: member(1024),
+  qi: member(1024),
+  k: member(1024),
   oth: z.array(z.string().max(16)).max(1).optional(),
 });
 
@@ -203,10 +216,25 @@ const jwksOf = (keys: Record<string, IssuerKey> | null) => (keys ? { keys: Objec
 export function trustOut({ row, environments, used }: Shown): z.infer<typeof Trust> {
   const { id, revision, name, scopes, secrets, allowed_addresses, created_by, created_at, expires_at, trust } = row;
   return {
-    ...{ id, revision, name: name ?? '', issuer: trust?.issuer ?? '', audiences: trust?.audiences ?? [], claims: trust?.claims ?? {} },
-    ...{ scopes, environments, secrets, allowed_addresses, ttlSeconds: trust?.ttl ?? 0, jwks: jwksOf(trust?.keys ?? null) },
-    ...{ created_by, parent_id: parentIdOf(row), created_at: iso(created_at), updated_at: iso(trust?.changed_at ?? created_at) },
+    id,
+    revision,
+    name: name ?? '',
+    issuer: trust?.issuer ?? '',
+    audiences: trust?.audiences ?? [],
+    claims: trust?.claims ?? {},
+    scopes,
+    environments,
+    secrets,
+    allowed_addresses,
+    ttlSeconds: trust?.ttl ?? 0,
+    jwks: jwksOf(trust?.keys ?? null),
+    created_by,
+    parent_id: parentIdOf(row),
+    created_at: iso(created_at),
+    updated_at: iso(trust?.changed_at ?? created_at),
     expires_at: isoOrNull(expires_at),
-    ...{ last_used_at: isoOrNull(used?.at ?? null), use_count: used?.count ?? 0, last_used_place: used?.place ?? null },
+    last_used_at: isoOrNull(used?.at ?? null),
+    use_count: used?.count ?? 0,
+    last_used_place: used?.place ?? null,
   };
 }

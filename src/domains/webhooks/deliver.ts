@@ -24,7 +24,8 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   const settings = settingsOf(env);
   if (id === null || 'problem' in settings) return;
   const until = Date.now() + JOB_LASTS;
-  let [reports, more]: [DeliverInput['reports'], boolean] = [[], true];
+  let reports: DeliverInput['reports'] = [];
+  let more: boolean = true;
   while (more || reports.length) {
     const input: DeliverInput = { webhook: id, reports, more };
     const { disabling, target, taken } = unwrap(await ask('webhook.deliver', input)).data as Given;

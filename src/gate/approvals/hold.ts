@@ -152,10 +152,8 @@ function hold(call: Call<unknown>, asking: Asking, now: number): Held {
       binds(core, policy, [caller, ...(asking.doers ?? [])]) &&
       effects.some((effect) => holds(policy, effect) && !mends(call, policy, effect)),
   );
-  const [passed, policies] = [
-    holding.filter((one) => isBypassed(caller.kind, one, effects)),
-    holding.filter((one) => !isBypassed(caller.kind, one, effects)),
-  ];
+  const passed = holding.filter((one) => isBypassed(caller.kind, one, effects));
+  const policies = holding.filter((one) => !isBypassed(caller.kind, one, effects));
   const bypassed = passed.map(({ row }) => row.id);
   const { approval } = ask;
   // An approval that does not apply is refused even if none is needed: what was approved has changed.

@@ -123,8 +123,12 @@ export function violationOf({ core, ask, caller }: Call<unknown>, row: SecretRow
   if (!broken) return null;
   const { id, name } = broken.row;
   const data = {
-    ...{ policy_id: id, name: row.name, environment: slugOf(core, row.environment_id), action: ask.action },
-    ...{ credential_id: caller.id, request_id: ask.request.id },
+    policy_id: id,
+    name: row.name,
+    environment: slugOf(core, row.environment_id),
+    action: ask.action,
+    credential_id: caller.id,
+    request_id: ask.request.id,
   };
   return {
     message: `The naming policy "${name}" does not allow this name: it must match ${broken.config.pattern}`,

@@ -46,8 +46,13 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     operation: operationOf(effect, policies),
     action: ask.action,
     requester: {
-      ...{ kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
-      ...{ credential: caller.credential, device_id, passkey_id },
+      kind: caller.kind,
+      id: caller.id || null,
+      parent_id: caller.parent_id,
+      name: caller.name,
+      credential: caller.credential,
+      device_id,
+      passkey_id,
       // safety: people-decide-nothing-of-theirs
       ...(isOfAgent(core, caller) && { for_agent: accountableFor(core, caller) }),
     },
@@ -132,7 +137,10 @@ function policiesThen(policies: readonly Policy[], { changes }: Asking): Holding
   const isRead = changes.length === 0;
   return policies
     .map(({ row: { id, revision, name }, config: { required, max_valid_seconds, approvers } }) => ({
-      ...{ id, revision, name, required },
+      id,
+      revision,
+      name,
+      required,
       ...('accountable' in approvers && { accountable: true as const }),
       ...(isRead && max_valid_seconds && { max_valid_seconds }),
     }))

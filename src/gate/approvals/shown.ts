@@ -102,7 +102,8 @@ function ofMember(core: Core, before: MemberRow | null, after: MemberRow | null)
   if (!before) return [...who, ...held];
   if (!after) return [...who, ...held, ...fact('Change', 'removed')];
   const roles = before.role === after.role ? [] : [...fact('Role before', before.role), ...fact('Role after', after.role)];
-  const [was, is] = [placesOf(core, before), placesOf(core, after)];
+  const was = placesOf(core, before);
+  const is = placesOf(core, after);
   const places = was === is ? [] : [...fact('Environments before', was), ...fact('Environments after', is)];
   return [...who, ...roles, ...places, ...fact('Grants of the member', grantsInWords(core, before.id))];
 }

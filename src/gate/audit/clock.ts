@@ -16,7 +16,8 @@ interface Accepted {
 
 /** Whether the clock is behind the audit log, or behind what it has shown since it was accepted. */
 export function isClockBehind({ auditLog, meta, now }: Core): boolean {
-  const [log, time] = [auditLog.time(), now()];
+  const log = auditLog.time();
+  const time = now();
   if (log <= time + BEHIND) return false;
   const accepted = JSON.parse(meta.get(KEY) ?? 'null') as Accepted | null;
   // safety: accepted-clock-only
@@ -27,7 +28,8 @@ export function isClockBehind({ auditLog, meta, now }: Core): boolean {
 
 /** The clock is right: what waits for a time that only a clock ahead of it showed goes on. Returns how far the log is ahead. Safe to repeat. */
 export function acceptClock(core: Core): number {
-  const [log, now] = [core.auditLog.time(), core.now()];
+  const log = core.auditLog.time();
+  const now = core.now();
   core.meta.set(KEY, JSON.stringify({ log, seen: now } satisfies Accepted));
   core.rules.hasten(core, now);
   core.schedule.hasten(now);

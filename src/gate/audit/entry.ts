@@ -95,7 +95,8 @@ export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.ge
 
 const sentTo = ({ integration_id, platform, secrets }: NonNullable<Draft['sent']>) => ({
   ...(integration_id && { integration_id }),
-  ...{ platform, secrets },
+  platform,
+  secrets,
 });
 
 /** The part of an entry that describes its target; with `reason` if the body contains one. */
@@ -233,7 +234,8 @@ export function namesNoted(names: readonly string[], patterns: readonly string[]
 
 /** The common prefix: that of the first and the last name. */
 function prefixOf(names: readonly string[]): string {
-  const [first = '', last = ''] = [names[0], names.at(-1)];
+  const first = names[0] ?? '';
+  const last = names.at(-1) ?? '';
   let at = 0;
   while (at < first.length && first[at] === last[at]) at++;
   return first.slice(0, at);

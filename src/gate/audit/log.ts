@@ -173,7 +173,9 @@ function pageOf(
   lookedAt = limit,
 ): EntryPage {
   const entries: Entry[] = [];
-  let [bytes, looked, last] = [0, 0, 0];
+  let bytes = 0;
+  let looked = 0;
+  let last = 0;
   for (const { sequence, body } of rows) {
     if (entries.length === limit || (entries.length && bytes + body.length > mostBytes)) return { entries, next: last };
     looked++;

@@ -64,7 +64,8 @@ const merged = (older: Reading | undefined, newer: Reading): Reading =>
 const readingOf = ({ action, actor, time, count, version, prefix, names, patterns, patterns_digest }: Entry): Reading => ({
   actor: { kind: actor.kind, id: actor.id, name: actor.name, parent_id: actor.parent_id },
   at: Date.parse(time),
-  ...{ count, version },
+  count,
+  version,
   prefix: (BULK_READS as readonly string[]).includes(action) ? (prefix ?? '') : null,
   isLimited: names !== undefined || patterns !== undefined || patterns_digest !== undefined,
 });

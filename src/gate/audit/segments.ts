@@ -25,7 +25,8 @@ const RETRY = 5000;
 type Segment = typeof auditSegments.$inferInsert;
 
 async function segmentOf(org: string, entries: Entry[]): Promise<Segment> {
-  const [first, last] = [entries[0] as Entry, entries.at(-1) as Entry];
+  const first = entries[0] as Entry;
+  const last = entries.at(-1) as Entry;
   const distinct = (of: (entry: Entry) => string | null) => [...new Set(entries.flatMap((entry) => of(entry) ?? []))];
   return {
     org_id: org,

@@ -28,7 +28,8 @@ export const closeEvents = (core: Core, now: number): Promise<number | null> =>
   locks(core).run(['event_segments'], async () => {
     if (!core.outbox.canClose()) return null;
     for (let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT)); ; part = part.slice(0, Math.ceil(part.length / 2))) {
-      const [first, last] = [part[0], part.at(-1)];
+      const first = part[0];
+      const last = part.at(-1);
       if (!first || !last) return null;
       // safety: events-kept-until-delivered
       if (last.sequence > core.outbox.movable()) return now + RETRY;

@@ -58,8 +58,16 @@ interface Kept extends Adoption {
 const MOST_BYTES = 100_000;
 
 const none = (): Adoption => ({
-  ...{ restored: 0, ended: 0, lost: 0, refused: 0, newer: 0, audit_entries_lost: 0 },
-  ...{ lost_secrets: [], lost_versions: [], kept_revocations: [], unnamed: 0 },
+  restored: 0,
+  ended: 0,
+  lost: 0,
+  refused: 0,
+  newer: 0,
+  audit_entries_lost: 0,
+  lost_secrets: [],
+  lost_versions: [],
+  kept_revocations: [],
+  unnamed: 0,
 });
 
 const isNone = ({ lost_versions, kept_revocations, ...counts }: Adoption): boolean =>

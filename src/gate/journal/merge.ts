@@ -22,7 +22,8 @@ const hasEnded = ({ revoked_at, deleted_at, ended_at }: Comparable): boolean => 
 
 /** Whether the row in D1 is to be taken in place of the gate's. A higher generation of an organisation ends what a panic ended. */
 export function isNewer(stored: Comparable, here: Comparable): boolean {
-  const [theirs, ours] = [stored.generation ?? 0, here.generation ?? 0];
+  const theirs = stored.generation ?? 0;
+  const ours = here.generation ?? 0;
   if (theirs !== ours) return theirs > ours;
   // safety: adoption-takes-endings
   if (hasEnded(stored) !== hasEnded(here)) return hasEnded(stored);

@@ -93,7 +93,9 @@ async function takeUpLog(core: Core): Promise<void> {
     sql: 'select max(sequence) newest from audit_checkpoints where org_id = ?',
     params: [core.org],
   });
-  const [last = 0, hash = genesis(core.org)] = [segments.at(-1)?.to, segments.at(-1)?.last_hash];
+  const newestSegment = segments.at(-1);
+  const last = newestSegment?.to ?? 0;
+  const hash = newestSegment?.last_hash ?? genesis(core.org);
   // Segments may be missing in D1 too: a signed sequence is never given to another entry.
   // safety: signed-sequences-not-reused
   const next = Math.max(last, signed?.newest ?? 0) + MOST_ENTRIES + RESERVE + 1;

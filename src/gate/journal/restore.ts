@@ -89,7 +89,8 @@ function writer(core: Core, request: string, epoch: number): Write {
 async function noteRevocations(core: Core, key: Uint8Array, report: Report): Promise<void> {
   const known = new Set(report.found.kept_revocations.map(({ id }) => id));
   const [there] = await core.database.all<Record<string, unknown>>({ sql: 'select * from orgs where id = ?', params: [core.org] });
-  const [before, now] = [there ? readable('org', there) : null, core.rows.get('org', core.org)];
+  const before = there ? readable('org', there) : null;
+  const now = core.rows.get('org', core.org);
   for (let after = ''; ; ) {
     const page = await core.database.all<Record<string, unknown>>({
       sql: 'select * from credentials where org_id = ? and id > ? order by id limit 1000',

@@ -70,7 +70,8 @@ function createLastUsed({ storage: { sql }, meta, rows, auditLog }: Core): LastU
       for (const ancestor of ancestors) add(ancestor, at, 0);
     },
     of(credential) {
-      const [kept, recent] = [written(credential), pending.get(credential)];
+      const kept = written(credential);
+      const recent = pending.get(credential);
       if (!kept && !recent) return null;
       return {
         at: Math.max(kept?.at ?? 0, recent?.at ?? 0),

@@ -5,7 +5,8 @@
 (() => {
   const find = (id) => document.getElementById(id);
   const key = location.hash.slice(1);
-  const [act, passphrase] = [find('act'), find('passphrase')];
+  const act = find('act');
+  const passphrase = find('passphrase');
 
   function say(words, isError = false) {
     const status = find('status');

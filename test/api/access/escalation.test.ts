@@ -288,7 +288,8 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
       const had = (await reachOfToken(begun.token)) as Map<string, number>;
       expect(had).not.toBe(null);
 
-      const [keys, standing] = [await passkeysOf(owner), await standingOf(owner)];
+      const keys = await passkeysOf(owner);
+      const standing = await standingOf(owner);
       const isStolen = from.stolen && begun.browser !== undefined;
       const tokens = [begun.token];
       /** Members whom they may become, by an enrolment that they were shown. */
@@ -382,7 +383,8 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
 
       if (isStolen) {
         expect((await owner.get('')).status, 'the API key of the organisation lives').toBe(200);
-        const [afterKeys, now] = [await passkeysOf(owner), await standingOf(owner)];
+        const afterKeys = await passkeysOf(owner);
+        const now = await standingOf(owner);
         expect(
           now.owners.filter((id) => !standing.owners.includes(id)),
           'a new owner',

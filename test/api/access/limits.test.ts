@@ -261,7 +261,8 @@ it('limits: what others are limited to is shown as far as the caller reaches, an
 it('limits: a limited key renames members, and narrows and ends what reaches further; it widens nothing and removes nobody', async () => {
   const { o } = await newOffice();
   const narrow = (await newKey(o, { scopes: ['*'], ...LIMITS })).o;
-  const [member, key] = [await newMember(o, 'viewer'), await newKey(o, { scopes: ['*'] })];
+  const member = await newMember(o, 'viewer');
+  const key = await newKey(o, { scopes: ['*'] });
   const agent = await newAgent(o, { scopes: ['secrets:*'], rate_limit: 60 });
   const statuses = async (...calls: Promise<Answer>[]) => (await Promise.all(calls)).map(({ status }) => status);
   const at = `/members/${member.id}`;

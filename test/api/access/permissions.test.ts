@@ -46,7 +46,8 @@ async function newEnded(o: Caller) {
 }
 
 async function furnish(): Promise<World> {
-  const [{ o: signed, browser }, other] = [await newSignedIn(), await newOrg()];
+  const { o: signed, browser } = await newSignedIn();
+  const other = await newOrg();
   const o = { ...signed, person: browser.token };
   const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;
   const environment = ((await o.get('/environments')).json.data as { id: string; slug: string }[]).find(
@@ -351,7 +352,8 @@ describe('permission: the resource in the path is checked before the body', () =
     const { o, browser } = await newSignedIn();
     const admin = await signIn(o, 'admin');
     const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;
-    const [session, key] = [await newSession(o), await newKey(o)];
+    const session = await newSession(o);
+    const key = await newKey(o);
     const team = await newTeam(o);
     await newGrant(o, 'team', team, { permission: 'write' });
     const weak = await newKey(o, { scopes: ['teams:write'] });

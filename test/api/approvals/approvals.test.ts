@@ -78,7 +78,8 @@ it('approval: a guess at a held value tells nothing', async () => {
 describe('approval: Approval-Id', () => {
   it('works only for the same path, query, body and root', async () => {
     const { o, ann, asked, bob } = await newOffice();
-    const [a, b] = [await newSecret(o, { name: 'A' }), await newSecret(o, { name: 'B' })];
+    const a = await newSecret(o, { name: 'A' });
+    const b = await newSecret(o, { name: 'B' });
     await newApprovalPolicy(o, ['secret.read', 'secret.update']);
     const { id } = approvalIn(await asked.get(`/secrets/${a.id}`));
     await approve(ann, id);
@@ -216,11 +217,14 @@ describe('approval: deciders', () => {
 
   it('count once each, and one rejection ends the request', async () => {
     const { o, ann, bob } = await newOffice();
-    const [cat, dan] = [await colleague(o, 'admin'), await colleague(o, 'admin')];
+    const cat = await colleague(o, 'admin');
+    const dan = await colleague(o, 'admin');
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' }, required: 2 } });
-    const [a, b] = [await newSecret(o), await newSecret(o)];
+    const a = await newSecret(o);
+    const b = await newSecret(o);
     const first = approvalIn(await bob.o.get(`/secrets/${a.id}`));
-    const [one, again] = [await approve(cat, first.id), await approve(cat, first.id)];
+    const one = await approve(cat, first.id);
+    const again = await approve(cat, first.id);
     expect([one.json.status, again.json.status, again.json.approvals.length]).toEqual(['pending', 'pending', 1]);
     expect((await approve(dan, first.id)).json.status).toBe('approved');
     expect((await bob.o.get(`/secrets/${a.id}`, under(first.id))).status).toBe(200);

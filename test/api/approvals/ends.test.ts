@@ -60,7 +60,8 @@ describe('approval: a requester who ends', () => {
   it('approval: of a removed member is void; of a member who signed out it stays', async () => {
     const { o, held, statusOf, people } = await newHeld(2);
     const [cat, dan] = people as [Browser, Browser];
-    const [removed, left] = [await held(cat.o), await held(dan.o)];
+    const removed = await held(cat.o);
+    const left = await held(dan.o);
     await dan.logout();
     await o.del(`/members/${cat.member.id}`);
     expect([await statusOf(removed), await statusOf(left)]).toEqual(['void', 'pending']);
@@ -70,7 +71,8 @@ describe('approval: a requester who ends', () => {
     const { o, bob, asked, path, held, statusOf } = await newHeld();
     const session = await newSession(asked);
     const second = await another(bob);
-    const [byToken, byBrowser] = [await held(session.o), await held(second.o)];
+    const byToken = await held(session.o);
+    const byBrowser = await held(second.o);
     for (const id of [byToken, byBrowser]) await plantApproval(o, id);
     const browser = await inCore(o, ({ rows }) => rows.get('approval', byBrowser)?.requester.credential);
     for (const id of [session.id, browser]) expect((await o.post(`/credentials/${id}/contain`, {})).status).toBe(200);

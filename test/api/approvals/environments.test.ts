@@ -29,7 +29,8 @@ const listed = async (by: Caller, query = '') => (await by.get(`/approvals${quer
 describe('approvals: a decider with environments', () => {
   it('decides for those, and is shown no others', async () => {
     const { asked, near, far, dev, ask } = await newDesk();
-    const [here, there] = [await ask(near), await ask(far)];
+    const here = await ask(near);
+    const there = await ask(far);
     expect([await listed(dev.o), await listed(dev.o, '?waiting_for=me')]).toEqual([[here], [here]]);
     const shown = (await dev.o.get(`/approvals/${here}`)).json;
     expect([shown.may_decide, shown.shown[0]]).toEqual([true, { name: 'Secret', value: 'NEAR' }]);
@@ -101,12 +102,14 @@ describe('approvals: a decider with environments', () => {
         config: { pattern: '.' },
         ...(environments && { applies_to: { environments } }),
       });
-    const [one, all] = [approvalIn(await make(['development'])).id, approvalIn(await make()).id];
+    const one = approvalIn(await make(['development'])).id;
+    const all = approvalIn(await make()).id;
     expect((await approve(dev, one)).status).toBe(200);
     expect(codeOf(await approve(dev, all))).toEqual(LACKS);
     const viewer = async (environments?: string[]) =>
       approvalIn(await o.post('/members', { email: 'w@x.io', name: 'w', role: 'viewer', ...(environments && { environments }) })).id;
-    const [near, wide] = [await viewer(['development']), await viewer()];
+    const near = await viewer(['development']);
+    const wide = await viewer();
     expect((await approve(dev, near)).status).toBe(200);
     expect(codeOf(await approve(dev, wide))).toEqual(LACKS);
   });
@@ -133,7 +136,10 @@ describe('approvals: possible', () => {
     const team = await newTeam(o, (await newMember(o, 'admin', { environments: ['development', 'staging'] })).id);
     const create = (environments?: string[], fields = {}) =>
       o.post('/policies', {
-        ...{ name: 'p', kind: 'approval', enabled: false, ...(environments && { applies_to: { environments } }) },
+        name: 'p',
+        kind: 'approval',
+        enabled: false,
+        ...(environments && { applies_to: { environments } }),
         config: { operations: ['secret.read'], required: 1, approvers: { team_id: team }, ...fields },
       });
     const { status, json } = await create(['development', 'staging']);

@@ -126,7 +126,9 @@ describe('approval policy: changes of it', () => {
 describe('approval policy: its approvers', () => {
   it('cannot be changed, and no one can become an approver, without an approval', async () => {
     const { o } = await newOffice();
-    const [admin, developer, viewer] = [await newMember(o, 'admin'), await newMember(o), await newMember(o, 'viewer')];
+    const admin = await newMember(o, 'admin');
+    const developer = await newMember(o);
+    const viewer = await newMember(o, 'viewer');
     const team = await newTeam(o, admin.id);
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { team_id: team } } });
     const held: [string, Promise<Answer>][] = [
@@ -205,7 +207,8 @@ describe('approval: who is accountable', () => {
 describe('approval: break-glass', () => {
   it('bypasses approvals for secrets only if the policy allows it, and is marked', async () => {
     const { o } = await newOffice();
-    const [a, b] = [await newSecret(o, { name: 'a' }), await newSecret(o, { name: 'b' })];
+    const a = await newSecret(o, { name: 'a' });
+    const b = await newSecret(o, { name: 'b' });
     const glass = await newBreakGlass(o);
     const open = await newApprovalPolicy(o, ['secret.read', 'secret.update'], {
       applies_to: { names: ['a'] },

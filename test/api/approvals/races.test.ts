@@ -27,7 +27,8 @@ describe('approval: concurrency', () => {
 
   it('two approvers and a canceller concurrently: the request ends in one state, and is used at most once', async () => {
     const { o, asked } = await newOffice();
-    const [cat, dan] = [await colleague(o, 'admin'), await colleague(o, 'admin')];
+    const cat = await colleague(o, 'admin');
+    const dan = await colleague(o, 'admin');
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.update'], { config: { approvers: { role: 'admin' }, required: 2 } });
     for (let round = 0; round < 5; round++) {
@@ -63,9 +64,11 @@ describe('approval: concurrency', () => {
 describe('approval: time', () => {
   it('expires 24 hours after it was asked for, and 24 hours after it was given', async () => {
     const { o, ann, asked } = await newOffice();
-    const [a, b] = [await newSecret(o), await newSecret(o)];
+    const a = await newSecret(o);
+    const b = await newSecret(o);
     await newApprovalPolicy(o, ['secret.read']);
-    const [waiting, given] = [approvalIn(await asked.get(`/secrets/${a.id}`)), approvalIn(await asked.get(`/secrets/${b.id}`))];
+    const waiting = approvalIn(await asked.get(`/secrets/${a.id}`));
+    const given = approvalIn(await asked.get(`/secrets/${b.id}`));
     const approved = (await approve(ann, given.id)).json;
     expect(Date.parse(approved.expires_at)).toBeGreaterThanOrEqual(Date.parse(given.expires_at));
     faults.clock = Date.now() + DAY + 1000;
@@ -166,7 +169,8 @@ describe('approval: bounds', () => {
     const secret = await newSecret(o, { name: 'app/a' });
     await newApprovalPolicy(o, ['secret.read']);
     const agent = await newAgent(o, { scopes: ['secrets:read', 'approvals:read'], secrets: ['app/*'] });
-    const [mine, other] = [approvalIn(await agent.o.get(`/secrets/${secret.id}`)), approvalIn(await asked.get(`/secrets/${secret.id}`))];
+    const mine = approvalIn(await agent.o.get(`/secrets/${secret.id}`));
+    const other = approvalIn(await asked.get(`/secrets/${secret.id}`));
     const ids = async (caller: Caller) => (await caller.get('/approvals')).json.data.map(({ id }: { id: string }) => id);
     expect(await ids(agent.o)).toEqual([mine.id]);
     expect(codeOf(await agent.o.get(`/approvals/${other.id}`))).toEqual([404, 'NOT_FOUND']);

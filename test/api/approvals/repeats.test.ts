@@ -114,7 +114,8 @@ describe('approval: valid_for_seconds', () => {
 
   it('approval: of two approvers the shorter time counts, and without one of either the call is made once', async () => {
     const office = await newOffice();
-    const [cat, dan] = [await signIn(office.o, 'admin'), await signIn(office.o, 'admin')];
+    const cat = await signIn(office.o, 'admin');
+    const dan = await signIn(office.o, 'admin');
     const secret = await newSecret(office.o);
     await newApprovalPolicy(office.o, ['secret.read'], {
       config: { approvers: { role: 'admin' }, required: 2, max_valid_seconds: 3600 },

@@ -42,20 +42,34 @@ it('approval: deciders are shown where, to whom and what, and no value or creden
   const env = 'production';
   expect(await shown(await by.get(`/secrets/${secret.id}`))).toMatchObject({ Secret: 'DB', Environment: env });
   expect(await shown(await by.patch(`/secrets/${secret.id}`, { value: 'another-value', description: 'new words' }))).toMatchObject({
-    ...{ Secret: 'DB', Value: 'replaced; the new version is 2', 'description after': 'new words' },
+    Secret: 'DB',
+    Value: 'replaced; the new version is 2',
+    'description after': 'new words',
   });
   expect(await shown(await by.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: env }))).toEqual({
-    ...{ Platform: 'heroku', Host: 'api.heroku.com', appName: 'demo-app', 'From environment': env, 'Deletes what is gone': 'no' },
-    ...{ Secret: 'DB', Environment: env, Type: 'generic' },
+    Platform: 'heroku',
+    Host: 'api.heroku.com',
+    appName: 'demo-app',
+    'From environment': env,
+    'Deletes what is gone': 'no',
+    Secret: 'DB',
+    Environment: env,
+    Type: 'generic',
   });
   expect(await shown(await by.post('/integrations/sync', { integrationId, environmentId: env, prune: true }))).toMatchObject({
-    ...{ Host: 'git.example.com', projectId: 'a/b', Connection: `lab (${integrationId})`, 'Deletes what is gone': 'yes' },
+    Host: 'git.example.com',
+    projectId: 'a/b',
+    Connection: `lab (${integrationId})`,
+    'Deletes what is gone': 'yes',
   });
   expect(await shown(await by.post('/integrations/generate', { format: 'dotenv', environmentId: env }))).toMatchObject({
-    ...{ Format: 'dotenv', Secret: 'DB' },
+    Format: 'dotenv',
+    Secret: 'DB',
   });
   expect(await shown(await by.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 60, max_views: 3 }))).toMatchObject({
-    ...{ Secret: 'DB', Views: '3', Passphrase: 'no' },
+    Secret: 'DB',
+    Views: '3',
+    Passphrase: 'no',
   });
   expect(
     await shown(
@@ -63,14 +77,17 @@ it('approval: deciders are shown where, to whom and what, and no value or creden
     ),
   ).toMatchObject({ Grantee: expect.stringContaining(team), Permission: 'write', Environments: env, Names: 'D*', Expires: 'never' });
   expect(await shown(await by.post('/break-glass-tokens', { reason: 'the database is down', ttlSeconds: 600 }))).toMatchObject({
-    ...{ Reason: 'the database is down', Expires: expect.stringContaining('T') },
+    Reason: 'the database is down',
+    Expires: expect.stringContaining('T'),
   });
   expect(await shown(await by.patch(`/policies/${policy}`, { enabled: false }))).toMatchObject({
     'enabled before': '1',
     'enabled after': '0',
   });
   expect(await shown(await by.patch(`/members/${cat.id}`, { role: 'viewer' }))).toMatchObject({
-    ...{ Email: cat.email, 'Role before': 'developer', 'Role after': 'viewer' },
+    Email: cat.email,
+    'Role before': 'developer',
+    'Role after': 'viewer',
   });
   expect(await shown(await by.del(`/teams/${team}/members/${cat.id}`))).toMatchObject({ Member: expect.any(String), Change: 'removed' });
 });

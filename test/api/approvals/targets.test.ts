@@ -175,8 +175,10 @@ it('approval: of a grant is void once its maker holds more than deciders were sh
   const wider = { secrets: { secrets: ['*'] }, environments: { environments: ['staging', 'production'] }, lifetime: { ttlSeconds: 7200 } };
   for (const [what, change] of [['nothing', null] as const, ...Object.entries(wider)]) {
     const agent = await newAgent(o, {
-      ...{ scopes: ['members:write', 'secrets:list', 'secrets:read'], ttlSeconds: 3600 },
-      ...{ environments: ['staging'], secrets: ['APP_*'] },
+      scopes: ['members:write', 'secrets:list', 'secrets:read'],
+      ttlSeconds: 3600,
+      environments: ['staging'],
+      secrets: ['APP_*'],
     });
     const ask = (headers = {}) => agent.o.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' }, headers);
     const { id } = approvalIn(await ask());
@@ -206,7 +208,8 @@ it('approval: of a grant that ends with a session is void for what would not', a
   const maker = await newKey(o, { scopes: ['members:write', 'secrets:list', 'secrets:read', 'tokens:write'] });
   const session = await newSession(maker.o);
   const ask = (by: Caller, headers = {}) => by.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' }, headers);
-  const [one, other] = [approvalIn(await ask(session.o)).id, approvalIn(await ask(maker.o)).id];
+  const one = approvalIn(await ask(session.o)).id;
+  const other = approvalIn(await ask(maker.o)).id;
   // Asked by the key, it is another request: the one of the session was replaced.
   expect(other).not.toBe(one);
   await plantApproval(o, other);
@@ -244,7 +247,8 @@ it('approval: of a place in a team, and of a role, is void once that gives more'
 
 it('approval: that was void at its use stays void when everything is as before', async () => {
   const { o } = await newOffice();
-  const [team, member] = [await newTeam(o), await newMember(o)];
+  const team = await newTeam(o);
+  const member = await newMember(o);
   await newApprovalPolicy(o, ['team.change']);
   const ask = (headers = {}) => o.post(`/teams/${team}/members`, { member_id: member.id }, headers);
   const { id } = approvalIn(await ask());
@@ -269,7 +273,8 @@ it('approval: a policy that comes into force ends for good what it might hold, a
   const within = (environment: string, enabled = true) =>
     newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: [environment] }, enabled });
   const given = await asked();
-  const [elsewhere, disabled] = [await within('staging'), await within('production', false)];
+  const elsewhere = await within('staging');
+  const disabled = await within('production', false);
   expect((await o.patch(`/policies/${disabled}`, { name: 'renamed' })).status).toBe(200);
   expect((await ask(under(given))).status).toBe(200);
   for (const begin of [

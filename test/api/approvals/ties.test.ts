@@ -24,7 +24,8 @@ const MISMATCH = [409, 'APPROVAL_MISMATCH'];
 /** An organisation whose owner and admins have been there for long. Once it is closed, an admin has to approve reads of a secret. */
 async function newHouse() {
   const { o, browser: ann } = await newSignedIn();
-  const [bob, cat] = [await signIn(o, 'admin'), await signIn(o, 'admin')];
+  const bob = await signIn(o, 'admin');
+  const cat = await signIn(o, 'admin');
   await settle(o);
   const secret = await newSecret(o, { name: 'DB' });
   const close = () => newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } }, applies_to: { names: ['DB'] } });
@@ -150,7 +151,8 @@ it('tie: those of removed members are bounded', async () => {
 describe('tie: a promotion, re-enrolment or addition to an approving team', () => {
   it('counts in both directions, and leaving the team does not end it', async () => {
     const { o, cat, bob } = await newHouse();
-    const [dan, eve] = [await colleague(o, 'admin'), await colleague(o, 'admin')];
+    const dan = await colleague(o, 'admin');
+    const eve = await colleague(o, 'admin');
     const team = await newTeam(o, bob.member.id, dan.member.id);
     await settle(o);
     const doomed = await newSecret(o, { name: 'DOOMED' });
@@ -174,7 +176,8 @@ describe('tie: a promotion, re-enrolment or addition to an approving team', () =
 
   it('through re-enrolment ties owners whom the operator recovers', async () => {
     const { o, ann } = await newHouse();
-    const [zoe, secret] = [await ownerOfLong(o), await newSecret(o, { name: 'TWO' })];
+    const zoe = await ownerOfLong(o);
+    const secret = await newSecret(o, { name: 'TWO' });
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['TWO'] } });
     const recover = (email: string) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost', email } });
     const id = approvalIn(await ann.o.get(`/secrets/${secret.id}`)).id;
@@ -187,7 +190,8 @@ describe('tie: a promotion, re-enrolment or addition to an approving team', () =
 
   it('is judged again when the approval is used', async () => {
     const { o, cat, secret, close, ask, decides } = await newHouse();
-    const [dan, eve] = [await colleague(o, 'developer'), await colleague(o, 'developer')];
+    const dan = await colleague(o, 'developer');
+    const eve = await colleague(o, 'developer');
     await close();
     const id = await ask(dan.o);
     expect(await decides(cat, id)).toBe(true);
@@ -213,7 +217,8 @@ describe('tie: a grant', () => {
   it('of one to the other bars both, also by a team or a key, and only these two', async () => {
     const { o, bob, cat, close, ask, decides } = await newHouse();
     await close();
-    const [dan, eve] = [await colleague(o, 'developer'), await colleague(o, 'developer')];
+    const dan = await colleague(o, 'developer');
+    const eve = await colleague(o, 'developer');
     const id = await ask(dan.o);
     const granted = await newGrant(bob.o, 'member', dan.member.id, { secrets: ['other'] });
     expect(await decides(bob, id)).toContain('A grant');

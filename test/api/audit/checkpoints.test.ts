@@ -50,7 +50,8 @@ describe('audit checkpoints', () => {
   });
 
   it('key: a JWK, its thumbprint and PEM; another organisation has another one, and it stays', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const { key_id, jwk, pem } = (await o.get('/audit-log/key')).json;
     expect(jwk).toEqual({ kty: 'OKP', crv: 'Ed25519', x: expect.stringMatching(/^[\w-]{43}$/), kid: key_id, use: 'sig', alg: 'EdDSA' });
     expect(pem).toMatch(/^-----BEGIN PUBLIC KEY-----\n[A-Za-z0-9+/=]{60}\n-----END PUBLIC KEY-----\n$/);
@@ -130,7 +131,8 @@ describe('audit checkpoints', () => {
     const { sequence, hash } = statement as { sequence: number; hash: string };
     const forged = { sequence, hash: 'f'.repeat(64), time: 1, key_id: 'k', signature: 's' };
     const ask = await askOf(o, 'audit.checkpoint', 'system', {
-      ...{ operation: 'audit.checkpoint_store', path_org: null },
+      operation: 'audit.checkpoint_store',
+      path_org: null,
       input: { signed: [forged, { ...forged, sequence: sequence - 1 }] },
     });
     expect((await inGate(o, (gate) => gate.call(ask))).outcome.kind).toBe('ok');

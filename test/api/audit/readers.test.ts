@@ -33,10 +33,8 @@ describe('secret readers', () => {
     await key.o.get(`/secrets/${id}`);
     later();
     await o.patch(`/secrets/${id}`, { value: 'second' });
-    const [a, b] = [
-      (await key.o.post('/access-tokens', { ttlSeconds: 600 })).json,
-      (await key.o.post('/access-tokens', { ttlSeconds: 600 })).json,
-    ];
+    const a = (await key.o.post('/access-tokens', { ttlSeconds: 600 })).json;
+    const b = (await key.o.post('/access-tokens', { ttlSeconds: 600 })).json;
     await o.as(a.token).get(`/secrets/${id}`);
     later();
     await o.as(b.token).get(`/secrets/${id}`);
@@ -66,7 +64,8 @@ describe('secret readers', () => {
 
   it('refused reads, reads of others and lists do not count', async () => {
     const o = await newOrg();
-    const [{ id }, other] = [await newSecret(o), await newSecret(o)];
+    const { id } = await newSecret(o);
+    const other = await newSecret(o);
     const { o: low } = await newKey(o, { scopes: ['secrets:list'] });
     await low.get(`/secrets/${id}`);
     await o.get(`/secrets/${other.id}`);

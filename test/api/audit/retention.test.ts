@@ -52,7 +52,9 @@ const exportOf = async (o: Caller) =>
 describe('audit retention: by default', () => {
   it('segments go after 400 days; the checkpoint at the cut stays, and verify begins there', async () => {
     const o = await newOrg();
-    const [first, second, third] = [await segmentOn(o, 0), await segmentOn(o, 100), await segmentOn(o, 300)];
+    const first = await segmentOn(o, 0);
+    const second = await segmentOn(o, 100);
+    const third = await segmentOn(o, 300);
     await retainOn(o, 399);
     expect(await segments(o)).toEqual([first, second, third]);
     await retainOn(o, 401);
@@ -67,7 +69,8 @@ describe('audit retention: by default', () => {
 
   it('times in D1 delete nothing, and old segments that reappear in D1 are neither shown nor kept', async () => {
     const o = await newOrg();
-    const [first] = [await segmentOn(o, 0), await segmentOn(o, 100)];
+    const first = await segmentOn(o, 0);
+    await segmentOn(o, 100);
     const [old] = await rowsOf('audit_segments', o);
     await db.prepare('update audit_segments set last_at = 0, first_at = 0 where org_id = ?').bind(o.id).run();
     await retainOn(o, 120);
@@ -89,7 +92,8 @@ describe('audit retention: by default', () => {
 
   it('an interrupted run is finished by the next; verify is correct in between', async () => {
     const o = await newOrg();
-    const [first, second] = [await segmentOn(o, 0), await segmentOn(o, 300)];
+    const first = await segmentOn(o, 0);
+    const second = await segmentOn(o, 300);
     for (const fate of ['before', 'after'] as const) {
       Object.assign(faults, { fail: (kind: string) => (kind === 'batch' ? fate : null) });
       await retainOn(o, 401);
@@ -133,7 +137,8 @@ describe('audit retention: set by the organisation', () => {
 
   it('nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut', async () => {
     const o = await newOrg();
-    const [first, second] = [await segmentOn(o, 0), await segmentOn(o, 50)];
+    const first = await segmentOn(o, 0);
+    const second = await segmentOn(o, 50);
     expect((await setTo(o, 90)).status).toBe(200);
     await retainOn(o, 800);
     expect((await segments(o)).slice(0, 2)).toEqual([first, second]);
@@ -165,7 +170,8 @@ describe('audit retention: set by the organisation', () => {
 
   it('an export of tampered entries fails and has no last line', async () => {
     const o = await newOrg();
-    const [first] = [await segmentOn(o, 0), await segmentOn(o, 1)];
+    const first = await segmentOn(o, 0);
+    await segmentOn(o, 1);
     await setTo(o, 90);
     faults.clock = start + 200 * DAY;
     expect((await exportOf(o)).at(-1)).toHaveProperty('checkpoint');
@@ -175,7 +181,8 @@ describe('audit retention: set by the organisation', () => {
 
   it('an export without its last segment breaks off: it does not end with a checkpoint that it does not reach', async () => {
     const o = await newOrg();
-    const [, second] = [await segmentOn(o, 0), await segmentOn(o, 1)];
+    await segmentOn(o, 0);
+    const second = await segmentOn(o, 1);
     await setTo(o, 90);
     faults.clock = start + 200 * DAY;
     await db.prepare('delete from audit_segments where org_id = ? and last_sequence = ?').bind(o.id, second).run();
@@ -194,7 +201,8 @@ describe('audit retention: set by the organisation', () => {
 describe('audit log: taken over from a release before', () => {
   it('gaps recorded by an earlier release become an entry, once; its segments are deleted in time', async () => {
     const o = await newOrg();
-    const [first, second] = [await segmentOn(o, 0), await segmentOn(o, 100)];
+    const first = await segmentOn(o, 0);
+    const second = await segmentOn(o, 100);
     const missing = [{ from: first + 1, to: first + 2, reason: 'restore' as const }];
     // As 0.4.0 left it: no cut, no ends of segments, no checkpoints; a lost stretch that is noted in the gate alone.
     await inCore(o, ({ meta, storage }) => {

@@ -86,7 +86,8 @@ describe('audit verify: checkpoints', () => {
   });
 
   it('of another organisation, put in its place, is found', async () => {
-    const [{ o, ends }, other] = [await newLog(), await newLog()];
+    const { o, ends } = await newLog();
+    const other = await newLog();
     const [foreign] = (await rowsOf('audit_checkpoints', other.o)) as [Row];
     await put('audit_checkpoints', { ...foreign, org_id: o.id });
     expect(await broken(o)).toEqual([ends[0], 'checkpoint_altered']);
@@ -238,7 +239,8 @@ describe('audit log: canonical JSON, filters and views', () => {
       headers: { Authorization: `Bearer ${o.token}` },
     });
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-    let [text, largest] = ['', 0];
+    let text = '';
+    let largest = 0;
     for (let chunks = 0; ; chunks++) {
       const { done, value } = await reader.read();
       if (done) break;
@@ -263,7 +265,8 @@ describe('audit log: canonical JSON, filters and views', () => {
 
   it('filters combine: actor, action, resource, outcome, from and to, in the gate and in D1, as pages and as a stream', async () => {
     const o = await newOrg();
-    const [{ id }, other] = [await newSecret(o), await newSecret(o)];
+    const { id } = await newSecret(o);
+    const other = await newSecret(o);
     const key = await newKey(o);
     for (const secret of [id, other.id])
       for (const caller of [o, key.o]) for (let n = 0; n < 2; n++) await caller.get(`/secrets/${secret}`);

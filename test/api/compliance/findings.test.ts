@@ -228,7 +228,13 @@ describe('compliance report: credentials', () => {
     await newBreakGlass(o);
     const { inventory } = await newReport(o);
     expect(Object.fromEntries(inventory.credentials.map(({ kind, live }) => [kind, live]))).toEqual({
-      ...{ api_key: 2, agent: 1, provider: 0, break_glass: 1, trust: 0, session: 2, browser: 0 },
+      api_key: 2,
+      agent: 1,
+      provider: 0,
+      break_glass: 1,
+      trust: 0,
+      session: 2,
+      browser: 0,
     });
   });
 });
@@ -239,7 +245,13 @@ const newDevice = (o: Caller, fields: Partial<DeviceRow>) =>
     data: null,
     writes: [
       insertion(call, 'device', {
-        ...{ org_id: o.id, id: newId('dev'), name: 'laptop', platform: 'linux', created_by: 'x', created_at: now, updated_at: now },
+        org_id: o.id,
+        id: newId('dev'),
+        name: 'laptop',
+        platform: 'linux',
+        created_by: 'x',
+        created_at: now,
+        updated_at: now,
         ...fields,
       }),
     ],
@@ -258,7 +270,9 @@ describe('compliance report: people and devices', () => {
     const report = await newReport(o);
     expect(found(report, 'members-without-passkey').status).toBe('fail');
     expect(report.inventory.members).toEqual({
-      ...{ total: 3, by_role: { owner: 1, admin: 1, developer: 1, viewer: 0, auditor: 0 }, without_passkey: 2 },
+      total: 3,
+      by_role: { owner: 1, admin: 1, developer: 1, viewer: 0, auditor: 0 },
+      without_passkey: 2,
     });
   });
 
@@ -281,17 +295,26 @@ const newApproval = (o: Caller, fields: Partial<ApprovalRow>) =>
     data: null,
     writes: [
       insertion(call, 'approval', {
-        ...{ org_id: o.id, id: newId('apr'), status: 'pending', operation: 'secret.read', action: 'secret.read', root: 'r' },
+        org_id: o.id,
+        id: newId('apr'),
+        status: 'pending',
+        operation: 'secret.read',
+        action: 'secret.read',
+        root: 'r',
         requester: { kind: 'api_key', id: 'key_x', parent_id: null, name: 'deploy' },
-        ...{ accountable: ['mem_a'], digest: crypto.randomUUID(), method: 'GET', path: '/', summary: 'Read', resource_name: 'app/key' },
-        ...{
-          targets: {},
-          policies: [{ id: 'pol_x', revision: 1, name: 'Four eyes', required: 2 }],
-          decisions: [],
-          request_id: 'r',
-          ip: '',
-        },
-        ...{ created_at: now, expires_at: now + DAY },
+        accountable: ['mem_a'],
+        digest: crypto.randomUUID(),
+        method: 'GET',
+        path: '/',
+        summary: 'Read',
+        resource_name: 'app/key',
+        targets: {},
+        policies: [{ id: 'pol_x', revision: 1, name: 'Four eyes', required: 2 }],
+        decisions: [],
+        request_id: 'r',
+        ip: '',
+        created_at: now,
+        expires_at: now + DAY,
         ...fields,
       }),
     ],

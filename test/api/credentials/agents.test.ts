@@ -85,7 +85,8 @@ describe('agent: create, list, read, update and delete', () => {
 
   it('is 404 under the paths of other kinds, as they are under its own', async () => {
     const o = await newOrg();
-    const [agent, key] = [await newAgent(o), await newKey(o)];
+    const agent = await newAgent(o);
+    const key = await newKey(o);
     for (const path of [`/agent-credentials/${key.id}`, `/api-keys/${agent.id}`]) {
       expect(codeOf(await o.get(path))).toEqual([404, 'NOT_FOUND']);
       expect(codeOf(await o.patch(path, { name: 'x' }))).toEqual([404, 'NOT_FOUND']);
@@ -181,11 +182,9 @@ describe('permission: an agent that reads a value', () => {
 
   it('is denied outside its environments and names by every read', async () => {
     const o = await newOrg();
-    const [own, named, elsewhere] = [
-      await newSecret(o, { name: 'app/a', environment: 'staging' }),
-      await newSecret(o, { name: 'other', environment: 'staging' }),
-      await newSecret(o, { name: 'app/a', environment: 'production' }),
-    ];
+    const own = await newSecret(o, { name: 'app/a', environment: 'staging' });
+    const named = await newSecret(o, { name: 'other', environment: 'staging' });
+    const elsewhere = await newSecret(o, { name: 'app/a', environment: 'production' });
     const agent = await newAgent(o, { environments: ['staging'], secrets: ['app/*'] });
     for (const [way, ask] of Object.entries(reads(own.id, own.name, 'staging')))
       expect([way, (await ask(agent.o)).json.value]).toEqual([way, own.value]);
@@ -219,15 +218,16 @@ describe('permission: an agent that reads a value', () => {
 describe('permission: what an agent can see', () => {
   it('bulk reads, lists and their ETags contain only what it may read', async () => {
     const o = await newOrg();
-    const [a, b] = [await newSecret(o, { name: 'a/1' }), await newSecret(o, { name: 'b/1' })];
+    const a = await newSecret(o, { name: 'a/1' });
+    const b = await newSecret(o, { name: 'b/1' });
     await newSecret(o, { name: 'a/staging', environment: 'staging' });
-    const [first, second, both] = [
-      await newAgent(o, { secrets: ['a/*'], environments: ['production'] }),
-      await newAgent(o, { secrets: ['b/*'] }),
-      await newAgent(o, { secrets: ['a/*', 'b/*'] }),
-    ];
+    const first = await newAgent(o, { secrets: ['a/*'], environments: ['production'] });
+    const second = await newAgent(o, { secrets: ['b/*'] });
+    const both = await newAgent(o, { secrets: ['a/*', 'b/*'] });
     const values = (o: Caller, etag = '') => o.get('/environments/production/values', etag ? { 'If-None-Match': etag } : {});
-    const [one, two, three] = [await values(first.o), await values(second.o), await values(both.o)];
+    const one = await values(first.o);
+    const two = await values(second.o);
+    const three = await values(both.o);
     expect(one.json.values).toEqual({ 'a/1': a.value });
     expect(two.json.values).toEqual({ 'b/1': b.value });
     expect(three.json.values).toEqual({ 'a/1': a.value, 'b/1': b.value });
@@ -257,7 +257,8 @@ describe('permission: what an agent can see', () => {
 
   it('is less from the next request on after an update narrows it, also with an earlier ETag', async () => {
     const o = await newOrg();
-    const [a, b] = [await newSecret(o, { name: 'a' }), await newSecret(o, { name: 'b' })];
+    const a = await newSecret(o, { name: 'a' });
+    const b = await newSecret(o, { name: 'b' });
     const agent = await newAgent(o);
     const whole = await agent.o.get('/environments/production/values');
     expect(Object.keys(whole.json.values)).toEqual(['a', 'b']);
@@ -343,7 +344,8 @@ describe('agent: update', () => {
 
   it('narrows its descendants too', async () => {
     const o = await newOrg();
-    const [a, b] = [await newSecret(o, { name: 'app/a' }), await newSecret(o, { name: 'b' })];
+    const a = await newSecret(o, { name: 'app/a' });
+    const b = await newSecret(o, { name: 'b' });
     const agent = await newAgent(o, { scopes: ['*'] });
     const child = await newAgent(agent.o, { scopes: ['secrets:*', 'tokens:write'] });
     const key = await newKey(child.o, { scopes: ['secrets:read'], secrets: ['b', 'app/?'] });
@@ -452,7 +454,8 @@ describe('rate limit: an agent', () => {
   it('has exactly 120 requests a minute by default, and can get another limit at any time', async () => {
     faults.clock = Date.now();
     const o = await newOrg();
-    const [usual, slow] = [await newAgent(o), await newAgent(o, { rate_limit: 3 })];
+    const usual = await newAgent(o);
+    const slow = await newAgent(o, { rate_limit: 3 });
     expect([usual.rate_limit, slow.rate_limit]).toEqual([120, 3]);
     expect(await burst(usual.o, 130)).toBe(120);
     expect(await burst(slow.o, 10)).toBe(3);

@@ -49,19 +49,18 @@ describe('break-glass: create', () => {
     expect(Date.parse(shown.expires_at) - Date.parse(shown.created_at)).toBe(3_600_000);
     expect((await o.get('/break-glass-tokens')).json).toEqual({ data: [shown], next_cursor: null, has_more: false });
     expect((await whoami(o.as(token))).json).toEqual({
-      ...{
-        kind: 'break_glass',
-        id: shown.id,
-        org_id: o.id,
-        name: null,
-        environments: null,
-        default_environment: 'production',
-        secrets: null,
-        parent_id: null,
-        rate_limit: 60,
-        device_id: null,
-      },
-      ...{ scopes: shown.scopes, expires_at: shown.expires_at },
+      kind: 'break_glass',
+      id: shown.id,
+      org_id: o.id,
+      name: null,
+      environments: null,
+      default_environment: 'production',
+      secrets: null,
+      parent_id: null,
+      rate_limit: 60,
+      device_id: null,
+      scopes: shown.scopes,
+      expires_at: shown.expires_at,
     });
     expect(shown.scopes.sort()).toEqual([
       'audit:read',
@@ -168,7 +167,8 @@ describe('break-glass: who may create one', () => {
     const o = await newOrg();
     const other = await newKey(o);
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => issue(n % 2 ? o : other.o)));
-    const [made, refused] = [answers.filter(({ status }) => status === 201), answers.filter(({ status }) => status !== 201)];
+    const made = answers.filter(({ status }) => status === 201);
+    const refused = answers.filter(({ status }) => status !== 201);
     expect(made).toHaveLength(5);
     for (const answer of refused) expect(codeOf(answer)).toEqual([409, 'LIMIT_REACHED']);
     expect((await o.get('/break-glass-tokens')).json.data).toHaveLength(5);
@@ -182,7 +182,8 @@ describe('break-glass: who may create one', () => {
 
   it('idempotency: one Idempotency-Key gives one token', async () => {
     const o = await newOrg();
-    const [first, again] = [await issue(o, {}, { 'Idempotency-Key': 'k' }), await issue(o, {}, { 'Idempotency-Key': 'k' })];
+    const first = await issue(o, {}, { 'Idempotency-Key': 'k' });
+    const again = await issue(o, {}, { 'Idempotency-Key': 'k' });
     expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true']);
     expect((await o.get('/break-glass-tokens')).json.data).toHaveLength(1);
     expect(await told(o)).toHaveLength(1);
@@ -331,7 +332,8 @@ describe('break-glass: reports of use', () => {
 
   it('events: report each token separately, requests over the rate limit included', async () => {
     const o = await newOrg();
-    const [one, two] = [await newBreakGlass(o), await newBreakGlass(o)];
+    const one = await newBreakGlass(o);
+    const two = await newBreakGlass(o);
     await one.o.get('/secrets');
     await Promise.all(Array.from({ length: 70 }, () => two.o.get('/secrets')));
     for (let n = 0; n < 3; n++) {

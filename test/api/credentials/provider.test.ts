@@ -416,7 +416,8 @@ describe('provider revoke', () => {
 describe('provider idempotency', () => {
   it('a replay returns the first response; keys of other tokens are separate; another body is refused', async () => {
     const o = await newOrg();
-    const [p, q] = [await newProvider(o), await newProvider(o)];
+    const p = await newProvider(o);
+    const q = await newProvider(o);
     const headers = { 'Idempotency-Key': 'k' };
     const first = await p.issue({}, headers);
     for (let i = 0; i < 2; i++) {
@@ -530,8 +531,10 @@ describe('provider permission', () => {
   });
 
   it('tenant isolation: writes only in the organisation of the token', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
-    const [p, q] = [await newProvider(o), await newProvider(other)];
+    const o = await newOrg();
+    const other = await newOrg();
+    const p = await newProvider(o);
+    const q = await newProvider(other);
     await p.issue({ value: 'mine' });
     await q.issue({ value: 'theirs' });
     await q.revoke();

@@ -27,15 +27,18 @@ describe('device', () => {
     expect([made.status, made.json]).toEqual([
       201,
       {
-        ...{ id, revision: 1, ...ANN, serial: 'C02', public_key: keys.jwk, thumbprint: await calculateJwkThumbprint(keys.jwk as never) },
-        ...{
-          member_id: null,
-          status: 'active',
-          created_at: made.json.created_at,
-          created_by: o.keyId,
-          assigned_at: null,
-          blocked_at: null,
-        },
+        id,
+        revision: 1,
+        ...ANN,
+        serial: 'C02',
+        public_key: keys.jwk,
+        thumbprint: await calculateJwkThumbprint(keys.jwk as never),
+        member_id: null,
+        status: 'active',
+        created_at: made.json.created_at,
+        created_by: o.keyId,
+        assigned_at: null,
+        blocked_at: null,
       },
     ]);
     expect((await o.get(`/devices/${id}`)).json).toEqual(made.json);
@@ -78,7 +81,9 @@ describe('device', () => {
   it('is listed page by page, by status and by member', async () => {
     const o = await newOrg();
     const member = await newMember(o);
-    const [a, b, c] = [await newDevice(o), await newDevice(o), await newDevice(o)];
+    const a = await newDevice(o);
+    const b = await newDevice(o);
+    const c = await newDevice(o);
     await o.post(`/devices/${b.id}/assign`, { member_id: member.id });
     await o.post(`/devices/${c.id}/block`);
     const list = async (query = '') => (await o.get(`/devices${query}`)).json.data.map(({ id }: { id: string }) => id);
@@ -97,7 +102,9 @@ describe('device', () => {
 
   it('accepts only P-256 and Ed25519 public keys, keeps only their required members, and never changes them', async () => {
     const o = await newOrg();
-    const [p256, ed25519, other] = [await newKeyPair(), await newKeyPair('EdDSA'), await newKeyPair()];
+    const p256 = await newKeyPair();
+    const ed25519 = await newKeyPair('EdDSA');
+    const other = await newKeyPair();
     const register = (public_key: unknown) => o.post('/devices', { ...ANN, public_key });
     const full = await register({ ...ed25519.jwk, kid: 'k', use: 'sig', alg: 'EdDSA', key_ops: ['verify'], ext: true });
     expect([full.status, full.json.public_key]).toEqual([201, ed25519.jwk]);
@@ -232,7 +239,8 @@ describe('device: a credential that is bound to it', () => {
   it('creates only credentials bound to the same device and revoked with it, and grants nothing', async () => {
     const o = await newOrg();
     const member = await newMember(o, 'viewer');
-    const [{ id: device_id, keys }, other] = [await newDevice(o), await newDevice(o)];
+    const { id: device_id, keys } = await newDevice(o);
+    const other = await newDevice(o);
     const agent = provenBy((await newAgent(o, { scopes: ['*'], device_id })).o, keys);
     const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
     expect(codeOf(await agent.post('/agent-credentials', { name: 'b', scopes: ['*'], device_id: other.id }))).toEqual(EXCEEDS);

@@ -143,7 +143,8 @@ describe('DPoP: a bound token', () => {
       ],
     ])
       expectInvalid(await whoamiBy(token, await proof(keys, token, { claims: { htu } })), 'htu', String(htu));
-    const [a, b] = [await newSecret(o), await newSecret(o)];
+    const a = await newSecret(o);
+    const b = await newSecret(o);
     const path = (id: string) => `/api/v1/orgs/${o.id}/secrets/${id}`;
     expectInvalid(await send('GET', path(b.id), { token, headers: { DPoP: await proofOf(keys, token, 'GET', path(a.id)) } }), 'htu');
     for (const htu of ['HTTP://LOCALHOST:80/api/v1/whoami', 'http://localhost/api/./v1/%77hoami?x=1#y'])
@@ -257,7 +258,8 @@ describe('DPoP: a bound token', () => {
 
   it('is refused with two DPoP headers, both of them good', async () => {
     const { keys, token } = await newBound();
-    const [one, other] = [await proof(keys, token), await proof(keys, token)];
+    const one = await proof(keys, token);
+    const other = await proof(keys, token);
     expectInvalid(await whoamiBy(token, `${one}, ${other}`), 'more than one');
     expectInvalid(await whoamiBy(token, `${one},${one}`), 'more than one');
     expect((await whoamiBy(token, one)).status).toBe(200);
@@ -321,7 +323,8 @@ describe('DPoP: credentials end with their device', () => {
 
   it('when its member is removed, and is not valid again if the device is to be assigned to another', async () => {
     const { o, device_id, keys, token } = await newBound();
-    const [ann, bob] = [await newMember(o), await newMember(o)];
+    const ann = await newMember(o);
+    const bob = await newMember(o);
     await o.post(`/devices/${device_id}/assign`, { member_id: ann.id });
     expect(await use(keys, token)).toEqual([200, undefined]);
     expect((await o.del(`/members/${ann.id}`)).status).toBe(200);
@@ -339,7 +342,8 @@ describe('DPoP: credentials end with their device', () => {
 
   it('and not when it is assigned to another member, or to none', async () => {
     const { o, device_id, keys, token } = await newBound();
-    const [ann, bob] = [await newMember(o), await newMember(o)];
+    const ann = await newMember(o);
+    const bob = await newMember(o);
     for (const member_id of [ann.id, bob.id, null]) {
       await o.post(`/devices/${device_id}/assign`, { member_id });
       expect(await use(keys, token)).toEqual([200, undefined]);

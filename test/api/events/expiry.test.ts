@@ -117,11 +117,9 @@ describe('expiry of a secret', () => {
 
   it('a deleted or revoked secret raises none; one that is restored in time does', async () => {
     const o = await newOrg();
-    const [gone, back, purged] = [
-      await newSecret(o, { name: 'gone', ttlSeconds: seconds(3 * DAY) }),
-      await newSecret(o, { name: 'back', ttlSeconds: seconds(3 * DAY) }),
-      await newSecret(o, { name: 'purged', ttlSeconds: seconds(3 * DAY) }),
-    ];
+    const gone = await newSecret(o, { name: 'gone', ttlSeconds: seconds(3 * DAY) });
+    const back = await newSecret(o, { name: 'back', ttlSeconds: seconds(3 * DAY) });
+    const purged = await newSecret(o, { name: 'purged', ttlSeconds: seconds(3 * DAY) });
     for (const { id } of [gone, back]) await o.del(`/secrets/${id}`);
     await o.del(`/secrets/${purged.id}?permanent=true`);
     await o.post(`/secrets/${back.id}/restore`);

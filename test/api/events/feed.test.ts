@@ -158,7 +158,7 @@ describe('event feed: what a caller can see', () => {
 
   it('of an environment, regardless of a later reuse of its slug', async () => {
     const o = await newOrg();
-    const [one] = [(await o.post('/environments', { name: 'Preview' })).json];
+    const one = (await o.post('/environments', { name: 'Preview' })).json;
     const mine = await newKey(o, { scopes: ['secrets:list'], environments: [one.id] });
     const { id } = await newSecret(o, { environment: one.slug });
     await o.del(`/secrets/${id}?permanent=true`);

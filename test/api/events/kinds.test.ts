@@ -221,7 +221,8 @@ const steps: Record<string, [EventType[], Step]> = {
   'device.assign to a member': [
     ['DEVICE_ASSIGNED'],
     async (o) => {
-      const [{ id }, member] = [await newDevice(o), await newMember(o)];
+      const { id } = await newDevice(o);
+      const member = await newMember(o);
       return { work: () => o.post(`/devices/${id}/assign`, { member_id: member.id }) };
     },
   ],

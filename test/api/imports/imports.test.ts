@@ -137,7 +137,8 @@ describe('import', () => {
   });
 
   it('round trip: an export of one organisation can be imported by another, and is equal', async () => {
-    const [from, to] = [await newOrg(), await newOrg()];
+    const from = await newOrg();
+    const to = await newOrg();
     const values: Record<string, string> = Object.create(null);
     for (const [n, value] of [
       ' spaced ',

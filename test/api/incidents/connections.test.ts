@@ -22,7 +22,9 @@ async function leaked(o: Caller) {
   await newSecret(o, { name: 'A' });
   const key = await newKey(o);
   const session = await newSession(key.o);
-  const [own, others, untouched] = [await connect(session.o, 'own'), await connect(o, 'others'), await connect(o, 'untouched')];
+  const own = await connect(session.o, 'own');
+  const others = await connect(o, 'others');
+  const untouched = await connect(o, 'untouched');
   await session.o.patch(`/integrations/${others}`, { name: 'taken over' });
   await session.o.patch(`/integrations/${own}`, { name: 'own again' });
   await session.o.post('/integrations/sync', { integrationId: own, environmentId: 'production', dryRun: true });
@@ -93,8 +95,14 @@ it('contain: connections and syncs since a time, and of the many the newest', as
   });
   await inGate(o, ({ core }) => {
     const draft = {
-      ...{ actor: { kind: 'api_key', id: key.id, parent_id: null, name: 'k' }, action: 'integration.create', environment: null },
-      ...{ reason: null, request_id: 'req_x', ip: '', user_agent: null, version: null },
+      actor: { kind: 'api_key', id: key.id, parent_id: null, name: 'k' },
+      action: 'integration.create',
+      environment: null,
+      reason: null,
+      request_id: 'req_x',
+      ip: '',
+      user_agent: null,
+      version: null,
     } as const;
     core.storage.transactionSync(() => {
       for (let i = 0; i < 10_001; i++) core.auditLog.append({ ...draft, resource: `int_${i}` }, 201, Date.now());

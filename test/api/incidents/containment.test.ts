@@ -50,7 +50,8 @@ describe('contain', () => {
   it('revokes only a session token, and not the key that minted it', async () => {
     const o = await newOrg();
     const key = await newKey(o);
-    const [one, other] = [await newSession(key.o), await newSession(key.o)];
+    const one = await newSession(key.o);
+    const other = await newSession(key.o);
     const answer = await contain(o, one.id);
     expect(answer.json.revoked).toEqual([{ kind: 'session', id: one.id, name: 'k' }]);
     for (const caller of [key.o, other.o]) expect(await alive(caller)).toBe(200);
@@ -87,7 +88,8 @@ describe('contain', () => {
     const o = await newOrg();
     const one = await newSignedInMember(o);
     const { id } = await newSecret(o);
-    const [inside, outside] = [newKeyInput(), newKeyInput()];
+    const inside = newKeyInput();
+    const outside = newKeyInput();
     const second = await newSignedInMember(o);
     for (const [session, input] of [
       [one.session, inside],
@@ -166,7 +168,9 @@ describe('exposure report', () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
-    const [a, b, c] = [await newSecret(o, { name: 'A' }), await newSecret(o, { name: 'B' }), await newSecret(o, { name: 'C' })];
+    const a = await newSecret(o, { name: 'A' });
+    const b = await newSecret(o, { name: 'B' });
+    const c = await newSecret(o, { name: 'C' });
     const read = await key.o.get(`/secrets/${a.id}`);
     await key.o.get(`/secrets/${b.id}`, { 'If-None-Match': '"v1"' });
     await key.o.get('/secrets/sec_none');
@@ -203,7 +207,8 @@ describe('exposure report', () => {
   it('excludes secrets that had expired before a bulk read, and lists those that expired later', async () => {
     const o = await newOrg();
     const key = await newKey(o);
-    const [brief, longer] = [await newSecret(o, { ttlSeconds: 60 }), await newSecret(o, { ttlSeconds: 60 })];
+    const brief = await newSecret(o, { ttlSeconds: 60 });
+    const longer = await newSecret(o, { ttlSeconds: 60 });
     await o.patch(`/secrets/${longer.id}`, { ttlSeconds: 600 });
     faults.clock = Date.now() + 120_000;
     await key.o.get('/environments/production/values');
@@ -214,12 +219,11 @@ describe('exposure report', () => {
 
   it('excludes secrets that bulk reads withheld for approval, wherever the log is', async () => {
     const { o } = await newOffice();
-    const [held, open, early] = [
-      await newSecret(o, { name: 'held/a' }),
-      await newSecret(o, { name: 'open' }),
-      await newSecret(o, { name: 'held/early' }),
-    ];
-    const [key, before] = [await newKey(o), await newKey(o)];
+    const held = await newSecret(o, { name: 'held/a' });
+    const open = await newSecret(o, { name: 'open' });
+    const early = await newSecret(o, { name: 'held/early' });
+    const key = await newKey(o);
+    const before = await newKey(o);
     await before.o.get('/environments/production/values');
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held/*'] } });
     for (const query of ['', '', '?prefix=held/', '?prefix=o', '']) await key.o.get(`/environments/production/values${query}`);
@@ -311,7 +315,8 @@ describe('exposure report', () => {
         faults.clock = null;
         const o = await newOrg();
         const secrets: string[] = [];
-        const [truth, late] = [new Set<string>(), new Set<string>()];
+        const truth = new Set<string>();
+        const late = new Set<string>();
         /** Whose value it is, whatever it was called when it was given. */
         const owners = new Map<string, string>();
         const given: [string, number][] = [];
@@ -611,12 +616,24 @@ describe('graph: a credential', () => {
       parent: { kind: 'api_key', id: o.keyId, name: 'first key', relation: 'created_by' },
       children: expect.arrayContaining([
         {
-          ...{ kind: 'session', id: session.id, name: 'k', relation: 'dies_with', dies_with: key.id },
-          ...{ parent_id: key.id, depth: 1, ended_by_contain: true },
+          kind: 'session',
+          id: session.id,
+          name: 'k',
+          relation: 'dies_with',
+          dies_with: key.id,
+          parent_id: key.id,
+          depth: 1,
+          ended_by_contain: true,
         },
         {
-          ...{ kind: 'agent', id: made.id, name: 'a', relation: 'created_by', dies_with: null },
-          ...{ parent_id: key.id, depth: 1, ended_by_contain: true },
+          kind: 'agent',
+          id: made.id,
+          name: 'a',
+          relation: 'created_by',
+          dies_with: null,
+          parent_id: key.id,
+          depth: 1,
+          ended_by_contain: true,
         },
       ]),
       grants: [

@@ -35,7 +35,8 @@ async function textsIn(all: (sql: string) => Promise<object[]>): Promise<string[
 async function leaked(o: Caller) {
   const key = await newKey(o);
   const session = await newSession(key.o);
-  const [made, due] = [await newSecret(o, GENERATED), await newSecret(o, { type: 'database_url' })];
+  const made = await newSecret(o, GENERATED);
+  const due = await newSecret(o, { type: 'database_url' });
   await session.o.get(`/secrets/${made.id}`);
   await key.o.get(`/secrets/${due.id}`);
   return { key, session, made, due };
@@ -53,8 +54,17 @@ describe('incident: of a containment', () => {
     expect(shown.headers.get('etag')).toBe('"r1"');
     const credential = { kind: 'api_key', id: key.id, name: 'k' };
     expect(shown.json).toMatchObject({
-      ...{ id: incident_id, revision: 1, kind: 'contain', status: 'open', credential, since: null, note: null, closed_at: null },
-      ...{ reason: 'found in a log', opened_by: { kind: 'api_key', id: o.keyId, name: 'first key' }, report },
+      id: incident_id,
+      revision: 1,
+      kind: 'contain',
+      status: 'open',
+      credential,
+      since: null,
+      note: null,
+      closed_at: null,
+      reason: 'found in a log',
+      opened_by: { kind: 'api_key', id: o.keyId, name: 'first key' },
+      report,
     });
     expect(shown.json.report.revoked.map(({ id }: { id: string }) => id)).toEqual([key.id, session.id]);
     expect(shown.json.rotation).toMatchObject({
@@ -185,7 +195,9 @@ describe('incident: of a containment', () => {
       expect(codeOf(await other.get(path))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await o.patch(`/incidents/${incident_id}`, { status: 'over' }))).toEqual([400, 'VALIDATION_FAILED']);
     expect((await o.patch(`/incidents/${incident_id}`, { note: 'in a public repository' })).json).toMatchObject({
-      ...{ revision: 2, note: 'in a public repository', status: 'open' },
+      revision: 2,
+      note: 'in a public repository',
+      status: 'open',
     });
     expect((await o.patch(`/incidents/${incident_id}`, { note: null })).json.note).toBe(null);
   });
@@ -263,8 +275,10 @@ describe('contain: by the text of a token', () => {
   });
 
   it("tells nothing of other organisations' tokens, and keeps no token", async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
-    const [own, foreign] = [await newKey(o), await newKey(other)];
+    const o = await newOrg();
+    const other = await newOrg();
+    const own = await newKey(o);
+    const foreign = await newKey(other);
     const forged = `${own.token.slice(0, -1)}${own.token.endsWith('a') ? 'b' : 'a'}`;
     const signedIn = await newSignedIn();
     const answers = [];
@@ -286,7 +300,8 @@ describe('contain: by the text of a token', () => {
     const o = await newOrg();
     const { key } = await leaked(o);
     const ask = () => o.post('/credentials/contain', { token: key.token }, { 'Idempotency-Key': 'c', 'X-Access-Reason': 'found in a log' });
-    const [first, second] = [await ask(), await ask()];
+    const first = await ask();
+    const second = await ask();
     expect([second.json, second.headers.get('idempotency-replayed')]).toEqual([first.json, 'true']);
     expect(codeOf(await o.post('/credentials/contain', { token: o.token }, { 'Idempotency-Key': 'c' }))).toEqual([
       422,
@@ -309,16 +324,27 @@ describe('contain: by the text of a token', () => {
 describe('limits: incidents', () => {
   const rows = (root: string, status: IncidentRow['status'], many: number) =>
     Array.from({ length: many }, (_, i) => ({
-      ...{ id: `inc_${String(i).padStart(22, '0')}`, kind: 'contain' as const, status, since: null, spared: [], reason: null, note: null },
+      id: `inc_${String(i).padStart(22, '0')}`,
+      kind: 'contain' as const,
+      status,
+      since: null,
+      spared: [],
+      reason: null,
+      note: null,
       credential: { id: `key_${root}${i}`, kind: 'api_key' as const, name: 'k', created_at: 0, member_id: null },
-      ...{ opened_by: { kind: 'api_key', id: root, parent_id: null, name: 'k' }, root, created_at: i, updated_at: i },
+      opened_by: { kind: 'api_key', id: root, parent_id: null, name: 'k' },
+      root,
+      created_at: i,
+      updated_at: i,
       closed_at: status === 'closed' ? i : null,
     }));
 
   it('the oldest closed one leaves, and where all are open a containment goes on without a record', async () => {
     const o = await newOrg();
     await add(o, 'incident', rows(o.keyId, 'open', 250));
-    const [one, two, three] = [await newKey(o), await newKey(o), await newKey(o)];
+    const one = await newKey(o);
+    const two = await newKey(o);
+    const three = await newKey(o);
     expect((await contain(o, one.id)).json).toMatchObject({ incident_id: null, revoked: [{ id: one.id }] });
     expect((await one.o.get('/secrets')).status).toBe(401);
     // Another root still has room.

@@ -71,7 +71,8 @@ describe('contain: preview', () => {
     const key = await newKey(o);
     const session = await newSession(key.o);
     const agent = await newAgent(session.o);
-    const [read, due] = [await newSecret(o, GENERATED), await newSecret(o, { type: 'database_url' })];
+    const read = await newSecret(o, GENERATED);
+    const due = await newSecret(o, { type: 'database_url' });
     // Read by the session and by the agent below it, not by the key.
     await session.o.get(`/secrets/${read.id}`);
     await agent.o.get(`/secrets/${due.id}`);
@@ -121,7 +122,8 @@ describe('contain: makers that are long gone', () => {
   it('what they made is followed, after the rows of several makers in a row have left the gate', async () => {
     const o = await newOrg();
     const key = await newKey(o);
-    const [one, beside] = [await newKey(key.o), await newKey(o)];
+    const one = await newKey(key.o);
+    const beside = await newKey(o);
     const two = await newKey(one.o);
     const last = await newKey(two.o);
     const mine = await newKey(beside.o);
@@ -180,7 +182,8 @@ const step = fc.record({
 
 describe('contain: random lineages', () => {
   it('graph, dry run and containment name exactly what ends', async () => {
-    let [acted, refused] = [0, 0];
+    let acted = 0;
+    let refused = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 18 }), fc.nat(50), fc.nat(50), async (steps, asking, asked) => {
         let clock = Date.now();

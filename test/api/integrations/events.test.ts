@@ -43,7 +43,10 @@ afterEach(() => vi.unstubAllGlobals());
 
 async function connect(o: Caller, platform: NotifyPlatform, fields: Record<string, unknown> = {}): Promise<string> {
   const { status, json, text } = await o.post('/integrations', {
-    ...{ kind: 'notify', platform, name: 'Operations', config: configs[platform] },
+    kind: 'notify',
+    platform,
+    name: 'Operations',
+    config: configs[platform],
     ...fields,
   });
   if (status !== 201) throw new Error(text);
@@ -333,7 +336,8 @@ describe('notify: events that owners must receive', () => {
     const o = await newOrg();
     await connect(o, 'email');
     const first = (await o.get('/members')).json.data[0].email as string;
-    const [second, admin] = [await newMember(o, 'owner'), await newMember(o, 'admin')];
+    const second = await newMember(o, 'owner');
+    const admin = await newMember(o, 'admin');
     await raise(o, 'SECRET_ROTATED', 'a');
     await newBreakGlass(o);
     await deliver(o);
@@ -390,7 +394,8 @@ describe('notify: recipients', () => {
   });
 
   it("notify: a message goes to the connection's current target, and only to its own organisation", async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const id = await connect(o, 'webhook');
     await connect(other, 'slack');
     await raise(o, 'SECRET_ROTATED', 'a');

@@ -368,8 +368,13 @@ describe('audit: a generated file', () => {
     expect(data[0]).not.toHaveProperty('names');
     expect(data[1]).toMatchObject({ status: 200, version: null, file: { format: 'compose-secrets', secrets: 2 } });
     expect(data[2]).toMatchObject({
-      ...{ status: 200, environment: 'production', version: expect.any(Number), prefix: 'app/', names: ['app/A', 'app/B'] },
-      ...{ file: { format: 'json', secrets: 2 }, actor: { kind: 'session' } },
+      status: 200,
+      environment: 'production',
+      version: expect.any(Number),
+      prefix: 'app/',
+      names: ['app/A', 'app/B'],
+      file: { format: 'json', secrets: 2 },
+      actor: { kind: 'session' },
     });
     expect(JSON.stringify(data)).not.toContain(value);
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
@@ -391,7 +396,9 @@ describe('audit: a generated file', () => {
   it('containment reports just the secrets that were in files', async () => {
     const o = await newOrg();
     const key = await newKey(o);
-    const [a, , c] = [await newSecret(o, { name: 'A' }), await newSecret(o, { name: 'AB' }), await newSecret(o, { name: 'C' })];
+    const a = await newSecret(o, { name: 'A' });
+    await newSecret(o, { name: 'AB' });
+    const c = await newSecret(o, { name: 'C' });
     await newSecret(o, { name: 'listed' });
     await make(key.o, { names: ['A', 'C'], format: 'shell' });
     // What names a secret, and what was refused, gives no value away.

@@ -80,8 +80,15 @@ describe('integration: stored connections', () => {
     expect([status, json]).toEqual([
       201,
       {
-        ...{ id, kind: 'notify', platform: 'slack', name: 'Operations', config: shown.slack },
-        ...{ events: ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'], revision: 1, createdAt, updatedAt: createdAt },
+        id,
+        kind: 'notify',
+        platform: 'slack',
+        name: 'Operations',
+        config: shown.slack,
+        events: ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'],
+        revision: 1,
+        createdAt,
+        updatedAt: createdAt,
       },
     ]);
     expect(id).toMatch(/^int_/);
@@ -156,7 +163,8 @@ describe('integration: stored connections', () => {
   });
 
   it('integration: one of another organisation is not found', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const { id } = await made(o);
     expect(codeOf(await other.get(`/integrations/${id}`))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await other.patch(`/integrations/${id}`, { name: 'x' }))).toEqual([404, 'NOT_FOUND']);

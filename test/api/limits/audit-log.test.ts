@@ -201,7 +201,8 @@ describe('audit log: while it is full', () => {
 
   it('requests are refused with 503, except revoke, contain, remove a member, panic, recover and adopt', async () => {
     const o = await newOrg();
-    const [revoked, contained] = [await newKey(o), await newKey(o)];
+    const revoked = await newKey(o);
+    const contained = await newKey(o);
     const child = await newKey(contained.o);
     const { id: member } = (await o.post('/members', { email: 'm@example.com', name: 'M', role: 'viewer' })).json;
     await fill(o, 100_000);

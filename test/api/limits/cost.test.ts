@@ -139,7 +139,8 @@ describe('cost: docs/cost.md', () => {
   it('calculates the month from them', () => {
     const moved = costOf('move 1,000 audit entries to D1');
     const removed = costOf('remove what 100 changes left, a day later');
-    const [read, change] = [costOf('read a secret'), costOf('change a value')];
+    const read = costOf('read a secret');
+    const change = costOf('change a value');
     /** In millions: reads and changes, the move of the entry of each, and what each change leaves. */
     const inMonth = (of: (cost: Cost) => number) =>
       READS * of(read) + CHANGES * (of(change) + of(removed) / 100) + ((READS + CHANGES) * of(moved)) / 1000;

@@ -102,7 +102,8 @@ const d1Bytes = async (o: Caller) =>
     .first<number>('n')) as number;
 
 const held = async (o: Caller) => {
-  const [{ rows, file }, d1] = [await gateBytes(o), await d1Bytes(o)];
+  const { rows, file } = await gateBytes(o);
+  const d1 = await d1Bytes(o);
   return { gate: rows, file, d1 };
 };
 
@@ -128,16 +129,19 @@ let sent = 0;
 /** What a path names, by the collection that it stands in. */
 type Ids = Record<string, string>;
 const prefixes: Record<string, Prefix> = {
-  ...{ environments: 'env', secrets: 'sec', 'api-keys': 'key', 'access-tokens': 'tok', 'agent-credentials': 'agt', credentials: 'key' },
-  ...{
-    'provider-tokens': 'prv',
-    'break-glass-tokens': 'bgt',
-    members: 'mem',
-    teams: 'team',
-    grants: 'grt',
-    passkeys: 'psk',
-    sessions: 'ses',
-  },
+  environments: 'env',
+  secrets: 'sec',
+  'api-keys': 'key',
+  'access-tokens': 'tok',
+  'agent-credentials': 'agt',
+  credentials: 'key',
+  'provider-tokens': 'prv',
+  'break-glass-tokens': 'bgt',
+  members: 'mem',
+  teams: 'team',
+  grants: 'grt',
+  passkeys: 'psk',
+  sessions: 'ses',
 };
 
 const pathOf = (route: Route, o: Caller, named: (collection: string, parameter: string) => string) =>
@@ -271,13 +275,16 @@ async function furnish(planted: number) {
   const member = (await newMember(o, 'viewer')).id;
   const team = await newTeam(o, member);
   const ids: Ids = {
-    ...{ secrets: kept.id, members: member, teams: team, environments: (await o.get('/environments')).json.data[0].id },
-    ...{ 'api-keys': (await newKey(o)).id, 'access-tokens': (await newSession(o)).id, 'agent-credentials': (await newAgent(o)).id },
-    ...{
-      'provider-tokens': (await newProvider(o)).id,
-      grants: (await newGrant(o, 'member', member)).id,
-      credentials: (await newKey(o)).id,
-    },
+    secrets: kept.id,
+    members: member,
+    teams: team,
+    environments: (await o.get('/environments')).json.data[0].id,
+    'api-keys': (await newKey(o)).id,
+    'access-tokens': (await newSession(o)).id,
+    'agent-credentials': (await newAgent(o)).id,
+    'provider-tokens': (await newProvider(o)).id,
+    grants: (await newGrant(o, 'member', member)).id,
+    credentials: (await newKey(o)).id,
   };
   const environments = ['production', 'staging', 'development'];
   for (let n = 0; n < 97; n++) {
@@ -433,8 +440,10 @@ describe('limits: a flood of the largest requests on every route', () => {
     expect((await by.get('/secrets')).status).toBe(200);
     await inCore(o, (core) => runTasks(core, core.now()));
     const head = () => inCore(o, ({ auditLog }) => auditLog.head().sequence);
-    const [start, first] = [await held(o), await head()];
-    let [over, largestOne] = [0, 0];
+    const start = await held(o);
+    const first = await head();
+    let over = 0;
+    let largestOne = 0;
     for (const way of wayNames)
       for (const { method, path, body, headers, label } of [
         ...routes.map((route) => requestOf(route, way, o, ids)),
@@ -615,9 +624,16 @@ describe('limits: name patterns on many names', () => {
         for (let n = 0; n < 600; n++)
           auditLog.append(
             {
-              ...{ actor: { kind: 'api_key', id: 'key_0', parent_id: null, name: null }, action: 'secret.read', resource: kept.id },
-              ...{ resource_name: n % 100 ? 'ab'.repeat(120) : 'KEPT', environment: 'production', version: 1, reason: null },
-              ...{ request_id: `req_${n}`, ip: '203.0.113.7', user_agent: null },
+              actor: { kind: 'api_key', id: 'key_0', parent_id: null, name: null },
+              action: 'secret.read',
+              resource: kept.id,
+              resource_name: n % 100 ? 'ab'.repeat(120) : 'KEPT',
+              environment: 'production',
+              version: 1,
+              reason: null,
+              request_id: `req_${n}`,
+              ip: '203.0.113.7',
+              user_agent: null,
             },
             200,
             Date.now(),
@@ -642,7 +658,10 @@ describe('limits: name patterns on many names', () => {
 
   it('counts a name with the patterns that are matched, and not patterns of a caller who reaches every name', () => {
     const holding = (secrets: string[] | null, environments: string[] | null = null) => ({
-      ...{ scopes: ['secrets:list'], environments, secrets, expires_at: null },
+      scopes: ['secrets:list'],
+      environments,
+      secrets,
+      expires_at: null,
     });
     const left = (most: number, ...permissions: [PermissionSet, ...PermissionSet[]]) =>
       stepsFor({ ...nobody, permissions }, ['secrets:list'], most).take('env', 'x'.repeat(10));
@@ -663,7 +682,8 @@ describe('limits: the intersection of a chain of agents', () => {
     const limited = await newAgent(third.o, { scopes: ['secrets:list'], secrets: PATTERNS, rate_limit: 1 });
     await inCore(o, (core) => overlaps(core).clear());
     const steps = async (by: Caller) => (await workOf(by, () => by.get('/environments/production'))).work.steps;
-    const [first, ...later] = [await steps(last.o), await steps(last.o), await steps(last.o)];
+    const first = await steps(last.o);
+    const later = [await steps(last.o), await steps(last.o)];
     expect(first).toBeGreaterThan(100_000);
     expect(first).toBeLessThan(3 * 2 * 16 * 16 * 3163);
     expect(later).toEqual([0, 0]);
@@ -695,7 +715,8 @@ describe('limits: contain and graph of a credential with very many descendants',
 
   it('take work in proportion to their number, and return bounded lists', { timeout: 240_000 }, async () => {
     for (const part of [0.2, 1]) {
-      const [keys, sessions] = [KEYS * part, SESSIONS * part];
+      const keys = KEYS * part;
+      const sessions = SESSIONS * part;
       const { o, root } = await crowd(keys, sessions);
       const graph = await workOf(o, () => o.get(`/credentials/${root.id}/graph`));
       expect([graph.answer.status, graph.answer.json.children.length]).toEqual([200, keys + sessions]);
@@ -738,17 +759,15 @@ describe('limits: the exposure report of a credential with very many bulk reads'
       }),
     );
   const bulk = (patterns: string[], n: number) => ({
-    ...{
-      environment: 'env',
-      shown: 'production',
-      revision: 1,
-      time: n,
-      sequence: n,
-      last: n,
-      prefix: '',
-      patterns,
-      withheld: new Set<string>(),
-    },
+    environment: 'env',
+    shown: 'production',
+    revision: 1,
+    time: n,
+    sequence: n,
+    last: n,
+    prefix: '',
+    patterns,
+    withheld: new Set<string>(),
   });
 
   it('takes bounded steps, in slices, and counts a secret as read after that', async () => {
@@ -780,7 +799,8 @@ describe('limits: the exposure report of a credential with very many bulk reads'
 
   it('distinguishes 1,000 kinds of bulk reads, and ends', async () => {
     const o = await newOrg();
-    const [kept, other] = [await newSecret(o, { name: 'KEPT' }), await newSecret(o, { name: 'OTHER' })];
+    const kept = await newSecret(o, { name: 'KEPT' });
+    const other = await newSecret(o, { name: 'OTHER' });
     const key = await newKey(o, { scopes: ['secrets:read'] });
     const read = async (prefix: string) => (await key.o.get(`/environments/production/values?prefix=${prefix}`)).json.values;
     expect(await read('KEPT')).toEqual({ KEPT: kept.value });

@@ -105,7 +105,8 @@ describe('quotas: credentials of one root', () => {
 
   it('the oldest ended ones leave, never live ones nor those of others', async () => {
     const o = await newOrg();
-    const [mine, key] = [await newAgent(o), await newKey(o)];
+    const mine = await newAgent(o);
+    const key = await newKey(o);
     const gone = await newAgent(o);
     await o.del(`/agent-credentials/${gone.id}`);
     // It ends before all others, and is live.

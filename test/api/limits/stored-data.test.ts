@@ -69,7 +69,8 @@ describe('idempotency: stored refusals', () => {
     ];
     for (const [status, path, body] of requests) {
       const headers = { 'Idempotency-Key': `replay-${status}` };
-      const [first, second] = [await o.post(path, body, headers), await o.post(path, body, headers)];
+      const first = await o.post(path, body, headers);
+      const second = await o.post(path, body, headers);
       expect([first.status, first.headers.get('Idempotency-Replayed')]).toEqual([status, null]);
       expect([second.status, second.text, second.headers.get('Idempotency-Replayed')]).toEqual([status, first.text, 'true']);
     }
@@ -86,7 +87,8 @@ describe('idempotency: stored bytes of an API key and its descendants', () => {
 
   it('over 64 MiB their requests with an Idempotency-Key are refused, and no others', async () => {
     const o = await newOrg();
-    const [greedy, other] = [await newKey(o), await newKey(o)];
+    const greedy = await newKey(o);
+    const other = await newKey(o);
     await fill(o, greedy.id, 64);
     const create = (by: Caller, n: number, headers = {}) => by.post('/secrets', { name: `s-${n}`, type: 'generic', value: 'v' }, headers);
     const refused = await create(greedy.o, 1, { 'Idempotency-Key': 'one-more' });
@@ -145,8 +147,19 @@ describe('purge: expired data', () => {
     const o = await newOrg();
     const now = Date.now();
     const session = (n: number, ended: number) => ({
-      ...{ org_id: o.id, id: newId('tok'), kind: 'session', token_hash: `h-${o.id}-${ended}-${n}`, hint: 'h', scopes: [], rate_limit: 600 },
-      ...{ created_by: 'key_x', dies_with: 'key_x', created_at: now - 2 * DAY, expires_at: now + ended, revision: 1, mac: 'm' },
+      org_id: o.id,
+      id: newId('tok'),
+      kind: 'session',
+      token_hash: `h-${o.id}-${ended}-${n}`,
+      hint: 'h',
+      scopes: [],
+      rate_limit: 600,
+      created_by: 'key_x',
+      dies_with: 'key_x',
+      created_at: now - 2 * DAY,
+      expires_at: now + ended,
+      revision: 1,
+      mac: 'm',
     });
     for (let part = 0; part < 10; part++) {
       const { sql, params } = upsertOf(
@@ -182,8 +195,19 @@ describe('purge: expired data', () => {
     const now = Date.now();
     const { sql, params } = upsertOf(credentials, [
       {
-        ...{ org_id: o.id, id: newId('tok'), kind: 'session', token_hash: `h-${o.id}`, hint: 'h', scopes: [], rate_limit: 600 },
-        ...{ created_by: 'key_x', dies_with: 'key_x', created_at: now - DAY, expires_at: now - 1000, revision: 1, mac: 'm' },
+        org_id: o.id,
+        id: newId('tok'),
+        kind: 'session',
+        token_hash: `h-${o.id}`,
+        hint: 'h',
+        scopes: [],
+        rate_limit: 600,
+        created_by: 'key_x',
+        dies_with: 'key_x',
+        created_at: now - DAY,
+        expires_at: now - 1000,
+        revision: 1,
+        mac: 'm',
       },
     ]);
     // One a tenth of a second: 9,000 in the last quarter of an hour.
@@ -287,10 +311,8 @@ describe('limits: session tokens', () => {
 
   it('can be limited to environments and names when they are minted', async () => {
     const o = await newOrg();
-    const [inside, outside] = [
-      await newSecret(o, { name: 'app/a', environment: 'staging' }),
-      await newSecret(o, { name: 'b', environment: 'staging' }),
-    ];
+    const inside = await newSecret(o, { name: 'app/a', environment: 'staging' });
+    const outside = await newSecret(o, { name: 'b', environment: 'staging' });
     const session = await newSession(o, { environments: ['staging'], secrets: ['app/*'], scopes: ['secrets:read'] });
     expect([(await session.o.get(`/secrets/${inside.id}`)).status, (await session.o.get(`/secrets/${outside.id}`)).status]).toEqual([
       200, 403,

@@ -32,7 +32,8 @@ describe('usage', () => {
   it('an organisation shows the contents of its tables, a deleted secret until it is purged', async () => {
     const o = await newOrg();
     expect(await usageOf(o)).toEqual({ secrets: 0, sealed_bytes: 0, credentials: 1, members: 1 });
-    const [one, two] = [await newSecret(o), await newSecret(o, { value: 'x'.repeat(1000) })];
+    const one = await newSecret(o);
+    const two = await newSecret(o, { value: 'x'.repeat(1000) });
     await o.patch(`/secrets/${one.id}`, { value: 'second' });
     await newMember(o);
     const usage = { secrets: 2, sealed_bytes: await sealedIn(o), credentials: 1, members: 2 };

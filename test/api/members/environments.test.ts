@@ -134,7 +134,8 @@ describe('member: environments', () => {
     const o = await newOrg();
     const other = await newKey(o, { scopes: ['*'] });
     const limited = { environments: ['staging'] };
-    const [theirs, mine] = [await newMember(other.o, 'viewer', limited), await newMember(o, 'viewer', limited)];
+    const theirs = await newMember(other.o, 'viewer', limited);
+    const mine = await newMember(o, 'viewer', limited);
     for (const { id } of [theirs, mine]) await o.patch(`/members/${id}`, { environments: null });
     const status = async ({ id }: { id: string }) => (await o.get(`/members/${id}`)).json.status;
     expect([await status(theirs), await status(mine)]).toEqual(['lapsed', 'invited']);
@@ -217,7 +218,8 @@ describe('member: an admin with environments', () => {
     const { o, admin } = await withAdmin();
     const other = await newMember(o, 'viewer', { environments: ['development', 'production'] });
     expect((await admin.o.get(`/members/${other.id}`)).json.environments).toEqual(['development']);
-    const [apart, whole] = [await newMember(o, 'viewer', { environments: ['production'] }), await newMember(o, 'viewer')];
+    const apart = await newMember(o, 'viewer', { environments: ['production'] });
+    const whole = await newMember(o, 'viewer');
     const shown = async ({ id }: { id: string }) => (await admin.o.get(`/members/${id}`)).json.environments;
     expect([await shown(apart), await shown(whole)]).toEqual([[], null]);
   });

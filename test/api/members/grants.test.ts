@@ -166,7 +166,8 @@ describe('permission: no one can grant more than they hold', () => {
 
   it('a member counts with role and grants', async () => {
     const o = await newOrg();
-    const [admin, auditor] = [await newMember(o, 'admin'), await newMember(o, 'auditor')];
+    const admin = await newMember(o, 'admin');
+    const auditor = await newMember(o, 'auditor');
     const input = (id: string) => ({
       id,
       grantee: { type: 'member', id: auditor.id },

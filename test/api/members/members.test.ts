@@ -218,7 +218,9 @@ describe('permission: rank', () => {
   const people = async () => {
     const o = await newOrg();
     const owner = await ownerId(o);
-    const [admin, peer, developer] = [await newMember(o, 'admin'), await newMember(o, 'admin'), await newMember(o, 'developer')];
+    const admin = await newMember(o, 'admin');
+    const peer = await newMember(o, 'admin');
+    const developer = await newMember(o, 'developer');
     return { o, owner, admin: admin.id, peer: peer.id, developer: developer.id };
   };
   const blank = { email: null, name: null, role: null };
@@ -302,7 +304,8 @@ describe('member: the last owner', () => {
 
   it('stays when two owners demote each other', async () => {
     const o = await newOrg();
-    const [a, b] = [await ownerId(o), (await newMember(o, 'owner')).id];
+    const a = await ownerId(o);
+    const b = (await newMember(o, 'owner')).id;
     const demote = (by: string, member: string) =>
       asMember(o, by, 'member.update', { named: { member }, input: { email: null, name: null, role: 'viewer' } });
     faults.delay = 10;
@@ -326,7 +329,8 @@ describe('member: removal', () => {
 
   it('removes their passkeys, memberships and grants, and nothing of others', async () => {
     const o = await newOrg();
-    const [{ id }, other] = [await newMember(o, 'viewer'), await newMember(o, 'viewer')];
+    const { id } = await newMember(o, 'viewer');
+    const other = await newMember(o, 'viewer');
     const team = await newTeam(o, id, other.id);
     await newGrant(o, 'member', id);
     const kept = await newGrant(o, 'member', other.id);
@@ -566,7 +570,9 @@ describe('integrity: rows of members in the database', () => {
   it('an altered role, a planted grant and a planted team member are refused, also after the gate lost its storage', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
-    const [a, b, trusted] = [await newMember(o, 'viewer'), await newMember(o, 'viewer'), await newMember(o, 'viewer')];
+    const a = await newMember(o, 'viewer');
+    const b = await newMember(o, 'viewer');
+    const trusted = await newMember(o, 'viewer');
     const team = await newTeam(o, trusted.id);
     await newGrant(o, 'team', team);
     await newGrant(o, 'member', trusted.id);

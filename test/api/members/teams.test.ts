@@ -31,10 +31,13 @@ describe('team', () => {
 
   it('has each member once', async () => {
     const o = await newOrg();
-    const [a, b] = [await newMember(o), await newMember(o)];
-    const [team, other] = [await newTeam(o), await newTeam(o, b.id)];
+    const a = await newMember(o);
+    const b = await newMember(o);
+    const team = await newTeam(o);
+    const other = await newTeam(o, b.id);
     const add = () => o.post(`/teams/${team}/members`, { member_id: a.id });
-    const [first, again] = [await add(), await add()];
+    const first = await add();
+    const again = await add();
     expect([first.status, again.status, again.text]).toEqual([201, 201, first.text]);
     expect(first.json).toMatchObject({ team_id: team, member_id: a.id, added_by: o.keyId });
     const raced = await Promise.all([1, 2, 3].map(() => o.post(`/teams/${team}/members`, { member_id: b.id })));
@@ -72,7 +75,8 @@ describe('team', () => {
   it('gives its grants to its members, until they leave or it is deleted', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
-    const [a, b] = [await newMember(o, 'viewer'), await newMember(o, 'viewer')];
+    const a = await newMember(o, 'viewer');
+    const b = await newMember(o, 'viewer');
     const team = await newTeam(o, a.id, b.id);
     const input = { version: null, if_none_match: null };
     const read = async (member: string) => (await asMember(o, member, 'secret.read', { named: { secret }, input })).status;
@@ -145,7 +149,8 @@ describe('permission: members of a team with grants', () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const brief = new Date(Date.now() + 60_000).toISOString();
-    const [bare, granted] = [await newTeam(o), await newTeam(o)];
+    const bare = await newTeam(o);
+    const granted = await newTeam(o);
     const { id: grant } = await newGrant(o, 'team', granted, { expires_at: brief });
     const agent = o.as((await o.post('/agent-credentials', { name: 'a', scopes: ['*'] })).json.token);
     for (const by of [(await newSession(o)).o, agent]) {

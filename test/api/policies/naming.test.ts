@@ -170,7 +170,8 @@ describe('naming policy: violations', () => {
     const { id } = await newPolicy(o, 'naming', { pattern: '^none' }, { applies_to: all });
     const { o: limited } = await newKey(o, { scopes: ['policies:read', 'secrets:list'], secrets: PATTERNS });
     for (const as of [o, limited]) {
-      let [pages, cursor] = [0, ''];
+      let pages = 0;
+      let cursor = '';
       for (; cursor !== null; pages++)
         cursor = (await as.get(`/policies/${id}/violations${cursor && `?cursor=${cursor}`}`)).json.next_cursor;
       expect(pages).toBe(2);
@@ -188,7 +189,10 @@ describe('naming policy: violations', () => {
     const first = (await o.get(`/policies/${id}/violations?limit=2`)).json;
     expect(first).toEqual({
       data: ['b1', 'b2'].map((name) => ({
-        ...{ id: named.get(name), name, type: 'generic', environment: 'production' },
+        id: named.get(name),
+        name,
+        type: 'generic',
+        environment: 'production',
       })),
       next_cursor: first.next_cursor,
       has_more: true,

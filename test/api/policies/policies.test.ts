@@ -22,17 +22,15 @@ describe('policy', () => {
     expect([made.status, made.json]).toEqual([
       201,
       {
-        ...{
-          id,
-          revision: 1,
-          name: 'Upper case',
-          kind: 'naming',
-          enabled: true,
-          config: NAMING,
-          created_by: o.keyId,
-          created_at,
-          updated_at: created_at,
-        },
+        id,
+        revision: 1,
+        name: 'Upper case',
+        kind: 'naming',
+        enabled: true,
+        config: NAMING,
+        created_by: o.keyId,
+        created_at,
+        updated_at: created_at,
         applies_to: { environments: ['production'], types: ['password'], names: ['app/*'] },
       },
     ]);
@@ -121,7 +119,8 @@ describe('policy', () => {
   });
 
   it('refuses an environment or a team that does not exist as 404', async () => {
-    const [o, elsewhere] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const elsewhere = await newOrg();
     const team_id = await newTeam(elsewhere);
     const approval = { operations: ['secret.read'], required: 1, approvers: { team_id } };
     const { id } = await newPolicy(o, 'naming', NAMING);
@@ -155,7 +154,8 @@ describe('permission: policies', () => {
   it('need policies:read to be read and policies:write to be changed', async () => {
     const o = await newOrg();
     const { id } = await newPolicy(o, 'naming', NAMING);
-    const [reader, other] = [await newKey(o, { scopes: ['policies:read'] }), await newKey(o, { scopes: ['secrets:*', 'org:*'] })];
+    const reader = await newKey(o, { scopes: ['policies:read'] });
+    const other = await newKey(o, { scopes: ['secrets:*', 'org:*'] });
     expect((await reader.o.get(`/policies/${id}`)).status).toBe(200);
     const changes = (key: typeof o | typeof reader.o) => [
       key.post('/policies', { name: 'x', kind: 'naming', config: NAMING }),

@@ -131,7 +131,8 @@ describe('rotation policy: due secrets', () => {
 
   it('a value of an earlier release is as old as its last change, or as its secret if that changed metadata', async () => {
     const o = await newOrg();
-    const [plain, amended] = [await newSecret(o, { name: 'plain' }), await newSecret(o, { name: 'amended' })];
+    const plain = await newSecret(o, { name: 'plain' });
+    const amended = await newSecret(o, { name: 'amended' });
     at(5 * DAY);
     for (const { id } of [plain, amended]) await o.post(`/secrets/${id}/rotate`, { value: 'new' });
     at(6 * DAY);
@@ -259,7 +260,8 @@ describe('rotation policy: due secrets', () => {
 
   it('forgets secrets that are gone, and all of them once no rule is left', async () => {
     const o = await newOrg();
-    const [gone] = [await newSecret(o), await newSecret(o)];
+    const gone = await newSecret(o);
+    await newSecret(o);
     const { id } = await newPolicy(o, 'rotation', { max_age_days: 1 });
     const remembered = () => inCore(o, ({ storage }) => storage.sql.exec('select * from rotations').toArray().length);
     at(DAY);
@@ -278,7 +280,8 @@ describe('rotation policy: auto_rotate', () => {
   it('is a field of secrets: false unless it was set, by create, PUT and PATCH', async () => {
     const o = await newOrg();
     const shown = async (id: string) => (await o.get(`/secrets/${id}`)).json.auto_rotate;
-    const [plain, set] = [await newSecret(o), await newSecret(o, { auto_rotate: true })];
+    const plain = await newSecret(o);
+    const set = await newSecret(o, { auto_rotate: true });
     expect([await shown(plain.id), await shown(set.id)]).toEqual([false, true]);
     await o.patch(`/secrets/${plain.id}`, { auto_rotate: true });
     await o.patch(`/secrets/${set.id}`, { description: 'x' });

@@ -242,10 +242,12 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     expect(await missing(read(agent.o, 'app/a'))).toBe(plain);
     // Where it may not read at all, what is there and what is not look alike.
     const narrow = await newKey(o, { scopes: ['secrets:read'], environments: ['staging'], secrets: ['app/b'] });
-    const [there, nowhere] = [await read(narrow.o, 'app/a', 'staging'), await read(narrow.o, 'app/z', 'staging')];
+    const there = await read(narrow.o, 'app/a', 'staging');
+    const nowhere = await read(narrow.o, 'app/z', 'staging');
     expect([there.status, nowhere.status]).toEqual([403, 403]);
     expect(message(there).replace('app/a', '…')).toBe(message(nowhere).replace('app/z', '…'));
-    const [other, none] = [await read(narrow.o, 'app/b', 'production'), await read(narrow.o, 'app/b', 'nowhere')];
+    const other = await read(narrow.o, 'app/b', 'production');
+    const none = await read(narrow.o, 'app/b', 'nowhere');
     expect([other.status, none.status]).toEqual([403, 403]);
     expect(message(other).replace('production', '…')).toBe(message(none).replace('nowhere', '…'));
   });

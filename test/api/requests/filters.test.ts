@@ -154,7 +154,9 @@ const lists: Record<string, () => Promise<Prepared>> = {
   },
   '/grants grantee': async () => {
     const o = await newOrg();
-    const [member, team, agent] = [(await newMember(o)).id, await newTeam(o), (await newAgent(o)).id];
+    const member = (await newMember(o)).id;
+    const team = await newTeam(o);
+    const agent = (await newAgent(o)).id;
     for (let n = 0; n < 2; n++) await newGrant(o, 'member', member);
     await newGrant(o, 'team', team);
     await o.post('/grants', { grantee: { type: 'agent', id: agent }, permission: 'read' });

@@ -41,7 +41,9 @@ const at =
     `${base}/${(await make(o)).id}`;
 const made = (path: string, body: object) => at(path, async (o) => (await o.post(path, body)).json);
 const slack = {
-  ...{ kind: 'notify', platform: 'slack', name: 'n' },
+  kind: 'notify',
+  platform: 'slack',
+  name: 'n',
   config: { webhookUrl: 'https://hooks.slack.com/services/T0/B0/x' },
 };
 
@@ -93,7 +95,8 @@ async function fresh({ make, isListed }: Resource) {
   const o = await newOrg();
   owner = await ownerId(o);
   const path = await make(o);
-  const [list, id] = [path.slice(0, path.lastIndexOf('/')), path.slice(path.lastIndexOf('/') + 1)];
+  const list = path.slice(0, path.lastIndexOf('/'));
+  const id = path.slice(path.lastIndexOf('/') + 1);
   const listed = async () => (await o.get(list)).json.data.find((one: { id: string }) => one.id === id);
   const read = async (): Promise<{ revision: number }> => (isListed ? listed() : (await o.get(path)).json);
   return { o, path, read, listed };
@@ -178,7 +181,8 @@ describe('revision: every resource that PATCH can change', () => {
 describe('revision: who is in a team', () => {
   const world = async () => {
     const o = await newOrg();
-    const [ann, bob] = [await newMember(o), await newMember(o)];
+    const ann = await newMember(o);
+    const bob = await newMember(o);
     const team = await newTeam(o);
     const at = `/teams/${team}`;
     const add = (member_id: string, header = {}) => o.post(`${at}/members`, { member_id }, header);

@@ -132,7 +132,8 @@ describe('scan', () => {
   });
 
   it('fingerprint: is the same wherever the same is found, and tells nothing to another organisation', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const of = async (at: Caller, text: string) => (await scan(at, text)).findings.map(({ fingerprint }) => fingerprint);
     const [first] = await of(o, `x ${AWS}`);
     expect(await of(o, `\n\n${AWS} and ${AWS.replace('Y3', 'Z3')}`)).toEqual([first, expect.not.stringMatching(first as string)]);
@@ -213,20 +214,19 @@ describe('scan: tokens of this service', () => {
     ]);
     const writer = await newKey(o, { scopes: ['scans:write'] });
     expect((await scan(writer.o, key.token)).findings[0]).toEqual({
-      ...{
-        rule: 'svc-token',
-        path: null,
-        fingerprint: expect.any(String),
-        line: 1,
-        column: 1,
-        preview: `svc_…(${key.token.length})`,
-        live: true,
-      },
+      rule: 'svc-token',
+      path: null,
+      fingerprint: expect.any(String),
+      line: 1,
+      column: 1,
+      preview: `svc_…(${key.token.length})`,
+      live: true,
     });
   });
 
   it('token of another organisation: nothing but that it is one', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const { findings } = await scan(o, { text: other.token, revoke_live: true });
     expect(findings).toEqual([
       { rule: 'svc-token', path: null, line: 1, column: 1, preview: `svc_…(${other.token.length})`, fingerprint: expect.any(String) },
@@ -286,7 +286,8 @@ describe('scan: tokens of this service', () => {
   it('share link: its key is live until the link ends, and is revoked with it', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
-    const [link, other] = [await newLink(o, secret.id, { max_views: 1 }), await newLink(o, secret.id)];
+    const link = await newLink(o, secret.id, { max_views: 1 });
+    const other = await newLink(o, secret.id);
     const { findings } = await scan(o, `see ${link.url}`);
     expect(findings).toEqual([
       {
@@ -469,7 +470,9 @@ describe('scan: SARIF', () => {
     expect(run.tool.driver.rules.map((rule: { id: string }) => rule.id)).toEqual(['aws-access-key-id', 'stored-secret']);
     expect(run.results).toMatchObject([
       {
-        ...{ ruleId: 'aws-access-key-id', ruleIndex: 0, level: 'error' },
+        ruleId: 'aws-access-key-id',
+        ruleIndex: 0,
+        level: 'error',
         locations: [
           {
             physicalLocation: {

@@ -100,7 +100,8 @@ describe('list secrets: id', () => {
   });
 
   it("returns nothing out of the caller's reach, in its own organisation or another", async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const id = await put(o, 'db');
     const limited = await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*'] });
     for (const caller of [limited.o, other]) expect((await caller.get(`/secrets?id=${id}`)).json.data).toEqual([]);

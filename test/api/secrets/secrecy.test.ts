@@ -44,7 +44,8 @@ function logging(): string[] {
 
 /** Everything that is kept or said about an organisation. */
 async function placesOf(o: Caller, logged: string[]): Promise<Record<string, string>> {
-  const [audit, events] = [(await o.get('/audit-log?limit=100')).text, (await o.get('/events?limit=100')).text];
+  const audit = (await o.get('/audit-log?limit=100')).text;
+  const events = (await o.get('/events?limit=100')).text;
   await (exports.default as unknown as ExportedHandler).scheduled?.({} as never, undefined, undefined as never);
   const queue = JSON.stringify(faults.queued);
   vi.restoreAllMocks();
@@ -100,7 +101,8 @@ describe('secrecy: after use of every route', () => {
     const { id: member, url } = await invite(o, 'viewer');
     const browser = newBrowser(await newPasskey(ORIGIN));
     await browser.enrol(url);
-    const [jwt, cookie] = [browser.token, browser.cookie];
+    const jwt = browser.token;
+    const cookie = browser.cookie;
     await browser.refresh();
     const shared = await newSecret(o, { value: 'the-shared-value-0123456789' });
     const link = await newLink(o, shared.id, { passphrase: 'the-passphrase-0123456789' });
@@ -157,7 +159,8 @@ describe('secrecy: after use of every route', () => {
     for (const token of [expired, forged, `${accepted}x`]) expect((await exchange(o, trust, token)).status).toBe(401);
 
     const terminal = await signInTerminal(browser);
-    const [jwt, refreshToken] = [terminal.token, terminal.refreshToken];
+    const jwt = terminal.token;
+    const refreshToken = terminal.refreshToken;
     await terminal.refresh();
     const denied = newTerminal();
     await denied.start();

@@ -72,7 +72,8 @@ describe('bulk read: all values of an environment', () => {
     while (!written) {
       const { status, json } = await o.get(VALUES);
       if (status === 503) continue;
-      const [a, z] = [Number(json.values.A), Number(json.values.Z)];
+      const a = Number(json.values.A);
+      const z = Number(json.values.Z);
       expect(a === z || a === z + 1, `A is ${a} and Z is ${z}`).toBe(true);
       read++;
     }

@@ -185,7 +185,8 @@ it('share link: one that has expired is purged', async () => {
 });
 
 it('attack: the key of another link, of another org, another id, a forged or a re-prefixed key shows nothing', async () => {
-  const [o, other] = [await newOrg(), await newOrg()];
+  const o = await newOrg();
+  const other = await newOrg();
   const secret = await newSecret(o);
   const link = await newLink(o, secret.id);
   const sibling = await newLink(o, secret.id);
@@ -243,16 +244,15 @@ describe('share link: passphrase', () => {
   it('is stretched only for a live link that has one, below the limits of the key and of the address', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
-    const [link, open, revoked] = [
-      await newLink(o, id, { passphrase: 'right' }),
-      await newLink(o, id),
-      await newLink(o, id, { passphrase: 'right' }),
-    ];
+    const link = await newLink(o, id, { passphrase: 'right' });
+    const open = await newLink(o, id);
+    const revoked = await newLink(o, id, { passphrase: 'right' });
     await o.del(`/secrets/${id}/shares/${revoked.id}`);
     // Stretching begins by composing the letters of the passphrase.
     const normalize = vi.spyOn(String.prototype, 'normalize');
     const stretched = () => normalize.mock.contexts.filter((text) => String(text) === 'attempt').length;
-    const [ip, other] = ['192.0.2.210', '192.0.2.211'];
+    const ip = '192.0.2.210';
+    const other = '192.0.2.211';
     expect(codeOf(await view(revoked, 'attempt'))).toEqual(GONE);
     expect(codeOf(await view({ id: newId('shr'), key: link.key }, 'attempt'))).toEqual(GONE);
     expect((await view(open, 'attempt')).status).toBe(200);

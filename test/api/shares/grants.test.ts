@@ -16,7 +16,8 @@ const grant = (type: string, id: string, fields: object = {}) => ({ kind: 'grant
 describe('share by grant', () => {
   it('gives a member this secret and no other', async () => {
     const o = await newOrg();
-    const [secret, other] = [await newSecret(o, { name: 'app/a' }), await newSecret(o, { name: 'app/ab' })];
+    const secret = await newSecret(o, { name: 'app/a' });
+    const other = await newSecret(o, { name: 'app/ab' });
     const same = await newSecret(o, { name: 'app/a', environment: 'staging' });
     const viewer = await signIn(o, 'viewer');
     expect((await viewer.o.get(`/secrets/${secret.id}`)).status).toBe(403);
@@ -64,11 +65,9 @@ describe('share by grant, with an agent', () => {
   async function newWorld() {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes, secrets: ['app/*'], ttlSeconds: 3600 });
-    const [inside, secret, other] = [
-      await newSecret(o, { name: 'app/a' }),
-      await newSecret(o, { name: 'b' }),
-      await newSecret(o, { name: 'c' }),
-    ];
+    const inside = await newSecret(o, { name: 'app/a' });
+    const secret = await newSecret(o, { name: 'b' });
+    const other = await newSecret(o, { name: 'c' });
     const share = (by: Caller, id: string, fields: object = {}) => by.post(`/secrets/${secret.id}/share`, grant('agent', id, fields));
     return { o, agent, inside, secret, other, share };
   }
@@ -144,7 +143,8 @@ describe('share by grant, with an agent', () => {
 describe('share by grant: list of shares', () => {
   it('shows live links and grants of the secret in pages, without an address', async () => {
     const o = await newOrg();
-    const [secret, other] = [await newSecret(o), await newSecret(o)];
+    const secret = await newSecret(o);
+    const other = await newSecret(o);
     const links = [await newLink(o, secret.id, { passphrase: 'p' }), await newLink(o, secret.id), await newLink(o, secret.id)];
     await newLink(o, other.id);
     const { id } = await newMember(o, 'viewer');
@@ -173,8 +173,10 @@ describe('share by grant: list of shares', () => {
   });
 
   it('tenancy: a share can be revoked only through its own secret and organisation', async () => {
-    const [o, theirs] = [await newOrg(), await newOrg()];
-    const [secret, other] = [await newSecret(o), await newSecret(o)];
+    const o = await newOrg();
+    const theirs = await newOrg();
+    const secret = await newSecret(o);
+    const other = await newSecret(o);
     const link = await newLink(o, secret.id);
     const wide = (await o.post('/grants', { grantee: { type: 'team', id: await newTeam(o) }, permission: 'read' })).json.id;
     const foreign = await newSecret(theirs);
@@ -253,7 +255,8 @@ describe('share by grant: audit log and reports', () => {
   it('containment: the report names shares, and counts them and their views as reads', async () => {
     const o = await newOrg();
     const key = await newKey(o);
-    const [secret, untouched] = [await newSecret(o, { name: 'a' }), await newSecret(o, { name: 'b' })];
+    const secret = await newSecret(o, { name: 'a' });
+    const untouched = await newSecret(o, { name: 'b' });
     const link = await newLink((await newSession(key.o)).o, secret.id);
     await o.patch(`/secrets/${secret.id}`, { value: 'second' });
     await view(link);

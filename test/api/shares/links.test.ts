@@ -34,7 +34,8 @@ it('share link: GET gives a page without data, and uses up no view', async () =>
   const o = await newOrg();
   const secret = await newSecret(o, { name: 'unseen-name', value: 'unseen-value' });
   const link = await newLink(o, secret.id, { max_views: 1 });
-  const [page, unknown] = [await send('GET', `/s/${link.id}`), await send('GET', '/s/anything')];
+  const page = await send('GET', `/s/${link.id}`);
+  const unknown = await send('GET', '/s/anything');
   expect(page.status).toBe(200);
   expect(page.text).toBe(unknown.text);
   expect(page.text).not.toMatch(/unseen-name|unseen-value/);
@@ -63,7 +64,8 @@ it('share link: POST with an Idempotency-Key creates one link, and shows its URL
   const secret = await newSecret(o);
   const body = { kind: 'link', expires_in: 60, max_views: 1 };
   const call = (by: Caller = o) => by.post(`/secrets/${secret.id}/share`, body, { 'Idempotency-Key': 'one' });
-  const [first, again] = [await call(), await call()];
+  const first = await call();
+  const again = await call();
   expect(again.json).toEqual(first.json);
   expect(again.headers.get('idempotency-replayed')).toBe('true');
   expect((await call((await newSession(o)).o)).json).toEqual({ ...first.json, url: null });

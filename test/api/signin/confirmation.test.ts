@@ -35,7 +35,8 @@ const confirmWith = (token: string, response: unknown, path = '/confirm') =>
 
 /** Every call that takes a confirmation, made by whoever holds a JWT of the owner. */
 async function restricted(o: Caller & { owner: string }) {
-  const [viewer, second] = [await newMember(o, 'viewer'), await newMember(o, 'owner')];
+  const viewer = await newMember(o, 'viewer');
+  const second = await newMember(o, 'owner');
   const [own] = await passkeysOf(o, o.owner);
   const other = await signIn(o, 'developer');
   const [theirs] = await passkeysOf(o, other.member.id);
@@ -98,7 +99,8 @@ describe('reauthentication', () => {
       'rotate a key that acts as an owner': (as: Caller) => as.post(`/api-keys/${first}/rotate`, {}),
       'confirm an export of the audit log': (as: Caller) => as.post('/audit-log/export/confirm', { through: 1, hash: 'a'.repeat(64) }),
     };
-    const [admin, terminal] = [await signIn(o, 'admin'), await signInTerminal(browser)];
+    const admin = await signIn(o, 'admin');
+    const terminal = await signInTerminal(browser);
     later(5.1);
     const owner = browser.o;
     const issuer = await newIssuer();
@@ -343,7 +345,8 @@ describe('reauthentication: confirm', () => {
     const once = () => send('POST', '/api/v1/auth/confirm', { token: used, body: fresh, headers: { 'Idempotency-Key': 'k' } });
     expect([(await once()).status, (await once()).status]).toEqual([200, 401]);
     const options = () => send('POST', '/api/v1/auth/confirm/options', { token: used, headers: { 'Idempotency-Key': 'o' } });
-    const [a, b] = [await options(), await options()];
+    const a = await options();
+    const b = await options();
     expect([a.status, b.status, a.json.challenge === b.json.challenge]).toEqual([200, 200, false]);
     expect(Object.keys(a.json).sort()).toEqual(Object.keys(b.json).sort());
   });
@@ -449,7 +452,8 @@ describe('panic: by a member', () => {
     const waiting = await invite(o, 'viewer');
     const grant = (await o.post('/grants', { grantee: { type: 'member', id: waiting.id }, permission: 'read', secrets: ['app/*'] })).json;
     const { recent } = (await panic(browser.o)).json;
-    const [bens, anns] = [await passkeysOf(o, ben.member.id), await passkeysOf(o, o.owner)];
+    const bens = await passkeysOf(o, ben.member.id);
+    const anns = await passkeysOf(o, o.owner);
     expect(recent.passkeys).toEqual([
       { id: bens[0], member_id: ben.member.id, name: 'Passkey on this device', created_at: expect.stringMatching(/Z$/) },
       { id: anns[0], member_id: o.owner, name: 'Passkey on this device', created_at: expect.stringMatching(/Z$/) },
@@ -457,16 +461,24 @@ describe('panic: by a member', () => {
     const sid = ({ token }: Browser) => decodeJwt(token).sid;
     expect(recent.sessions.map(({ id }: { id: string }) => id)).toEqual([sid(ben), sid(twin), sid(browser)]);
     expect(recent.sessions[0]).toEqual({
-      ...{ id: sid(ben), member_id: ben.member.id, passkey_id: bens[0], created_at: expect.stringMatching(/Z$/) },
-      ...{ last_used_at: null, last_used_place: null },
+      id: sid(ben),
+      member_id: ben.member.id,
+      passkey_id: bens[0],
+      created_at: expect.stringMatching(/Z$/),
+      last_used_at: null,
+      last_used_place: null,
     });
     expect(recent.enrolments).toEqual([
       { member_id: waiting.id, email: expect.stringContaining('@'), created_at: expect.any(String), expires_at: expect.any(String) },
     ]);
     expect(recent.grants).toEqual([
       {
-        ...{ id: grant.id, grantee: { type: 'member', id: waiting.id }, permission: 'read', created_by: expect.stringMatching(/^key_/) },
-        ...{ created_at: expect.any(String), expires_at: null },
+        id: grant.id,
+        grantee: { type: 'member', id: waiting.id },
+        permission: 'read',
+        created_by: expect.stringMatching(/^key_/),
+        created_at: expect.any(String),
+        expires_at: null,
       },
     ]);
     expect(recent.trusts).toEqual([]);
@@ -492,16 +504,20 @@ describe('panic: by a member', () => {
           const ses = newId('ses');
           core.rows.put('credential', { ...session, id: ses, token_hash: ses, member_id: id });
           core.rows.put('grant', {
-            ...{
-              org_id: o.id,
-              id: newId('grt'),
-              grantee_type: 'member',
-              grantee_id: id,
-              permission: 'read',
-              environments: null,
-              accountable: null,
-            },
-            ...{ secrets: [long], created_by: id, dies_with: null, created_at: now, expires_at: null, revision: 1, mac: '' },
+            org_id: o.id,
+            id: newId('grt'),
+            grantee_type: 'member',
+            grantee_id: id,
+            permission: 'read',
+            environments: null,
+            accountable: null,
+            secrets: [long],
+            created_by: id,
+            dies_with: null,
+            created_at: now,
+            expires_at: null,
+            revision: 1,
+            mac: '',
           });
         }
       });

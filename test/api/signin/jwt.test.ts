@@ -162,7 +162,8 @@ describe('JWT: signing keys', () => {
     await clear();
     const root = randomBytes(32);
     const start = Date.now();
-    const [a, b] = [createSigningKeys(db, root), createSigningKeys(db, root)];
+    const a = createSigningKeys(db, root);
+    const b = createSigningKeys(db, root);
     const first = await a.current(start);
     expect((await a.current(start + 30 * DAY - 1)).id).toBe(first.id);
     const turn = start + 30 * DAY;

@@ -164,7 +164,8 @@ describe('enrolment', () => {
 describe('login', () => {
   it('options name no member, and have one form for all', async () => {
     const browser = newBrowser(await passkey());
-    const [a, b] = [await browser.options(), await browser.options()];
+    const a = await browser.options();
+    const b = await browser.options();
     expect({ ...a, challenge: '' }).toEqual({ ...b, challenge: '' });
     expect(a).toMatchObject({ rpId: 'localhost', userVerification: 'required', allowCredentials: [] });
     expect(a.challenge).not.toBe(b.challenge);
@@ -291,7 +292,8 @@ describe('login', () => {
 describe('refresh', () => {
   it('returns the next JWT of the session and the next cookie', async () => {
     const { browser } = await newSignedIn();
-    const [token, cookie] = [browser.token, browser.cookie];
+    const token = browser.token;
+    const cookie = browser.cookie;
     const answer = await browser.refresh();
     expect(answer.status).toBe(200);
     expect(answer.json.member).toEqual(browser.member);
@@ -305,7 +307,8 @@ describe('refresh', () => {
     const { browser } = await newSignedIn();
     const stolen = browser.cookie;
     await browser.refresh();
-    const [good, token] = [browser.cookie, browser.token];
+    const good = browser.cookie;
+    const token = browser.token;
     faults.clock = Date.now() + 10 * SECOND;
     const theft = await browser.refresh(stolen);
     expect(codeOf(theft)).toEqual([401, 'TOKEN_REVOKED']);

@@ -47,8 +47,13 @@ describe('device login', () => {
     const { user_code } = terminal.codes;
     const shown = await decide(browser, 'lookup', user_code.toLowerCase().replace('-', ' '));
     expect(shown.json).toEqual({
-      ...{ user_code, client_name: 'svc on ann-laptop', address: terminal.address, place: null, same_address: false },
-      ...{ created_at: expect.stringMatching(/Z$/), expires_at: expect.stringMatching(/Z$/) },
+      user_code,
+      client_name: 'svc on ann-laptop',
+      address: terminal.address,
+      place: null,
+      same_address: false,
+      created_at: expect.stringMatching(/Z$/),
+      expires_at: expect.stringMatching(/Z$/),
     });
     expect(Date.parse(shown.json.expires_at) - Date.parse(shown.json.created_at)).toBe(10 * MINUTE);
     const confirmed = await decide(browser, 'confirm', user_code);
@@ -182,7 +187,9 @@ describe('device login', () => {
   it('codes expire after ten minutes, and so does a session that no terminal has fetched', async () => {
     faults.clock = Date.now();
     const { browser } = await newSignedIn();
-    const [early, late, unfetched] = [newTerminal(), newTerminal(), newTerminal()];
+    const early = newTerminal();
+    const late = newTerminal();
+    const unfetched = newTerminal();
     for (const each of [early, late, unfetched]) await each.start();
     await decide(browser, 'confirm', unfetched.codes.user_code);
     const sessions = async () => (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data.length;
@@ -253,7 +260,8 @@ describe('device login', () => {
 
   it('a forged, altered or foreign device code is refused like an expired one, without a call', async () => {
     const { browser } = await newSignedIn();
-    const [terminal, other] = [newTerminal(), newTerminal()];
+    const terminal = newTerminal();
+    const other = newTerminal();
     for (const each of [terminal, other]) await each.start();
     await decide(browser, 'confirm', terminal.codes.user_code);
     const { device_code, user_code } = terminal.codes;
@@ -285,7 +293,8 @@ describe('device login', () => {
 
   it('a user code alone gives nothing', async () => {
     const { browser } = await newSignedIn();
-    const [terminal, spy] = [newTerminal(), newTerminal()];
+    const terminal = newTerminal();
+    const spy = newTerminal();
     await terminal.start();
     await decide(browser, 'confirm', terminal.codes.user_code);
     expect(codeOf(await spy.auth('/device/token', { device_code: terminal.codes.user_code }))).toEqual(expired);
@@ -403,7 +412,9 @@ describe('terminal session: refresh', () => {
     const answer = await terminal.refresh();
     expect(answer.status, answer.text).toBe(200);
     expect(answer.json).toEqual({
-      ...{ token: expect.any(String), expiresAt: expect.stringMatching(/Z$/), refresh_token: expect.stringMatching(/^svcref_/) },
+      token: expect.any(String),
+      expiresAt: expect.stringMatching(/Z$/),
+      refresh_token: expect.stringMatching(/^svcref_/),
       member: browser.member,
     });
     expect(answer.headers.get('set-cookie')).toBe(null);
@@ -479,7 +490,8 @@ describe('terminal session: refresh', () => {
     faults.clock = Date.now();
     const start = faults.clock;
     const { browser } = await newSignedIn();
-    const [terminal, idle] = [await signInTerminal(browser), await signInTerminal(browser)];
+    const terminal = await signInTerminal(browser);
+    const idle = await signInTerminal(browser);
     for (let hours = 10; hours < 7 * 24; hours += 10) {
       faults.clock = start + hours * HOUR;
       expect((await terminal.refresh()).status, `${hours} h`).toBe(200);

@@ -37,15 +37,17 @@ describe('sync: stored connections', () => {
     expect([made.status, made.json]).toEqual([
       201,
       {
-        ...{ id: made.json.id, kind: 'sync', platform: 'heroku', name: 'Production app', config: { appName: 'demo-app' } },
-        ...{
-          environments: ['production'],
-          auto: false,
-          prune: true,
-          revision: 1,
-          createdAt: made.json.createdAt,
-          updatedAt: made.json.createdAt,
-        },
+        id: made.json.id,
+        kind: 'sync',
+        platform: 'heroku',
+        name: 'Production app',
+        config: { appName: 'demo-app' },
+        environments: ['production'],
+        auto: false,
+        prune: true,
+        revision: 1,
+        createdAt: made.json.createdAt,
+        updatedAt: made.json.createdAt,
       },
     ]);
     expect(made.text).not.toContain(TOKEN);
@@ -55,7 +57,8 @@ describe('sync: stored connections', () => {
     expect(
       (await o.patch(`/integrations/${made.json.id}`, { auto: true, prune: false, environments: ['production', 'staging'] })).json,
     ).toMatchObject({
-      ...{ auto: true, prune: false },
+      auto: true,
+      prune: false,
     });
     expect((await o.del(`/integrations/${made.json.id}`)).status).toBe(204);
     expect(codeOf(await o.post('/integrations/sync', { integrationId: made.json.id, environmentId: 'production' }))).toEqual([
@@ -165,7 +168,8 @@ describe('sync: whose reach', () => {
     const o = await newOrg();
     await newSecret(o, { name: 'ALPHA', value: 'a' });
     const { o: member } = await signIn(o, 'owner');
-    const [ofMember, ofKey] = [await connect(member, { auto: true }), await connect(o)];
+    const ofMember = await connect(member, { auto: true });
+    const ofKey = await connect(o);
     expect(short(await run(o, ofMember))).toEqual(['ALPHA created']);
     const asked = (await o.post('/integrations/sync', { integrationId: ofMember, environmentId: 'production' })).json.syncId;
     await o.post('/panic', { reason: 'a laptop was stolen' });

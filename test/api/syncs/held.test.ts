@@ -190,7 +190,8 @@ describe('sync: who decided where a connection sends', () => {
   /** A policy that an admin's approval satisfies, and three admins; bob's key asks for syncs. */
   async function newDesk() {
     const { o, ann, bob } = await newOffice();
-    const [cara, dora] = [await colleague(o, 'admin'), await colleague(o, 'admin')];
+    const cara = await colleague(o, 'admin');
+    const dora = await colleague(o, 'admin');
     await newSecret(o, { name: 'HELD', value: 'held' });
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
     const key = (await newKey(bob.o, { scopes: ['integrations:sync', 'approvals:read'] })).o;
@@ -331,7 +332,8 @@ describe('sync: secrecy', () => {
   });
 
   it('sync: another organisation sees, cancels and uses nothing of it', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     await newSecret(o, { name: 'ALPHA', value: 'a' });
     const { json } = await o.post('/integrations/sync', body);
     expect(codeOf(await other.get(`/integrations/syncs/${json.syncId}`))).toEqual([404, 'NOT_FOUND']);

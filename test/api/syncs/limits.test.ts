@@ -18,7 +18,10 @@ const ALL = { scopes: ['integrations:*'], ...LIMITS };
 
 async function connect(o: Caller, fields: Record<string, unknown> = {}): Promise<string> {
   const { status, json, text } = await o.post('/integrations', {
-    ...{ kind: 'sync', platform: 'heroku', name: 'App', config: herokuConfig },
+    kind: 'sync',
+    platform: 'heroku',
+    name: 'App',
+    config: herokuConfig,
     ...fields,
   });
   if (status !== 201) throw new Error(text);
@@ -35,7 +38,8 @@ async function world() {
     ['OUTSIDE_PROD', 'production'],
   ])
     await newSecret(o, { name, value: 'secret', environment });
-  const [everywhere, production] = [await connect(o), await connect(o, { environments: ['production'] })];
+  const everywhere = await connect(o);
+  const production = await connect(o, { environments: ['production'] });
   const shared = await connect(o, { environments: ['development', 'production'] });
   const narrow = o.as((await newKey(o, ALL)).token);
   return { o, narrow, everywhere, production, shared };
@@ -105,7 +109,8 @@ describe('sync: limits of the caller', () => {
   it('sync: syncs outside the limits are neither shown nor cancelled', async () => {
     const { o, narrow, everywhere } = await world();
     const body = { integrationId: everywhere, platform: undefined, config: undefined };
-    const [dev, prod] = [await synced(o, { ...body, environmentId: 'development' }), await synced(o, body)];
+    const dev = await synced(o, { ...body, environmentId: 'development' });
+    const prod = await synced(o, body);
     const list = await narrow.get('/integrations/syncs');
     expect(list.json.data.map(({ id }: { id: string }) => id)).toEqual([dev.id]);
     expect(short(list.json.data[0])).toEqual(['dev_ONE created']);
@@ -188,7 +193,9 @@ describe('sync: connections outside the limits', () => {
     const { o } = await world();
     const of = async (secrets: string[]) =>
       o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], ...LIMITS, secrets })).token);
-    const [own, wider, other] = [await of(['dev_*']), await of(['d*']), await of(['dev_O*'])];
+    const own = await of(['dev_*']);
+    const wider = await of(['d*']);
+    const other = await of(['dev_O*']);
     const id = await connect(own, { platform: 'circleci', config: circleciConfig });
     expect(codeOf(await other.patch(`/integrations/${id}`, { auto: true }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     expect(codeOf(await other.del(`/integrations/${id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);

@@ -45,7 +45,8 @@ const ways: Record<string, (o: Caller, by: { id: string; o: Caller }, platform: 
 
 /** Works on a sync with a slow target and stops it at its third call; the calls that began after the reply. */
 async function stoppedIn({ o, id }: Asked, stop: () => Promise<Answer>) {
-  let [calls, replied]: [number, number] = [0, Number.POSITIVE_INFINITY];
+  let calls: number = 0;
+  let replied: number = Number.POSITIVE_INFINITY;
   const late: string[] = [];
   let answer: Promise<Answer> | null = null;
   const slowly = () => new Promise((resolve) => setTimeout(resolve, 30));
@@ -86,7 +87,8 @@ const ends: Record<string, { of?: (keyof typeof ways)[]; code: string; by?: 'mem
     stop: ({ o, integration }) => o.del(`/integrations/${integration}`),
   },
   'change of the connection': {
-    ...{ of: ['connection'], code: 'NOT_ATTEMPTED' },
+    of: ['connection'],
+    code: 'NOT_ATTEMPTED',
     stop: ({ o, integration }) => o.patch(`/integrations/${integration}`, { config: { projectSlug: 'gh/other/app', token: TOKEN } }),
   },
 };

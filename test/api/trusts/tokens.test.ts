@@ -127,7 +127,8 @@ describe('workload identity: a token with another signature', () => {
     const hmac = (secret: string, more = {}) =>
       new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256', ...more }).sign(utf8(secret.padEnd(32, '0')));
     const own = await newIssuer({ alg: issuer.alg, url: issuer.url, kid: issuer.kid });
-    const [rsa, longer] = [await generateKeyPair('RS256', { extractable: true }), await generateKeyPair('RS384', { extractable: true })];
+    const rsa = await generateKeyPair('RS256', { extractable: true });
+    const longer = await generateKeyPair('RS384', { extractable: true });
     const ec = await generateKeyPair('ES384', { extractable: true });
     const by = (alg: string, key: CryptoKey, more = {}) => new SignJWT(claims).setProtectedHeader({ ...header, alg, ...more }).sign(key);
     return {
@@ -172,7 +173,8 @@ describe('workload identity: a token with another signature', () => {
 
   it('is refused if the key belongs to another issuer, even under its kid', async () => {
     const o = await newOrg();
-    const [one, other] = [await newIssuer({ kid: 'same' }), await newIssuer({ kid: 'same' })];
+    const one = await newIssuer({ kid: 'same' });
+    const other = await newIssuer({ kid: 'same' });
     const trusts = [await newTrust(o, one), await newTrust(o, other)] as const;
     const posing = await one.sign({ iss: other.url });
     for (const trust of trusts) expect(codeOf(await exchange(o, trust, posing))).toEqual(UNAUTHENTICATED);
@@ -181,7 +183,8 @@ describe('workload identity: a token with another signature', () => {
 
   it('is refused if several keys match a token without a kid; a kid distinguishes them', async () => {
     const o = await newOrg();
-    const [one, other] = [await newIssuer({ url: 'https://several.example.com' }), await newIssuer()];
+    const one = await newIssuer({ url: 'https://several.example.com' });
+    const other = await newIssuer();
     const trust = await newTrust(o, one, { jwks: { keys: [one.jwk, other.jwk] } });
     expect((await exchange(o, trust, await one.sign())).status).toBe(201);
     expect(codeOf(await exchange(o, trust, await one.sign({}, { kid: undefined })))).toEqual(UNAUTHENTICATED);
@@ -201,7 +204,8 @@ describe('workload identity: replay', () => {
   it('a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
-    const [trust, other] = [await newTrust(o, issuer), await newTrust(o, issuer)];
+    const trust = await newTrust(o, issuer);
+    const other = await newTrust(o, issuer);
     const token = await issuer.sign({ jti: 'once' });
     for (let n = 0; n < 9; n++) expect((await exchange(o, trust, token)).status).toBe(201);
     await evict(o);
@@ -309,7 +313,8 @@ describe('workload identity: rate limit', () => {
   it('past the limit of its address an exchange reads no D1, whatever trust it names; a right one for a known trust passes', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
-    const [trust, unread] = [await newTrust(o, issuer), await newTrust(o, issuer)];
+    const trust = await newTrust(o, issuer);
+    const unread = await newTrust(o, issuer);
     const stranger = await newOrg();
     const address = { 'CF-Connecting-IP': '192.0.2.178' };
     const wrong = await issuer.sign({ sub: 'x' });

@@ -21,17 +21,26 @@ describe('workload identity: trust', () => {
     const made = await o.post('/trusts', trustIn(issuer, { environments: ['production'], secrets: ['app/*'], ttlSeconds: 900 }));
     expect(made.status).toBe(201);
     expect(made.json).toEqual({
-      ...{
-        id: expect.stringMatching(/^trs_[A-Za-z0-9]{22}$/),
-        revision: 1,
-        name: 'ci',
-        issuer: issuer.url,
-        audiences: ['http://localhost'],
-      },
-      ...{ claims: { sub: 'repo:acme/app:*' }, scopes: ['secrets:read'], environments: ['production'], secrets: ['app/*'] },
-      ...{ allowed_addresses: null, ttlSeconds: 900, jwks: issuer.jwks, created_by: o.keyId, parent_id: null },
-      ...{ created_at: expect.any(String), updated_at: expect.any(String), expires_at: null },
-      ...{ last_used_at: null, use_count: 0, last_used_place: null },
+      id: expect.stringMatching(/^trs_[A-Za-z0-9]{22}$/),
+      revision: 1,
+      name: 'ci',
+      issuer: issuer.url,
+      audiences: ['http://localhost'],
+      claims: { sub: 'repo:acme/app:*' },
+      scopes: ['secrets:read'],
+      environments: ['production'],
+      secrets: ['app/*'],
+      allowed_addresses: null,
+      ttlSeconds: 900,
+      jwks: issuer.jwks,
+      created_by: o.keyId,
+      parent_id: null,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+      expires_at: null,
+      last_used_at: null,
+      use_count: 0,
+      last_used_place: null,
     });
     const { id } = made.json;
     expect((await o.get(`/trusts/${id}`)).json).toEqual(made.json);
@@ -64,8 +73,14 @@ describe('workload identity: trust', () => {
     const lives = Date.parse(json.expiresAt) - Date.now();
     expect(lives > 880_000 && lives <= 900_000).toBe(true);
     expect((await whoami(json)).json).toMatchObject({
-      ...{ kind: 'session', id: json.id, parent_id: trust.id, scopes: ['secrets:read'], environments: ['production'] },
-      ...{ secrets: ['app/*'], name: 'ci: repo:acme/app:ref:refs/heads/main', rate_limit: 600 },
+      kind: 'session',
+      id: json.id,
+      parent_id: trust.id,
+      scopes: ['secrets:read'],
+      environments: ['production'],
+      secrets: ['app/*'],
+      name: 'ci: repo:acme/app:ref:refs/heads/main',
+      rate_limit: 600,
     });
     const by = o.as(json.token);
     expect((await by.get(`/secrets/${seen.id}`)).json.value).toBe(seen.value);
@@ -85,10 +100,16 @@ describe('workload identity: audit log', () => {
     expect(codeOf(await exchange(o, trust, await issuer.sign({ aud: 'https://other.example.com' })))).toEqual(UNAUTHENTICATED);
     const [denied, given] = (await o.get('/audit-log?action=auth.exchange')).json.data;
     expect(given).toMatchObject({
-      ...{ actor: { kind: 'trust', id: trust.id, parent_id: null, name: 'ci' }, resource: id, outcome: 'success', status: 201 },
+      actor: { kind: 'trust', id: trust.id, parent_id: null, name: 'ci' },
+      resource: id,
+      outcome: 'success',
+      status: 201,
     });
     expect(denied).toMatchObject({
-      ...{ actor: { kind: 'trust', id: null }, resource: trust.id, outcome: 'denied', status: 401 },
+      actor: { kind: 'trust', id: null },
+      resource: trust.id,
+      outcome: 'denied',
+      status: 401,
       reason: 'the audience does not match',
     });
   });
@@ -571,8 +592,12 @@ describe('workload identity: incident response', () => {
     const first = await o.post('/panic', { reason: 'a laptop was stolen' });
     expect(first.json.recent.trusts).toEqual([
       {
-        ...{ id: trust.id, name: 'ci', issuer: issuer.url, created_by: o.keyId },
-        ...{ created_at: expect.any(String), updated_at: expect.any(String) },
+        id: trust.id,
+        name: 'ci',
+        issuer: issuer.url,
+        created_by: o.keyId,
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
       },
     ]);
     expect(codeOf(await whoami(workload))).toEqual([401, 'TOKEN_REVOKED']);
@@ -588,7 +613,8 @@ describe('workload identity: incident response', () => {
   it('panic names an old trust that was changed lately', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
-    const [old, changed] = [await newTrust(o, issuer), await newTrust(o, issuer)];
+    const old = await newTrust(o, issuer);
+    const changed = await newTrust(o, issuer);
     await inCore(o, ({ rows }) => {
       for (const { id } of [old, changed]) {
         const row = rows.get('credential', id);
@@ -618,7 +644,11 @@ describe('workload identity: incident response', () => {
     const trust = await newTrust(o, issuer, { scopes: ['secrets:*'] });
     const report = await newReport(o);
     expect(report.inventory.credentials.find(({ kind }) => kind === 'trust')).toEqual({
-      ...{ kind: 'trust', live: 1, without_expiry: 1, unused: 0, over_scoped: 1 },
+      kind: 'trust',
+      live: 1,
+      without_expiry: 1,
+      unused: 0,
+      over_scoped: 1,
     });
     expect(finding(report, 'credentials-over-scoped').evidence.map(({ id }) => id)).toContain(trust.id);
     await o.del(`/trusts/${trust.id}`);

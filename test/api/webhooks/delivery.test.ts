@@ -177,7 +177,8 @@ describe('webhooks: limits', () => {
 
   it('webhooks: past the quotas of an endpoint and of the organisation the oldest ended deliveries leave, and events with the last one', async () => {
     const o = await newOrg();
-    const [one, other] = [await newWebhook(o), await newWebhook(o)];
+    const one = await newWebhook(o);
+    const other = await newWebhook(o);
     const before = { ...deliveryQuotas };
     Object.assign(deliveryQuotas, { org: 7, endpoint: 4, slack: 1 });
     const counted = await inGate(o, ({ core }, { storage }) => {
@@ -206,7 +207,8 @@ describe('webhooks: limits', () => {
 
   it('webhooks: deliveries are kept for 30 days, and those that wait for longer', async () => {
     const o = await newOrg();
-    const [fine, late] = [await newWebhook(o), await newWebhook(o)];
+    const fine = await newWebhook(o);
+    const late = await newWebhook(o);
     await raise(o, 'a');
     later(1000);
     await askedFor(o);
@@ -250,7 +252,8 @@ describe('webhooks: retries', () => {
 
   it('webhooks: Retry-After is honoured up to 12 hours', async () => {
     const o = await newOrg();
-    const [short, long] = [await newWebhook(o), await newWebhook(o)];
+    const short = await newWebhook(o);
+    const long = await newWebhook(o);
     receivers[short.host] = answers(429, { 'Retry-After': '600' });
     receivers[long.host] = answers(503, { 'Retry-After': '9999999' });
     await raise(o, 'a');
@@ -303,7 +306,8 @@ describe('webhooks: retries', () => {
 describe('webhooks: endpoints that fail', () => {
   it('webhooks: 410 disables the endpoint immediately, with an event', async () => {
     const o = await newOrg();
-    const [gone, watcher] = [await newWebhook(o, { events: ['SECRET_CREATED'] }), await newWebhook(o, { events: ['WEBHOOK_DISABLED'] })];
+    const gone = await newWebhook(o, { events: ['SECRET_CREATED'] });
+    const watcher = await newWebhook(o, { events: ['WEBHOOK_DISABLED'] });
     receivers[gone.host] = answers(410);
     await raise(o, 'a', 'b');
     later(1000);
@@ -346,7 +350,8 @@ describe('webhooks: endpoints that fail', () => {
 
   it('webhooks: an endpoint that fails for 5 days is disabled, and one success in between is enough', async () => {
     const o = await newOrg();
-    const [dead, flaky] = [await newWebhook(o, { events: ['SECRET_CREATED'] }), await newWebhook(o, { events: ['SECRET_CREATED'] })];
+    const dead = await newWebhook(o, { events: ['SECRET_CREATED'] });
+    const flaky = await newWebhook(o, { events: ['SECRET_CREATED'] });
     receivers[dead.host] = answers(500);
     receivers[flaky.host] = answers(500);
     for (let day = 0; day < 6; day++) {
@@ -378,8 +383,10 @@ describe('webhooks: endpoints that fail', () => {
 
   it('webhooks: a slow or dead endpoint delays no other, and has one attempt in flight once it fails', async () => {
     const o = await newOrg();
-    const [slow, good] = [await newWebhook(o), await newWebhook(o)];
-    let [inFlight, most] = [0, 0];
+    const slow = await newWebhook(o);
+    const good = await newWebhook(o);
+    let inFlight = 0;
+    let most = 0;
     const release: (() => void)[] = [];
     receivers[slow.host] = async () => {
       most = Math.max(most, ++inFlight);

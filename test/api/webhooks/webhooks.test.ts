@@ -33,8 +33,11 @@ describe('webhooks: the resource', () => {
     expect((await o.get('/webhooks')).json).toEqual({ data: [rest], next_cursor: null, has_more: false });
     const changed = await o.patch(path, { url: 'https://other.example.com:8443/x', events: '*', description: null, enabled: false });
     expect(changed.json).toMatchObject({
-      ...{ url: 'https://other.example.com:8443/x', events: '*', description: null },
-      ...{ enabled: false, disabled_reason: 'user' },
+      url: 'https://other.example.com:8443/x',
+      events: '*',
+      description: null,
+      enabled: false,
+      disabled_reason: 'user',
     });
     expect((await o.patch(path, { events: ['*'] })).json.events).toBe('*');
     expect((await o.get(path)).json.disabled_reason).toBe('user');
@@ -77,7 +80,8 @@ describe('webhooks: the resource', () => {
     const o = await newOrg();
     const { id } = await newWebhook(o);
     for (const url of hostileTargets) {
-      const [posted, patched] = [await o.post('/webhooks', { url, events: '*' }), await o.patch(`/webhooks/${id}`, { url })];
+      const posted = await o.post('/webhooks', { url, events: '*' });
+      const patched = await o.patch(`/webhooks/${id}`, { url });
       for (const refused of [posted, patched]) {
         expect(codeOf(refused), url).toEqual([400, 'VALIDATION_FAILED']);
         expect(refused.json.error.details[0].path).toBe('url');
@@ -202,7 +206,8 @@ describe('webhooks: who may', () => {
   });
 
   it('webhooks: another organisation sees none of it', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const { id } = await newWebhook(o);
     expect((await other.get(`/webhooks/${id}`)).status).toBe(404);
     expect((await other.post(`/webhooks/${id}/test`)).status).toBe(404);
@@ -239,10 +244,12 @@ describe('webhooks: stored data', () => {
 
   it('webhooks: a ciphertext of another webhook or column does not decrypt, and nothing is sent', async () => {
     const o = await newOrg();
-    const [one, two] = [await newWebhook(o), await newWebhook(o)];
+    const one = await newWebhook(o);
+    const two = await newWebhook(o);
     for (const { id } of [one, two]) await o.post(`/webhooks/${id}/rotate-secret`);
     const rowOf = (id: string) => db.prepare('select * from webhooks where id = ?').bind(id).first<Record<string, string>>();
-    const [mine, theirs] = [(await rowOf(one.id)) as Record<string, string>, (await rowOf(two.id)) as Record<string, string>];
+    const mine = (await rowOf(one.id)) as Record<string, string>;
+    const theirs = (await rowOf(two.id)) as Record<string, string>;
     const swaps = COLUMNS.flatMap((column) => [
       [column, theirs[column]] as const,
       ...COLUMNS.filter((other) => other !== column).map((other) => [column, mine[other]] as const),

@@ -246,7 +246,11 @@ describe('generate: content', () => {
 
   it('kubernetes is an opaque Secret with only data', () => {
     expect(parse(fileOf('kubernetes', { 'a/b': 'é' }, { name: 'app.x', namespace: 'prod' }))).toEqual({
-      ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'app.x', namespace: 'prod' }, type: 'Opaque', data: { a_b: 'w6k=' } },
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'app.x', namespace: 'prod' },
+      type: 'Opaque',
+      data: { a_b: 'w6k=' },
     });
   });
 

@@ -12,15 +12,13 @@ import { configs, problemsOf } from '../../support/notify';
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 
 const message = (fields: Partial<Message> = {}): Message => ({
-  ...{
-    severity: 'info',
-    title: 'Message from Secrets Vault Service',
-    text: 'Deployed',
-    event: null,
-    link: null,
-    key: 'notify:1',
-    time: NOW,
-  },
+  severity: 'info',
+  title: 'Message from Secrets Vault Service',
+  text: 'Deployed',
+  event: null,
+  link: null,
+  key: 'notify:1',
+  time: NOW,
   ...fields,
 });
 

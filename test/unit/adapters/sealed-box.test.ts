@@ -7,7 +7,8 @@ import { fromBase64, fromUtf8, utf8 } from '../../../src/crypto/bytes';
 it('sync: a sealed box opens only with its key, and differs each time', () => {
   const pair = nacl.box.keyPair.fromSecretKey(Uint8Array.from({ length: 32 }, (_, i) => i + 1));
   const message = utf8('made-up sécret');
-  const [one, two] = [seal(message, pair.publicKey), seal(message, pair.publicKey)];
+  const one = seal(message, pair.publicKey);
+  const two = seal(message, pair.publicKey);
   expect(one).not.toEqual(two);
   for (const box of [one, two]) expect(fromUtf8(open(box, pair.publicKey, pair.secretKey) as Uint8Array)).toBe('made-up sécret');
   const other = nacl.box.keyPair();

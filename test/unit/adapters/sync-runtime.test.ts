@@ -31,11 +31,9 @@ const put = { target: 'A', value: '123456789', remote: { target: 'A' }, token: '
 it('sync: gcp-secret-manager signs its assertion and sums its payload in the runtime', async () => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const key = {
-    ...{
-      project_id: 'demo-project',
-      private_key: await exportPKCS8(privateKey),
-      client_email: 'sync@demo-project.iam.gserviceaccount.com',
-    },
+    project_id: 'demo-project',
+    private_key: await exportPKCS8(privateKey),
+    client_email: 'sync@demo-project.iam.gserviceaccount.com',
     token_uri: 'https://oauth2.googleapis.com/token',
   };
   const { sent, target } = opened(gcpSecretManager, { serviceAccountJson: key }, () => ({ access_token: 'made-up', name: 'x' }));

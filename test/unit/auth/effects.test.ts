@@ -7,8 +7,21 @@ import type { ApprovalConfig, PolicyRow } from '../../../src/db/schema';
 
 const config: ApprovalConfig = { operations: ['secret.read', 'secret.update'], required: 2, approvers: { role: 'admin' } };
 const policy = (fields: Partial<PolicyRow> = {}): PolicyRow => ({
-  ...{ org_id: 'org_1', id: 'pol_1', name: 'p', kind: 'approval', enabled: 1, environments: null, types: null, names: null, config },
-  ...{ of_agent: null, created_by: 'mem_1', created_at: 1, updated_at: 1, revision: 1, mac: '' },
+  org_id: 'org_1',
+  id: 'pol_1',
+  name: 'p',
+  kind: 'approval',
+  enabled: 1,
+  environments: null,
+  types: null,
+  names: null,
+  config,
+  of_agent: null,
+  created_by: 'mem_1',
+  created_at: 1,
+  updated_at: 1,
+  revision: 1,
+  mac: '',
   ...fields,
 });
 const area = (environments: string[] | null, names: string[] | null, row: PolicyRow) =>

@@ -38,7 +38,8 @@ describe.each(kinds)('token: of kind %s', (kind) => {
 
   it('is refused with two neighbours swapped', () => {
     for (let at = 0; at < token.length - 1; at++) {
-      const [a, b] = [token.charAt(at), token.charAt(at + 1)];
+      const a = token.charAt(at);
+      const b = token.charAt(at + 1);
       if (a !== b) expect([at, isAccepted(token.slice(0, at) + b + a + token.slice(at + 2))]).toEqual([at, false]);
     }
   });

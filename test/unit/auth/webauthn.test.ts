@@ -22,7 +22,9 @@ const keyOf = ({ creation }: Vector) => {
 const get = (vector: Vector, base = BASE, challenge = vector.assertion.challenge, counter = 0) =>
   challengeOf(vector.assertion.clientDataJSON) === vector.assertion.challenge
     ? verifyAssertion(base, { ...credential(vector), response: vector.assertion }, challenge, {
-        ...{ credential_id: vector.id, public_key: keyOf(vector), counter },
+        credential_id: vector.id,
+        public_key: keyOf(vector),
+        counter,
       })
     : null;
 const named = (name: string) => vectors.find((vector) => vector.name === name) as Vector;

@@ -19,20 +19,39 @@ const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 /** A report with one finding that holds these texts wherever a text may stand. */
 function reportWith(text: string): Report {
   const evidence: Evidence = {
-    ...{ id: 'sec_x', name: text, environment: text, time: null, detail: text, facts: { reason: text, user_agent: text } },
+    id: 'sec_x',
+    name: text,
+    environment: text,
+    time: null,
+    detail: text,
+    facts: { reason: text, user_agent: text },
     people: [{ id: 'mem_x', name: text, decision: 'approve', time: '2026-11-21T12:00:00.000Z' }],
   };
   const finding: Finding = {
-    ...{ id: 'break-glass-use', title: 'T', area: 'governance', status: 'warn', tested: text, examined: 1, count: 1, complete: true },
-    ...{ evidence: [evidence], remedy: 'R', controls: { soc2: ['CC6.3'], iso27001: ['A.8.2'] } },
+    id: 'break-glass-use',
+    title: 'T',
+    area: 'governance',
+    status: 'warn',
+    tested: text,
+    examined: 1,
+    count: 1,
+    complete: true,
+    evidence: [evidence],
+    remedy: 'R',
+    controls: { soc2: ['CC6.3'], iso27001: ['A.8.2'] },
   };
   const secrets = { active: 1, expired: 0, revoked: 0, deleted: 0, generated: 0, by_age: [{ days: '0-30', secrets: 1 }] };
   return {
-    ...{ org: { id: 'org_x', name: text }, generated_at: '2026-11-21T12:00:00.000Z' },
-    ...{ period: { from: '2026-08-23T12:00:00.000Z', to: '2026-11-21T12:00:00.000Z' } },
-    ...{ summary: { pass: 0, warn: 1, fail: 0, not_applicable: 0 }, findings: [finding] },
+    org: { id: 'org_x', name: text },
+    generated_at: '2026-11-21T12:00:00.000Z',
+    period: { from: '2026-08-23T12:00:00.000Z', to: '2026-11-21T12:00:00.000Z' },
+    summary: { pass: 0, warn: 1, fail: 0, not_applicable: 0 },
+    findings: [finding],
     inventory: {
-      ...{ secrets, credentials: [], devices: { total: 0, assigned: 0, blocked: 0 }, policies: { naming: 0, rotation: 0, approval: 0 } },
+      secrets,
+      credentials: [],
+      devices: { total: 0, assigned: 0, blocked: 0 },
+      policies: { naming: 0, rotation: 0, approval: 0 },
       members: { total: 0, by_role: { owner: 0, admin: 0, developer: 0, viewer: 0, auditor: 0 }, without_passkey: 0 },
       audit_log: { head: { sequence: 1, hash: 'h' }, verified_from: 1, verified_to: 1, last_checkpoint: null, retention_days: 400 },
     },
@@ -43,7 +62,9 @@ function reportWith(text: string): Report {
 /** Reads CSV as RFC 4180 says. */
 function parsed(csv: string): string[][] {
   const rows: string[][] = [];
-  let [row, text, isQuoted]: [string[], string, boolean] = [[], '', false];
+  let row: string[] = [];
+  let text: string = '';
+  let isQuoted: boolean = false;
   for (let at = 0; at < csv.length; at++) {
     const char = csv[at] as string;
     if (isQuoted) {
@@ -134,13 +155,36 @@ describe('compliance report: HTML', () => {
 });
 
 const secret = (n: number, fields: Partial<SecretFacts> = {}): SecretFacts => ({
-  ...{ id: `sec_${n}`, name: 'x'.repeat(255), type: 'generic', environment_id: 'env_x', environment: 'production', version: 1 },
-  ...{ created_at: NOW, rotated_at: NOW, expires_at: null, rotate_every_seconds: null, generated: false, last_read_at: null },
+  id: `sec_${n}`,
+  name: 'x'.repeat(255),
+  type: 'generic',
+  environment_id: 'env_x',
+  environment: 'production',
+  version: 1,
+  created_at: NOW,
+  rotated_at: NOW,
+  expires_at: null,
+  rotate_every_seconds: null,
+  generated: false,
+  last_read_at: null,
   ...fields,
 });
 const policy = (config: PolicyRow['config'], fields: Partial<PolicyRow> = {}): PolicyRow => ({
-  ...{ org_id: 'o', id: 'pol_x', name: 'P', kind: 'naming', enabled: 1, environments: null, types: null, names: null, config },
-  ...{ of_agent: null, created_by: 'x', created_at: NOW, updated_at: NOW, revision: 1, mac: '' },
+  org_id: 'o',
+  id: 'pol_x',
+  name: 'P',
+  kind: 'naming',
+  enabled: 1,
+  environments: null,
+  types: null,
+  names: null,
+  config,
+  of_agent: null,
+  created_by: 'x',
+  created_at: NOW,
+  updated_at: NOW,
+  revision: 1,
+  mac: '',
   ...fields,
 });
 
@@ -183,18 +227,24 @@ describe('compliance report: bounds', () => {
   it('break-glass tokens in a report are bounded, and the report says that there were more', () => {
     const checks = newActivityChecks({ from: 0, to: NOW });
     const entry = (n: number): Entry => ({
-      ...{
-        id: 'aud_x',
-        sequence: n,
-        time: new Date(NOW).toISOString(),
-        action: 'secret.read',
-        resource: null,
-        environment: null,
-        version: null,
-      },
+      id: 'aud_x',
+      sequence: n,
+      time: new Date(NOW).toISOString(),
+      action: 'secret.read',
+      resource: null,
+      environment: null,
+      version: null,
       actor: { kind: 'break_glass', id: `bgt_${n}`, parent_id: null, name: null },
-      ...{ reason: null, request_id: 'r', ip: '', user_agent: null, outcome: 'success', status: 200, count: 1, emergency: true },
-      ...{ prev_hash: '', hash: '' },
+      reason: null,
+      request_id: 'r',
+      ip: '',
+      user_agent: null,
+      outcome: 'success',
+      status: 200,
+      count: 1,
+      emergency: true,
+      prev_hash: '',
+      hash: '',
     });
     for (let n = 0; n < 1500; n++) checks.addRare(entry(n));
     const whole = { complete: true, notes: '' };

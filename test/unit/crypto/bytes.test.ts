@@ -101,7 +101,8 @@ describe('encoding: base62', () => {
     });
     fc.assert(
       fc.property(pair, ([a, b]) => {
-        const [x, y] = [toBase62(a), toBase62(b)];
+        const x = toBase62(a);
+        const y = toBase62(b);
         expect(Math.sign(Buffer.compare(a, b))).toBe(x < y ? -1 : x > y ? 1 : 0);
       }),
     );

@@ -142,7 +142,8 @@ describe('generate: an SSH key', () => {
     const publicKey = fromBase64(public_key.split(' ')[1] ?? '').subarray(-32);
     // Without a comment the file ends with: seed, public key, empty comment (4 bytes), padding (5 bytes).
     const file = fromPem(value);
-    const [seed, inside] = [file.subarray(-73, -41), file.subarray(-41, -9)];
+    const seed = file.subarray(-73, -41);
+    const inside = file.subarray(-41, -9);
     expect(inside).toEqual(publicKey);
     const checkint = new DataView(file.buffer).getUint32(file.length - 136);
     expect(encodeOpenSsh(seed, publicKey, checkint, '')).toEqual({ privateKey: value, publicKey: public_key });
@@ -159,7 +160,8 @@ describe('generate: an SSH key', () => {
   });
 
   it('is not encoded from parts that do not fit', () => {
-    const [ok, short] = [new Uint8Array(32), new Uint8Array(31)];
+    const ok = new Uint8Array(32);
+    const short = new Uint8Array(31);
     expect(() => encodeOpenSsh(short, ok, 0, '')).toThrow('32 bytes');
     expect(() => encodeOpenSsh(ok, short, 0, '')).toThrow('32 bytes');
     expect(() => encodeOpenSsh(ok, ok, 0x1_0000_0000, '')).toThrow('32-bit');

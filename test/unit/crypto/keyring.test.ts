@@ -11,7 +11,9 @@ import vectors from '../../support/vectors/keyring.json';
 
 const hexOf = (keys: object) => Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, toHex(key)]));
 const master = (id: string): MasterKey => ({ id, key: randomBytes(32) });
-const [k1, k2, k3] = [master('k1'), master('k2'), master('k3')];
+const k1 = master('k1');
+const k2 = master('k2');
+const k3 = master('k3');
 const key = randomBytes(32);
 const wrapped = wrap([k1], 'org key', 'org_1', key);
 

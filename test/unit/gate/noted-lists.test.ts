@@ -4,8 +4,16 @@ import { createNotedLists } from '../../../src/gate/audit/noted-lists';
 
 const HOURS = 3_600_000;
 const draft = (id: string, parent_id: string | null, lists: { patterns?: string[]; withheld?: string[] }) => ({
-  ...{ actor: { kind: 'session', id, parent_id, name: null }, action: 'secret.read_all', resource: 'env_1', environment: 'production' },
-  ...{ version: 1, reason: null, request_id: 'req_1', ip: '', user_agent: null, ...lists },
+  actor: { kind: 'session', id, parent_id, name: null },
+  action: 'secret.read_all',
+  resource: 'env_1',
+  environment: 'production',
+  version: 1,
+  reason: null,
+  request_id: 'req_1',
+  ip: '',
+  user_agent: null,
+  ...lists,
 });
 const ids = (many: number, from = 0) => Array.from({ length: many }, (_, n) => `sec_${from + n}`);
 

@@ -157,7 +157,11 @@ const credential: CredentialRow = {
   mcp_limits: { bindings: ['A=a.example'], hosts: [], run: false, commands: null, read: false },
   trust: {
     issuer: 'https://issuer.example.com',
-    ...{ audiences: ['https://vault.example.com'], claims: { sub: 'repo:acme/*' }, ttl: 3600, keys: null, changed_at: 1 },
+    audiences: ['https://vault.example.com'],
+    claims: { sub: 'repo:acme/*' },
+    ttl: 3600,
+    keys: null,
+    changed_at: 1,
   },
   workload: {
     issuer: 'https://issuer.example.com',

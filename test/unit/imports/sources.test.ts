@@ -144,7 +144,9 @@ describe('import sources', () => {
 
   it('azure-key-vault: bundles, listings and pages; items that cannot be imported are named', () => {
     const secret = (name: string, fields: object = {}) => ({
-      ...{ value: `v-${name}`, id: `https://demo.vault.azure.net/secrets/${name}/0123456789abcdef`, attributes: { enabled: true } },
+      value: `v-${name}`,
+      id: `https://demo.vault.azure.net/secrets/${name}/0123456789abcdef`,
+      attributes: { enabled: true },
       ...fields,
     });
     const list = [
@@ -199,7 +201,9 @@ describe('import sources', () => {
 
   it('1password: fields by item, section and label; empty ones are skipped', () => {
     const item = {
-      ...{ id: 'itm', title: 'Demo/API', category: 'API_CREDENTIAL' },
+      id: 'itm',
+      title: 'Demo/API',
+      category: 'API_CREDENTIAL',
       fields: [
         { id: 'username', type: 'STRING', label: 'username', value: 'demo' },
         { id: 'credential', type: 'CONCEALED', label: 'credential', value: 'made-up' },
@@ -211,7 +215,9 @@ describe('import sources', () => {
     };
     const expected = {
       values: {
-        ...{ 'Demo_API/username': 'demo', 'Demo_API/credential': 'made-up', 'Demo_API/prod/token': 'made-up-2' },
+        'Demo_API/username': 'demo',
+        'Demo_API/credential': 'made-up',
+        'Demo_API/prod/token': 'made-up-2',
         'Demo_API/x2': 'otpauth://totp/x',
       },
       failed: ['Demo_API/key.pem UNSUPPORTED: it is a file'],
@@ -239,7 +245,9 @@ describe('import sources', () => {
   it('bitwarden: logins, notes and SSH keys; encrypted exports are refused', () => {
     const items = [
       {
-        ...{ type: 1, name: 'Demo', notes: 'remember' },
+        type: 1,
+        name: 'Demo',
+        notes: 'remember',
         login: { uris: [], username: 'demo', password: 'made-up', totp: null, fido2Credentials: [] },
         fields: [
           { name: 'API_KEY', value: 'k', type: 1 },
@@ -255,8 +263,14 @@ describe('import sources', () => {
     ];
     expect(shown(read('bitwarden', { encrypted: false, items }))).toEqual({
       values: {
-        ...{ 'Demo/username': 'demo', 'Demo/password': 'made-up', 'Demo/notes': 'remember', 'Demo/API_KEY': 'k', 'Demo/on': 'true' },
-        ...{ 'Note/notes': 'text', 'SSH/private_key': 'priv', 'SSH/public_key': 'pub' },
+        'Demo/username': 'demo',
+        'Demo/password': 'made-up',
+        'Demo/notes': 'remember',
+        'Demo/API_KEY': 'k',
+        'Demo/on': 'true',
+        'Note/notes': 'text',
+        'SSH/private_key': 'priv',
+        'SSH/public_key': 'pub',
       },
       failed: ['Card UNSUPPORTED: it is neither a login, a note nor an SSH key'],
     });
@@ -267,7 +281,11 @@ describe('import sources', () => {
   it('keeper: records and their custom fields', () => {
     const records = [
       {
-        ...{ title: 'Demo', $type: 'login', login: 'u', password: 'made-up', notes: '' },
+        title: 'Demo',
+        $type: 'login',
+        login: 'u',
+        password: 'made-up',
+        notes: '',
         custom_fields: {
           '$host:db': { hostName: 'h', port: '22' },
           '$text:TOKEN:1': 'x',
@@ -279,8 +297,14 @@ describe('import sources', () => {
       },
     ];
     const values = {
-      ...{ 'Demo/login': 'u', 'Demo/password': 'made-up', 'Demo/db': '{"hostName":"h","port":"22"}', 'Demo/TOKEN': 'x' },
-      ...{ 'Demo/TOKEN_2': 'y', 'Demo/API_KEY': 'z', 'Demo/oneTimeCode': 'otp', 'Demo/pin_2': '1' },
+      'Demo/login': 'u',
+      'Demo/password': 'made-up',
+      'Demo/db': '{"hostName":"h","port":"22"}',
+      'Demo/TOKEN': 'x',
+      'Demo/TOKEN_2': 'y',
+      'Demo/API_KEY': 'z',
+      'Demo/oneTimeCode': 'otp',
+      'Demo/pin_2': '1',
     };
     expect(shown(read('keeper', { shared_folders: [], records }))).toEqual({ values, failed: [] });
     expect(shown(read('keeper', records))).toEqual({ values, failed: [] });

@@ -4,26 +4,34 @@ import { type Bulk, type Change, exposed as exposedIn, MOST_STEPS, unresolved } 
 import { newSlices } from '../../../src/http/slices';
 
 const bulk = (revision: number, fields: Partial<Bulk> = {}): Bulk => ({
-  ...{
-    environment: 'env_p',
-    shown: 'production',
-    revision,
-    time: 1_000_000,
-    sequence: revision + 1,
-    last: revision + 1,
-    prefix: '',
-    patterns: null,
-    withheld: new Set(),
-  },
+  environment: 'env_p',
+  shown: 'production',
+  revision,
+  time: 1_000_000,
+  sequence: revision + 1,
+  last: revision + 1,
+  prefix: '',
+  patterns: null,
+  withheld: new Set(),
   ...fields,
 });
 const row = {
-  ...{ id: 'sec_a', environment: 'env_p', name: 'A', version: 3, deleted: false, revoked: false, at: 50 },
+  id: 'sec_a',
+  environment: 'env_p',
+  name: 'A',
+  version: 3,
+  deleted: false,
+  revoked: false,
+  at: 50,
   expires_at: null as number | null,
 };
 const standing = (fields: Partial<typeof row> = {}) => new Map([['sec_a', { ...row, ...fields }]]);
 const change = (sequence: number, action: string, version: number, fields: Partial<Change> = {}): Change => ({
-  ...{ sequence, action, secret: 'sec_a', shown: 'production', version },
+  sequence,
+  action,
+  secret: 'sec_a',
+  shown: 'production',
+  version,
   ...fields,
 });
 type Args = Parameters<typeof exposedIn> extends [...infer Rest, unknown] ? Rest : never;

@@ -17,7 +17,8 @@ function numbers(seed: number) {
 function charsOf(source: string): string {
   let chars = '';
   for (let at = 0; at < source.length; at++) {
-    const [first, last] = [source.charCodeAt(at), source.charCodeAt(at + 2)];
+    const first = source.charCodeAt(at);
+    const last = source.charCodeAt(at + 2);
     if (source[at + 1] === '-' && at + 2 < source.length) {
       for (let code = first; code <= last; code++) chars += String.fromCharCode(code);
       at += 2;

@@ -18,8 +18,21 @@ function delivered(keys: OrgKeys, org: string, value = 'correct horse'): Readabl
   const none = { description: null, tags: {}, rotate_every_seconds: null, lost_versions: null, revoked_at: null, revoked_through: null };
   const rotation = { rotated_at: null, auto_rotate: null };
   const row = {
-    ...{ org_id: org, id, environment_id: newId('env'), name: 'A', type: 'generic' as const, version: 1, amended: 0, oldest_version: 1 },
-    ...{ ...current, ...times, ...none, ...rotation, sealed_size: encrypted.value_sealed.length, revision: 1, mac: '' },
+    org_id: org,
+    id,
+    environment_id: newId('env'),
+    name: 'A',
+    type: 'generic' as const,
+    version: 1,
+    amended: 0,
+    oldest_version: 1,
+    ...current,
+    ...times,
+    ...none,
+    ...rotation,
+    sealed_size: encrypted.value_sealed.length,
+    revision: 1,
+    mac: '',
   };
   const version = { org_id: org, secret_id: id, version: 1, ...encrypted, created_by: 'key_x', created_at: 1, mac: '' };
   row.mac = macOf(keys.row, 'secret', row);
@@ -31,7 +44,8 @@ const asText = ({ version, text }: Readable & { text: string }): Delivered => ({
 const asObject = ({ row, version }: Readable): Delivered => ({ row, version, ...rest });
 
 describe('decryption: a delivered value', () => {
-  const [ours, theirs] = [deriveOrg(randomBytes(32)), deriveOrg(randomBytes(32))];
+  const ours = deriveOrg(randomBytes(32));
+  const theirs = deriveOrg(randomBytes(32));
 
   it('is decrypted, as text and as an object, the first time and later', async () => {
     const secret = delivered(ours, 'org_a');

@@ -56,7 +56,9 @@ export const platforms: Record<string, Platform> = {
   'azure-key-vault': {
     start: startAzureKeyVault,
     config: {
-      ...{ tenantId: 'made-up-tenant', clientId: 'made-up-client', clientSecret: 'made-up~client/secret' },
+      tenantId: 'made-up-tenant',
+      clientId: 'made-up-client',
+      clientSecret: 'made-up~client/secret',
       vaultUrl: 'https://demo.vault.azure.net',
     },
   },

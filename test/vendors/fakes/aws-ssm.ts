@@ -18,7 +18,12 @@ export interface AwsSsmFake extends AwsFake {
 const PAGE = 3;
 const SEGMENTS = /^(\/[A-Za-z0-9_.-]+)+$/;
 const shown = ({ Name, Type, Value, Version }: AwsParameter, WithDecryption: boolean) => ({
-  ...{ Name, Type, Version, ARN: `arn:aws:ssm:eu-west-1:123456789012:parameter${Name}`, DataType: 'text', LastModifiedDate: 1 },
+  Name,
+  Type,
+  Version,
+  ARN: `arn:aws:ssm:eu-west-1:123456789012:parameter${Name}`,
+  DataType: 'text',
+  LastModifiedDate: 1,
   Value: Type === 'SecureString' && !WithDecryption ? `encrypted:${Value.length}` : Value,
 });
 

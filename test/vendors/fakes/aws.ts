@@ -57,7 +57,10 @@ export async function startAws(
     }
   })) as AwsFake;
   return Object.assign(fake, {
-    ...{ accessKeyId: 'AKIDMADEUP0000000000', secretAccessKey: 'made/up+secret/access+key', sessionToken: null, region: 'eu-west-1' },
+    accessKeyId: 'AKIDMADEUP0000000000',
+    secretAccessKey: 'made/up+secret/access+key',
+    sessionToken: null,
+    region: 'eu-west-1',
     denied: new Set<string>(),
     writes: () => fake.requests.filter((request) => !service.reads.includes(operationOf(request))),
   });

@@ -58,13 +58,11 @@ export async function startAzureKeyVault(): Promise<AzureKeyVaultFake> {
     }
   })) as AzureKeyVaultFake;
   return Object.assign(fake, {
-    ...{
-      tenant: 'made-up-tenant',
-      client: 'made-up-client',
-      secret: 'made-up~client/secret',
-      recovering: 2,
-      host: 'https://demo.vault.azure.net:443',
-    },
+    tenant: 'made-up-tenant',
+    client: 'made-up-client',
+    secret: 'made-up~client/secret',
+    recovering: 2,
+    host: 'https://demo.vault.azure.net:443',
     tokens: new Set<string>(),
     secrets: new Map(),
     writes: () => fake.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/token')),

@@ -27,15 +27,23 @@ const PAGE = 3;
 
 let made = 0;
 export const variable = (key: string, secured = true, value = 'theirs'): BitbucketVariable => ({
-  ...{ uuid: `{a0000000-0000-4000-8000-${String(++made).padStart(12, '0')}}`, key, value, secured },
+  uuid: `{a0000000-0000-4000-8000-${String(++made).padStart(12, '0')}}`,
+  key,
+  value,
+  secured,
 });
 
 const error = (status: number, detail?: string): FakeAnswer => ({
-  ...{ status, body: { type: 'error', error: { message: 'made up', ...(detail && { detail }) } } },
+  status,
+  body: { type: 'error', error: { message: 'made up', ...(detail && { detail }) } },
 });
 
 const shown = ({ uuid, key, value, secured }: BitbucketVariable) => ({
-  ...{ type: 'pipeline_variable', uuid, key, secured, ...(!secured && { value }) },
+  type: 'pipeline_variable',
+  uuid,
+  key,
+  secured,
+  ...(!secured && { value }),
 });
 
 function list(fake: BitbucketPipelinesFake, all: BitbucketVariable[], { path, query }: FakeRequest): FakeAnswer {

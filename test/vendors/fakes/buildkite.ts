@@ -21,7 +21,12 @@ const PAGE = 3;
 
 let made = 0;
 export const secret = (key: string, given: Partial<BuildkiteSecret> = {}): BuildkiteSecret => ({
-  ...{ id: `9bf7650d-0000-4000-8000-${String(++made).padStart(12, '0')}`, key, value: 'theirs', description: null, policy: null, ...given },
+  id: `9bf7650d-0000-4000-8000-${String(++made).padStart(12, '0')}`,
+  key,
+  value: 'theirs',
+  description: null,
+  policy: null,
+  ...given,
 });
 
 const error = (status: number, message: string): FakeAnswer => ({ status, body: { message } });
@@ -30,7 +35,8 @@ const isValue = (value: unknown): boolean =>
   typeof value === 'string' && !/^\p{White_Space}*$/u.test(value) && Buffer.byteLength(value) < 8192;
 
 function list({ secrets }: BuildkiteFake, { query }: FakeRequest): FakeAnswer {
-  const [page, given] = [Number(query.get('page') ?? 1), Number(query.get('per_page') ?? 30)];
+  const page = Number(query.get('page') ?? 1);
+  const given = Number(query.get('per_page') ?? 30);
   const size = Math.min(PAGE, given);
   const link = (to: number, rel: string) => `<https://api.buildkite.com${BASE}?page=${to}&per_page=${given}>; rel="${rel}"`;
   const last = Math.max(1, Math.ceil(secrets.length / size));

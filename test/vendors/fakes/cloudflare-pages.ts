@@ -58,7 +58,9 @@ export async function startCloudflarePages(): Promise<CloudflarePagesFake> {
     return project();
   })) as CloudflarePagesFake;
   return Object.assign(fake, {
-    ...{ token: 'cloudflare-token', account: '0123456789abcdef0123456789abcdef', project: 'demo-site' },
+    token: 'cloudflare-token',
+    account: '0123456789abcdef0123456789abcdef',
+    project: 'demo-site',
     configs: {
       production: { compatibility_date: '2026-01-01', kv_namespaces: { KV: { namespace_id: 'made-up' } }, env_vars: null },
       preview: { compatibility_date: '2026-02-02', env_vars: {} },

@@ -71,7 +71,12 @@ export async function startCloudflareWorkers(): Promise<CloudflareWorkersFake> {
     return ok(null);
   })) as CloudflareWorkersFake;
   return Object.assign(fake, {
-    ...{ token: 'cloudflare-token', account: '0123456789abcdef0123456789abcdef', script: 'demo-worker' },
-    ...{ secrets: {}, versions: 0, bulk: true as const, deployed: true },
+    token: 'cloudflare-token',
+    account: '0123456789abcdef0123456789abcdef',
+    script: 'demo-worker',
+    secrets: {},
+    versions: 0,
+    bulk: true as const,
+    deployed: true,
   });
 }

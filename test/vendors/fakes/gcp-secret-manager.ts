@@ -63,8 +63,13 @@ export async function startGcpSecretManager(): Promise<GcpSecretManagerFake> {
   return Object.assign(fake, {
     project: 'demo-project',
     key: {
-      ...{ type: 'service_account', project_id: 'demo-project', private_key_id: 'made-up-key-id', private_key: privateKey },
-      ...{ client_email: 'sync@demo-project.iam.gserviceaccount.com', client_id: '1', token_uri: 'https://oauth2.googleapis.com/token' },
+      type: 'service_account',
+      project_id: 'demo-project',
+      private_key_id: 'made-up-key-id',
+      private_key: privateKey,
+      client_email: 'sync@demo-project.iam.gserviceaccount.com',
+      client_id: '1',
+      token_uri: 'https://oauth2.googleapis.com/token',
     },
     secrets: new Map(),
     tokens: new Set<string>(),

@@ -26,11 +26,14 @@ const PAGE = 3;
 const LARGEST = 49_152;
 
 const error = (status: number, message = 'made up', headers = {}): FakeAnswer => ({
-  ...{ status, headers, body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status) } },
+  status,
+  headers,
+  body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status) },
 });
 
 const page = (field: string, all: unknown[], { path, query }: FakeRequest, url: string): FakeAnswer => {
-  const [number, given] = [Number(query.get('page') ?? 1), Number(query.get('per_page') ?? 30)];
+  const number = Number(query.get('page') ?? 1);
+  const given = Number(query.get('per_page') ?? 30);
   const size = Math.min(PAGE, given);
   const isMore = number * size < all.length;
   const headers = isMore && { Link: `<${url}${path}?per_page=${given}&page=${number + 1}>; rel="next"` };
@@ -113,7 +116,8 @@ export async function startGithubActions(): Promise<GithubActionsFake> {
   const scopes = new Map<string, GithubScope>();
   for (const prefix of [REPOSITORY, ENVIRONMENT, ORGANISATION]) scopes.set(prefix, { ...newKeys(), secrets: new Map() });
   return Object.assign(fake, {
-    ...{ token: 'github-token', scopes },
+    token: 'github-token',
+    scopes,
     rotate: (prefix: string) => void Object.assign(scopes.get(prefix) as GithubScope, newKeys()),
     value: (prefix: string, name: string) => scopes.get(prefix)?.secrets.get(name)?.value ?? null,
   });

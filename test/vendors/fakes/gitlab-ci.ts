@@ -27,7 +27,13 @@ export const GROUP = '/api/v4/groups/42';
 
 const PAGE = 3;
 const DEFAULTS: Omit<GitlabVariable, 'key' | 'value'> = {
-  ...{ variable_type: 'env_var', protected: false, masked: false, hidden: false, raw: false, environment_scope: '*', description: null },
+  variable_type: 'env_var',
+  protected: false,
+  masked: false,
+  hidden: false,
+  raw: false,
+  environment_scope: '*',
+  description: null,
 };
 
 export const variable = (given: Partial<GitlabVariable> & { key: string }): GitlabVariable => ({ ...DEFAULTS, value: 'theirs', ...given });
@@ -43,8 +49,14 @@ function problem(row: GitlabVariable): FakeAnswer | null {
 }
 
 const FIELDS: Record<string, string> = {
-  ...{ value: 'string', variable_type: 'string', protected: 'boolean', masked: 'boolean', raw: 'boolean', environment_scope: 'string' },
-  ...{ masked_and_hidden: 'boolean', description: 'string' },
+  value: 'string',
+  variable_type: 'string',
+  protected: 'boolean',
+  masked: 'boolean',
+  raw: 'boolean',
+  environment_scope: 'string',
+  masked_and_hidden: 'boolean',
+  description: 'string',
 };
 
 function fields({ headers, json }: FakeRequest, more: string[]): Record<string, unknown> | null {
@@ -96,7 +108,8 @@ function answer(fake: GitlabCiFake, request: FakeRequest): FakeAnswer {
   const rows = fake.owners.get(owner);
   if (!rows) return { status: 404, body: { message: '404 Project Not Found' } };
   if (key === undefined && method === 'GET') {
-    const [page, size] = [Number(query.get('page') ?? 1), Math.min(PAGE, Number(query.get('per_page') ?? 20))];
+    const page = Number(query.get('page') ?? 1);
+    const size = Math.min(PAGE, Number(query.get('per_page') ?? 20));
     const next = page * size < rows.length ? String(page + 1) : '';
     const link = next && { Link: `<${fake.url}${path}?page=${next}&per_page=${size}>; rel="next"` };
     return {
@@ -122,7 +135,8 @@ export async function startGitlabCi(): Promise<GitlabCiFake> {
     [GROUP, []],
   ]);
   return Object.assign(fake, {
-    ...{ token: 'glpat-made-up', owners },
+    token: 'glpat-made-up',
+    owners,
     row: (owner: string, key: string, scope = '*') => owners.get(owner)?.find((row) => row.key === key && row.environment_scope === scope),
   });
 }

@@ -27,20 +27,31 @@ const TYPE = 'application/vnd.api+json';
 
 let made = 0;
 export const variable = (key: string, given: Partial<TerraformVariable> = {}): TerraformVariable => ({
-  ...{ id: `var-${String(++made).padStart(16, '0')}`, key, value: 'theirs', category: 'env' },
-  ...{ hcl: false, sensitive: true, description: null, ...given },
+  id: `var-${String(++made).padStart(16, '0')}`,
+  key,
+  value: 'theirs',
+  category: 'env',
+  hcl: false,
+  sensitive: true,
+  description: null,
+  ...given,
 });
 
 const error = (status: number, title: string): FakeAnswer => ({
-  ...{ status, headers: { 'Content-Type': TYPE }, body: { errors: [{ status: String(status), title }] } },
+  status,
+  headers: { 'Content-Type': TYPE },
+  body: { errors: [{ status: String(status), title }] },
 });
 const shown = ({ id, value, ...rest }: TerraformVariable) => ({
-  ...{ id, type: 'vars', attributes: { ...rest, value: rest.sensitive ? null : value } },
+  id,
+  type: 'vars',
+  attributes: { ...rest, value: rest.sensitive ? null : value },
 });
 const answered = (status: number, body: unknown): FakeAnswer => ({ status, headers: { 'Content-Type': TYPE }, body });
 
 function list(fake: HcpTerraformFake, rows: TerraformVariable[], { path, query }: FakeRequest): FakeAnswer {
-  const [page, given] = [Number(query.get('page[number]') ?? 1), Number(query.get('page[size]') ?? 20)];
+  const page = Number(query.get('page[number]') ?? 1);
+  const given = Number(query.get('page[size]') ?? 20);
   if (given > 100) return error(400, 'bad request');
   const size = Math.min(PAGE, given);
   const next = page * size < rows.length ? page + 1 : null;

@@ -56,7 +56,11 @@ export async function startKubernetes(): Promise<KubernetesFake> {
     }
   })) as KubernetesFake;
   return Object.assign(fake, {
-    ...{ token: 'made.up.service-account-token', base: '', namespaces: new Set(['demo']), secrets: new Map(), denied: new Set<string>() },
+    token: 'made.up.service-account-token',
+    base: '',
+    namespaces: new Set(['demo']),
+    secrets: new Map(),
+    denied: new Set<string>(),
     text(key: string, secret = 'demo/app-secrets') {
       const data = fake.secrets.get(secret)?.data?.[key];
       return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');

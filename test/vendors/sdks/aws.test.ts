@@ -16,7 +16,10 @@ const secrets: Record<string, string> = {
 };
 const keysOf = ({ accessKeyId, secretAccessKey, region }: AwsFake) => ({ accessKeyId, secretAccessKey, region });
 const optionsOf = ({ url, accessKeyId, secretAccessKey, region }: AwsFake) => ({
-  ...{ endpoint: url, region, credentials: { accessKeyId, secretAccessKey }, maxAttempts: 1 },
+  endpoint: url,
+  region,
+  credentials: { accessKeyId, secretAccessKey },
+  maxAttempts: 1,
 });
 
 it.skipIf(!manager)('sync: aws-secrets-manager and the AWS SDK read the same values', async () => {

@@ -6,7 +6,8 @@ import { clean } from '../text.ts';
 
 const TEAM = 'id of the team, team_…';
 const MEMBER = 'id of the member, mem_…';
-const [TEAM_ID, MEMBER_ID] = ['team_0HrZKtC4bqXw2vJm8yNd1L', 'mem_0HrZKtC4bqXw2vJm8yNd1L'];
+const TEAM_ID = 'team_0HrZKtC4bqXw2vJm8yNd1L';
+const MEMBER_ID = 'mem_0HrZKtC4bqXw2vJm8yNd1L';
 
 const group: Group = {
   commands: {

@@ -127,10 +127,18 @@ function childEnv(own: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
     ...Object.fromEntries(Object.entries(own).filter(([name]) => !WITHHELD.test(name))),
     PATH: searched(own),
     // safety: mcp-child-home
-    ...{ HOME: home, USERPROFILE: home, APPDATA: directory('AppData'), LOCALAPPDATA: directory('AppData') },
-    ...{ XDG_CONFIG_HOME: directory('.config'), XDG_DATA_HOME: directory('.local', 'share'), XDG_STATE_HOME: directory('.local', 'state') },
-    ...{ XDG_CACHE_HOME: directory('.cache'), XDG_RUNTIME_DIR: home },
-    ...{ DBUS_SESSION_BUS_ADDRESS: 'disabled:', SVC_KEYCHAIN: 'off', SVC_TOKEN: 'withheld' },
+    HOME: home,
+    USERPROFILE: home,
+    APPDATA: directory('AppData'),
+    LOCALAPPDATA: directory('AppData'),
+    XDG_CONFIG_HOME: directory('.config'),
+    XDG_DATA_HOME: directory('.local', 'share'),
+    XDG_STATE_HOME: directory('.local', 'state'),
+    XDG_CACHE_HOME: directory('.cache'),
+    XDG_RUNTIME_DIR: home,
+    DBUS_SESSION_BUS_ADDRESS: 'disabled:',
+    SVC_KEYCHAIN: 'off',
+    SVC_TOKEN: 'withheld',
   };
 }
 
@@ -156,9 +164,14 @@ async function start(
   // A separate process group, so that its children are killed with it.
   const child = spawn(program.file, args, {
     ...place,
-    ...{ argv0: program.name, stdio: 'pipe', shell: false, detached: process.platform !== 'win32', windowsHide: true },
+    argv0: program.name,
+    stdio: 'pipe',
+    shell: false,
+    detached: process.platform !== 'win32',
+    windowsHide: true,
   });
-  const [stdout, stderr] = [new Gathered(), new Gathered()];
+  const stdout = new Gathered();
+  const stderr = new Gathered();
   child.stdout.on('data', (chunk) => stdout.push(chunk));
   child.stderr.on('data', (chunk) => stderr.push(chunk));
   // It is not a failure if a program does not read its stdin.

@@ -9,10 +9,16 @@ const LONGEST_DESCRIPTION = 500;
 
 /** The fields of a secret that a model sees. */
 const shown = ({ name, type, environment, status, version, description, tags, created_at, updated_at, expires_at }: SecretInfo) => ({
-  ...{ name, type, environment, status, version },
+  name,
+  type,
+  environment,
+  status,
+  version,
   ...(description && { description: cleanLines(description).slice(0, LONGEST_DESCRIPTION) }),
   ...(Object.keys(tags).length > 0 && { tags }),
-  ...{ created_at, updated_at, expires_at },
+  created_at,
+  updated_at,
+  expires_at,
 });
 
 export async function listSecrets(session: Session, { prefix, limit, cursor }: { prefix?: string; limit: number; cursor?: string }) {
@@ -33,7 +39,8 @@ export async function checkSecret(session: Session, name: string) {
   return masked(session, {
     exists: true,
     ...shown(found),
-    ...{ rotate_every_seconds: found.rotate_every_seconds, generated: found.generated },
+    rotate_every_seconds: found.rotate_every_seconds,
+    generated: found.generated,
     value_changed_at: changed,
     rotation_due_at: due === null ? null : new Date(due).toISOString(),
     rotation_is_due: due === null ? false : due <= Date.now(),

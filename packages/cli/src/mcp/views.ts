@@ -22,7 +22,8 @@ export function decoded(view: View, pattern: RegExp, decode: (match: string, ...
   const parts: string[] = [];
   const from = new Uint32Array(size);
   const to = new Uint32Array(size);
-  let [done, length] = [0, 0];
+  let done = 0;
+  let length = 0;
   const copy = (end: number) => {
     parts.push(view.text.slice(done, end));
     from.set(view.from.subarray(done, end), length);

@@ -58,7 +58,13 @@ function shown(call: Call<unknown>, row: ApprovalRow): object {
   const isOpen = status === 'pending' || status === 'approved';
   const mayDecide = isOpen && barred(call, row, now) === null;
   return {
-    ...{ id, status, operation, action, summary, required, approvals },
+    id,
+    status,
+    operation,
+    action,
+    summary,
+    required,
+    approvals,
     decisions: row.decisions.map(({ member, decision, at }) => ({ member_id: member, name: nameOf(member), decision, time: iso(at) })),
     policies: row.policies.map(({ id, name, required, accountable }) => ({ id, name, required, ...(accountable && { accountable }) })),
     requester: { ...requester, accountable: row.accountable.map((id) => ({ member_id: id, name: nameOf(id) })) },

@@ -6,9 +6,12 @@ import type { Period } from '../parts';
 import type { Evidence, Finding } from '../wire';
 
 /** Refused requests in a period that warn, and that fail. */
-const [MANY_REFUSALS, TOO_MANY_REFUSALS] = [10, 1000];
+const MANY_REFUSALS = 10;
+const TOO_MANY_REFUSALS = 1000;
 /** Limits: break-glass tokens, actions per token, and groups of refused requests. */
-const [MOST_TOKENS, MOST_ACTIONS, MOST_GROUPS] = [1000, 20, 1000];
+const MOST_TOKENS = 1000;
+const MOST_ACTIONS = 20;
+const MOST_GROUPS = 1000;
 /** The longest lifetime of a break-glass token, in milliseconds. */
 const LONGEST_EMERGENCY = 14_400_000;
 
@@ -42,7 +45,11 @@ const evidenceOf = (
   { id, resource_name, environment, time, action, resource, actor, reason, user_agent, request_id, status }: Entry,
   detail: string,
 ): Evidence => ({
-  ...{ id, name: resource_name ?? null, environment, time, detail },
+  id,
+  name: resource_name ?? null,
+  environment,
+  time,
+  detail,
   facts: { action, resource, status, actor: actor.id, actor_kind: actor.kind, actor_name: actor.name, reason, user_agent, request_id },
 });
 
@@ -93,11 +100,21 @@ function emergencyEvidence({ id, issued, uses, refused, first, last, user_agent,
     : 'Issued before the period';
   const did = [...actions].map(([action, n]) => `${action} ${n}`).join(', ');
   return {
-    ...{ id, name: null, environment: null, time: issued?.time ?? first },
+    id,
+    name: null,
+    environment: null,
+    time: issued?.time ?? first,
     detail: `${issue}. ${uses ? `Used ${uses === 1 ? 'once' : `${uses} times`}: ${did}.` : 'Not used in the period.'}`,
     facts: {
-      ...{ issued_at: issued?.time ?? null, issued_by: issued?.actor.id ?? null, issued_by_name: issued?.actor.name ?? null },
-      ...{ reason: issued?.reason ?? null, uses, refused, first_used_at: first, last_used_at: last, user_agent },
+      issued_at: issued?.time ?? null,
+      issued_by: issued?.actor.id ?? null,
+      issued_by_name: issued?.actor.name ?? null,
+      reason: issued?.reason ?? null,
+      uses,
+      refused,
+      first_used_at: first,
+      last_used_at: last,
+      user_agent,
     },
   };
 }
@@ -105,7 +122,8 @@ function emergencyEvidence({ id, issued, uses, refused, first, last, user_agent,
 /** Groups refused requests by caller and action, so a program that retries adds one line instead of thousands. */
 function newRefusals() {
   const groups = new Map<string, { newest: Entry; oldest: Entry; requests: number }>();
-  let [requests, others] = [0, 0];
+  let requests = 0;
+  let others = 0;
   return {
     requests: () => requests,
     add(entry: Entry) {
@@ -139,7 +157,8 @@ function newRefusals() {
 export function newActivityChecks(period: Period): ActivityChecks {
   const emergencies = newEmergencies(period);
   const refusals = newRefusals();
-  const [operations, alarms] = [newTally(), newTally()];
+  const operations = newTally();
+  const alarms = newTally();
   const isEmergency = ({ action }: Entry) => (emergencyActions as readonly string[]).includes(action);
 
   return {
@@ -159,17 +178,23 @@ export function newActivityChecks(period: Period): ActivityChecks {
       findingOf('emergency-operations', {
         status: statusBy({ warn: operations.count > 0 || !rare.complete }),
         tested: `Every audit entry in the period for a completed panic, containment, recovery of access, adoption of a backup or reset of a gate (${emergencyActions.join(', ')}). Warn: there is one.${rare.notes}`,
-        ...{ examined: operations.count, tally: operations, complete: rare.complete },
+        examined: operations.count,
+        tally: operations,
+        complete: rare.complete,
       }),
       findingOf('refused-administration', {
         status: statusBy({ fail: refusals.requests() >= TOO_MANY_REFUSALS, warn: refusals.requests() >= MANY_REFUSALS }),
         tested: `How many administrative requests in the period were refused with 403, excluding those that wait for approval: ${counted(refusals.requests(), 'request')}, grouped by caller and action. Warn: ${MANY_REFUSALS} or more. Fail: ${TOO_MANY_REFUSALS.toLocaleString('en')} or more.${partly.notes}`,
-        ...{ examined: refusals.requests(), tally: refusals.tally(), complete: partly.complete && refusals.complete() },
+        examined: refusals.requests(),
+        tally: refusals.tally(),
+        complete: partly.complete && refusals.complete(),
       }),
       findingOf('integrity-alarms', {
         status: statusBy({ fail: alarms.count > 0, warn: !rare.complete }),
         tested: `Every audit entry in the period with the action ${ALARM}, which the service writes when stored data was altered or is missing. Fail: there is one.${rare.notes}`,
-        ...{ examined: alarms.count, tally: alarms, complete: rare.complete },
+        examined: alarms.count,
+        tally: alarms,
+        complete: rare.complete,
       }),
     ],
   };
@@ -183,6 +208,8 @@ function breakGlassFinding({ tokens, omitted, isUnexplained }: ReturnType<typeof
     // If the log was not read to its end, the issue may be in the rest.
     status: statusBy({ fail: isWhole && [...tokens.values()].some(isUnexplained), warn: tokens.size > 0 || !isWhole }),
     tested: `Every audit entry in the period in which a break-glass token was issued or used. Warn: there is one. Fail: a token was used, and the log has no issue of it with a reason.${notes}`,
-    ...{ examined: tokens.size, tally, complete: isWhole },
+    examined: tokens.size,
+    tally,
+    complete: isWhole,
   });
 }

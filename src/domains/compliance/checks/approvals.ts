@@ -24,7 +24,8 @@ function flawOf(row: ApprovalFacts): string | null {
   const checked = row.policies.some(({ accountable }) => accountable);
   const others = row.policies.filter(({ accountable }) => !accountable);
   const required = Math.max(0, ...others.map((policy) => policy.required));
-  const [own, second] = [by.filter(isOwn), by.filter((member) => !isOwn(member))];
+  const own = by.filter(isOwn);
+  const second = by.filter((member) => !isOwn(member));
   const forAgent = by.filter((member) => row.requester.for_agent?.includes(member));
   if (second.length < required) return `used with ${second.length} of ${required} approvals`;
   if (checked) return forAgent.length ? null : 'used without the approval of a member accountable for the agent';
@@ -54,13 +55,22 @@ export function newApprovalChecks(policies: readonly PolicyRow[], nameOf: (membe
   const seen = { total: 0, flawed: 0, undecided: 0 };
 
   const evidenceOf = (row: ApprovalFacts, status: string, flaw: string | null): Evidence => ({
-    ...{ id: row.id, name: row.resource_name, environment: row.environment, time: iso(row.created_at) },
+    id: row.id,
+    name: row.resource_name,
+    environment: row.environment,
+    time: iso(row.created_at),
     detail: `${row.operation}: ${status}${flaw === null ? '' : `; ${flaw}`}.`,
     facts: {
-      ...{ operation: row.operation, status, resource: row.resource, reason: row.reason },
-      ...{ requester: row.requester.id, requester_kind: row.requester.kind, requester_name: row.requester.name },
-      ...{ policies: row.policies.map(({ name, required }) => `${name} (${required})`).join(', ') },
-      ...{ expires_at: iso(row.expires_at), ended_at: isoOrNull(row.ended_at) },
+      operation: row.operation,
+      status,
+      resource: row.resource,
+      reason: row.reason,
+      requester: row.requester.id,
+      requester_kind: row.requester.kind,
+      requester_name: row.requester.name,
+      policies: row.policies.map(({ name, required }) => `${name} (${required})`).join(', '),
+      expires_at: iso(row.expires_at),
+      ended_at: isoOrNull(row.ended_at),
     },
     people: row.decisions.map(({ member, decision, at }) => ({ id: member, name: nameOf(member), decision, time: iso(at) })),
   });
@@ -80,7 +90,8 @@ export function newApprovalChecks(policies: readonly PolicyRow[], nameOf: (membe
       findingOf('approvals', {
         status: statusBy({ fail: seen.flawed > 0, warn: enabled.length === 0 || seen.undecided > 0 }),
         tested: `Whether sensitive operations need approval (${counted(enabled.length, 'enabled policy', 'enabled policies')}${held.length ? ` hold ${held.join(', ')}` : ''}), and whether each of ${counted(seen.total, 'request')} for approval in the period that was used had as many distinct approvers as its policies require, none of whom was the requester or accountable for it. Warn: no approval policy is enabled, or a request expired undecided (${seen.undecided} did). Fail: one was used without them.`,
-        ...{ examined: seen.total, tally },
+        examined: seen.total,
+        tally,
       }),
   };
 }

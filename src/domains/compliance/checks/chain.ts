@@ -7,7 +7,8 @@ import type { Finding, Inventory } from '../wire';
 /** How many days entries are kept by default. */
 const DEFAULT_RETENTION = 400;
 /** Days: the shortest retention that covers an audit year, and the highest age of the last checkpoint. */
-const [YEAR, FRESH] = [365, 1];
+const YEAR = 365;
+const FRESH = 1;
 
 /** What is known about the chain. */
 export interface ChainFacts {
@@ -28,13 +29,18 @@ export function chainFinding(facts: ChainFacts, now: number): Finding {
   const retention = facts.retention_days ?? DEFAULT_RETENTION;
   const tally = newTally();
   const at = (sequence: number, detail: string, values: Record<string, string | number | null> = {}) => ({
-    ...{ id: `sequence ${sequence}`, name: null, environment: null, time: null, detail },
+    id: `sequence ${sequence}`,
+    name: null,
+    environment: null,
+    time: null,
+    detail,
     facts: { sequence, ...values },
   });
   if (broken)
     tally.add(() =>
       at(broken.sequence, 'The first sequence at which the chain or a checkpoint does not match.', {
-        ...{ entry_id: broken.id, reason: broken.reason ?? null },
+        entry_id: broken.id,
+        reason: broken.reason ?? null,
       }),
     );
   for (const gap of unreadable) tally.add(() => at(gap.from, `Entries ${gap.from} to ${gap.to} cannot be read.`, { to: gap.to }));
@@ -52,12 +58,15 @@ export function chainFinding(facts: ChainFacts, now: number): Finding {
       warn: missing.length > 0 || isStale || retention < YEAR,
     }),
     tested: `The hash chain of the newest ${counted(Math.max(0, to - from + 1), 'entry', 'entries')}, sequences ${from} to ${to} of ${head.sequence}, was recalculated; GET /audit-log/verify does so for all entries. ${last} Entries are kept for ${retention} days. Warn: entries are lost, the last checkpoint is older than ${FRESH * 24} hours, or the retention is below ${YEAR} days. Fail: an entry does not match or cannot be read.`,
-    ...{ examined: Math.max(0, to - from + 1), tally },
+    examined: Math.max(0, to - from + 1),
+    tally,
   });
 }
 
 export const chainInventory = ({ head, from, to, checkpoint, retention_days }: ChainFacts): Inventory['audit_log'] => ({
-  ...{ head, verified_from: from, verified_to: to },
+  head,
+  verified_from: from,
+  verified_to: to,
   last_checkpoint: checkpoint && { sequence: checkpoint.sequence, time: iso(checkpoint.time) },
   retention_days: retention_days ?? DEFAULT_RETENTION,
 });

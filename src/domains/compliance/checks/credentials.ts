@@ -7,7 +7,10 @@ import type { CredentialFacts } from '../parts';
 import type { Evidence, Finding, Inventory } from '../wire';
 
 /** Thresholds: days unused (warn, fail), days of age without an expiry, and unlimited API keys. */
-const [UNUSED, UNUSED_FAILS, OLD, MOST_UNLIMITED] = [90, 180, 365, 3];
+const UNUSED = 90;
+const UNUSED_FAILS = 180;
+const OLD = 365;
+const MOST_UNLIMITED = 3;
 
 const kindNames: Record<CredentialKind, string> = {
   api_key: 'API key',
@@ -27,16 +30,25 @@ export interface CredentialChecks {
 }
 
 const evidenceOf = (row: CredentialFacts, time: number | null, detail: string, facts: Evidence['facts'] = {}): Evidence => ({
-  ...{ id: row.id, name: row.name, environment: null, time: isoOrNull(time), detail },
+  id: row.id,
+  name: row.name,
+  environment: null,
+  time: isoOrNull(time),
+  detail,
   facts: {
-    ...{ kind: row.kind, created_at: iso(row.created_at), created_by: row.created_by, expires_at: isoOrNull(row.expires_at) },
-    ...{ last_used_at: isoOrNull(row.last_used_at) },
+    kind: row.kind,
+    created_at: iso(row.created_at),
+    created_by: row.created_by,
+    expires_at: isoOrNull(row.expires_at),
+    last_used_at: isoOrNull(row.last_used_at),
     ...facts,
   },
 });
 
 export function newCredentialChecks(now: number): CredentialChecks {
-  const [unused, endless, wide] = [newTally(), newTally(), newTally()];
+  const unused = newTally();
+  const endless = newTally();
+  const wide = newTally();
   const seen = { total: 0, long: 0, old: 0, unlimitedKeys: 0, unlimitedAgents: 0 };
   const zero = () => ({ live: 0, without_expiry: 0, unused: 0, over_scoped: 0 });
   const byKind = Object.fromEntries(kinds.map((kind) => [kind, zero()])) as Record<string, ReturnType<typeof zero>>;
@@ -82,17 +94,20 @@ export function newCredentialChecks(now: number): CredentialChecks {
         findingOf('credentials-unused', {
           status: none ?? statusBy({ fail: seen.long > 0, warn: unused.count > 0 }),
           tested: `Whether any of ${all} has been unused for ${UNUSED} days, counted from its last request or its creation. Use of a credential's descendants counts as its own. Warn: one has. Fail: one has for ${UNUSED_FAILS} days.`,
-          ...{ examined, tally: unused },
+          examined,
+          tally: unused,
         }),
         findingOf('credentials-without-expiry', {
           status: none ?? statusBy({ fail: seen.old > 0, warn: endless.count > 0 }),
           tested: `Whether any of ${all} has no expiry, neither its own nor that of an ancestor it is revoked together with. Warn: one has none. Fail: one has none and is older than ${OLD} days.`,
-          ...{ examined, tally: endless },
+          examined,
+          tally: endless,
         }),
         findingOf('credentials-over-scoped', {
           status: none ?? statusBy({ fail: seen.unlimitedAgents > 0 || seen.unlimitedKeys > MOST_UNLIMITED, warn: wide.count > 0 }),
           tested: `Whether any of ${all} holds a wildcard scope without a limit to environments or names. Warn: one does. Fail: an agent holds * without limits, or more than ${MOST_UNLIMITED} API keys do (${seen.unlimitedKeys} do).`,
-          ...{ examined, tally: wide },
+          examined,
+          tally: wide,
         }),
       ];
     },

@@ -17,7 +17,8 @@ export interface PeopleChecks {
 }
 
 export function newPeopleChecks(now: number): PeopleChecks {
-  const [bare, unassigned] = [newTally(), newTally()];
+  const bare = newTally();
+  const unassigned = newTally();
   const byRole = Object.fromEntries(roles.map((role) => [role, 0])) as Record<Role, number>;
   const seen = { members: 0, privileged: 0, devices: 0, assigned: 0, blocked: 0 };
 
@@ -29,7 +30,10 @@ export function newPeopleChecks(now: number): PeopleChecks {
     if (isPrivileged && created_at <= now - GRACE * DAY) seen.privileged++;
     const isInvited = enrolment_ends_at !== null && enrolment_ends_at > now;
     bare.add(() => ({
-      ...{ id, name, environment: null, time: iso(created_at) },
+      id,
+      name,
+      environment: null,
+      time: iso(created_at),
       detail: `This ${role} has no passkey${isInvited ? ' yet: an enrolment link is open' : ' and no open enrolment link'}.`,
       facts: { role, enrolled_at: isoOrNull(enrolled_at), enrolment_ends_at: isoOrNull(enrolment_ends_at) },
     }));
@@ -40,7 +44,11 @@ export function newPeopleChecks(now: number): PeopleChecks {
     if (member_id !== null) seen.assigned++;
     else if (blocked_at === null)
       unassigned.add(() => ({
-        ...{ id, name, environment: null, time: iso(created_at), detail: 'This device is not blocked and is not assigned to a member.' },
+        id,
+        name,
+        environment: null,
+        time: iso(created_at),
+        detail: 'This device is not blocked and is not assigned to a member.',
         facts: { platform, created_at: iso(created_at) },
       }));
   };
@@ -52,14 +60,16 @@ export function newPeopleChecks(now: number): PeopleChecks {
       findingOf('members-without-passkey', {
         status: statusBy({ fail: seen.privileged > 0, warn: bare.count > 0 }),
         tested: `Whether each of ${counted(seen.members, 'member')} has a passkey, which is required to sign in. Warn: one has none. Fail: an owner or admin has had none for more than ${GRACE} days after the invitation.`,
-        ...{ examined: seen.members, tally: bare },
+        examined: seen.members,
+        tally: bare,
       }),
       findingOf('devices-unassigned', {
         status: seen.devices === 0 ? 'not_applicable' : statusBy({ warn: unassigned.count > 0 }),
         tested: seen.devices
           ? `Whether each of ${counted(seen.devices, 'registered device')} that is not blocked is assigned to a member. Warn: one is not.`
           : 'No device is registered.',
-        ...{ examined: seen.devices, tally: unassigned },
+        examined: seen.devices,
+        tally: unassigned,
       }),
     ],
     inventory: () => ({

@@ -11,7 +11,11 @@ import type { Evidence, Finding, Inventory, Status } from '../wire';
 import { newVerdicts, type Verdict } from './verdicts';
 
 /** Thresholds, in days. */
-const [LONG_OVERDUE, NEVER, NEVER_FAILS, SOON, UNREAD] = [30, 90, 365, 30, 90];
+const LONG_OVERDUE = 30;
+const NEVER = 90;
+const NEVER_FAILS = 365;
+const SOON = 30;
+const UNREAD = 90;
 /** If more than this share of names break a policy, the policy is not followed. */
 const MOST_VIOLATIONS = 0.1;
 
@@ -42,7 +46,11 @@ const evidenceOf = (
   detail: string,
   facts: Evidence['facts'] = {},
 ): Evidence => ({
-  ...{ id, name, environment, time: isoOrNull(time), detail },
+  id,
+  name,
+  environment,
+  time: isoOrNull(time),
+  detail,
   facts: { version, rotated_at: iso(rotated_at), ...facts },
 });
 
@@ -51,7 +59,8 @@ const unlessNone = ({ active }: Seen, found: Status): Status => (active === 0 ? 
 
 function newRotationCheck(policies: readonly PolicyRow[], now: number) {
   const overdue = newTally();
-  let [long, scheduled] = [0, 0];
+  let long = 0;
+  let scheduled = 0;
   const rulesOf = (secret: SecretFacts, verdict: Verdict): Rule[] => {
     const own = secret.rotate_every_seconds;
     const applied = policies
@@ -80,7 +89,9 @@ function newRotationCheck(policies: readonly PolicyRow[], now: number) {
       findingOf('secrets-rotation-overdue', {
         status: unlessNone(seen, statusBy({ fail: long > 0, warn: overdue.count > 0 || scheduled === 0 })),
         tested: `Whether the current value of any of ${seen.all} is older than its rotate_every_seconds or an enabled rotation policy allows (${counted(policies.length, 'policy', 'policies')}). A schedule applies to ${counted(scheduled, 'secret')}. Warn: one is overdue, or no schedule applies to any. Fail: one is overdue by more than ${LONG_OVERDUE} days.${seen.cut}`,
-        ...{ examined: seen.compared, tally: overdue, complete: seen.compared === seen.active },
+        examined: seen.compared,
+        tally: overdue,
+        complete: seen.compared === seen.active,
       }),
   };
 }
@@ -100,19 +111,26 @@ function newNamingCheck(policies: readonly PolicyRow[]) {
     finding(seen: Seen): Finding {
       if (policies.length === 0)
         return findingOf('secrets-naming', {
-          ...{ status: 'not_applicable', tested: 'Nothing: no naming policy is enabled.', examined: 0, tally: names },
+          status: 'not_applicable',
+          tested: 'Nothing: no naming policy is enabled.',
+          examined: 0,
+          tally: names,
         });
       return findingOf('secrets-naming', {
         status: unlessNone(seen, statusBy({ fail: names.count > seen.compared * MOST_VIOLATIONS, warn: names.count > 0 })),
         tested: `Whether the names of ${seen.all} match every enabled naming policy that applies to them (${counted(policies.length, 'policy', 'policies')}). Warn: one does not. Fail: more than ${MOST_VIOLATIONS * 100}% do not.${seen.cut}`,
-        ...{ examined: seen.compared, tally: names, complete: seen.compared === seen.active },
+        examined: seen.compared,
+        tally: names,
+        complete: seen.compared === seen.active,
       });
     },
   };
 }
 
 function newUseChecks(now: number) {
-  const [never, expiring, unread] = [newTally(), newTally(), newTally()];
+  const never = newTally();
+  const expiring = newTally();
+  const unread = newTally();
   const limit = now - UNREAD * DAY;
   let ancient = 0;
   return {
@@ -137,17 +155,21 @@ function newUseChecks(now: number) {
         findingOf('secrets-never-rotated', {
           status: unlessNone(seen, statusBy({ fail: ancient > 0, warn: never.count > 0 })),
           tested: `Whether any of ${all} still has its first value ${NEVER} days after it was created. Warn: one has. Fail: one has after ${NEVER_FAILS} days.`,
-          ...{ examined, tally: never },
+          examined,
+          tally: never,
         }),
         findingOf('secrets-expiring', {
           status: unlessNone(seen, statusBy({ warn: expiring.count > 0 })),
           tested: `Whether any of ${all} expires within ${SOON} days. Warn: one does. Secrets that have already expired count only in the inventory.`,
-          ...{ examined, tally: expiring },
+          examined,
+          tally: expiring,
         }),
         findingOf('secrets-unread', {
           status: unlessNone(seen, statusBy({ warn: unread.count > 0 })),
           tested: `Whether any of ${all} is older than ${UNREAD} days and has not been read for as long. Warn: one is.${isKnown ? '' : ` Reads are recorded only since ${said(readsSince)}; earlier ones are not counted.`}`,
-          ...{ examined, tally: unread, complete: isKnown },
+          examined,
+          tally: unread,
+          complete: isKnown,
         }),
       ];
     },
@@ -159,12 +181,16 @@ const nameOfAge = (most: number, at: number) => (at === 4 ? `over ${AGES[3]}` : 
 
 export function newSecretChecks(policies: readonly PolicyRow[], now: number, slices: Slices): SecretChecks {
   const enabled = (kind: PolicyRow['kind']) => policies.filter((row) => row.kind === kind && row.enabled === 1);
-  const [naming, rotation] = [enabled('naming'), enabled('rotation')];
+  const naming = enabled('naming');
+  const rotation = enabled('rotation');
   const verdicts = newVerdicts([...naming, ...rotation], slices);
-  const [overdue, names, use] = [newRotationCheck(rotation, now), newNamingCheck(naming), newUseChecks(now)];
+  const overdue = newRotationCheck(rotation, now);
+  const names = newNamingCheck(naming);
+  const use = newUseChecks(now);
   const totals = { active: 0, expired: 0, revoked: 0, deleted: 0, generated: 0 };
   const ages = AGES.map(() => 0);
-  let [compared, readsSince] = [0, 0];
+  let compared = 0;
+  let readsSince = 0;
 
   const judge = (secret: SecretFacts) => {
     if (secret.generated) totals.generated++;

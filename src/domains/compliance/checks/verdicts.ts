@@ -16,7 +16,8 @@ export interface Verdict {
 
 /** How many names are remembered at least, with one byte for each policy. */
 const MOST_KEPT = 5000;
-const [APPLIES, BROKEN] = [1, 2];
+const APPLIES = 1;
+const BROKEN = 2;
 
 export function newVerdicts(policies: readonly PolicyRow[], slices: Slices): { of(name: string): Verdict | null } {
   const steps = stepsOf(policies) + policies.length;

@@ -75,7 +75,9 @@ function overview(call: Call<unknown>, period: Period): Overview {
   const org = core.rows.get('org', ask.org);
   const now = core.now();
   return {
-    ...{ now, period, payer: payerOf(call) },
+    now,
+    period,
+    payer: payerOf(call),
     org: { id: ask.org, name: org?.name ?? '' },
     audit_retention_days: org?.audit_retention_days ?? null,
     policies: core.rows.within('policy', ''),
@@ -107,7 +109,14 @@ function secrets(core: Core, after: string): SecretsPart {
 function secretFacts(core: Core, row: SecretRow, last_read_at: number | null): SecretFacts {
   const { id, name, type, environment_id, version, created_at, expires_at, rotate_every_seconds } = row;
   return {
-    ...{ id, name, type, environment_id, version, created_at, expires_at, rotate_every_seconds },
+    id,
+    name,
+    type,
+    environment_id,
+    version,
+    created_at,
+    expires_at,
+    rotate_every_seconds,
     environment: slugOf(core, environment_id),
     generated: row.generated !== null,
     rotated_at: madeAt(row),
@@ -131,7 +140,12 @@ function credentialFacts(core: Core, row: CredentialRow): CredentialFacts {
   const { id, kind, name, scopes, created_at, created_by } = row;
   const ends = lineageOf(core, row).flatMap(({ expires_at }) => expires_at ?? []);
   return {
-    ...{ id, kind, name, scopes, created_at, created_by },
+    id,
+    kind,
+    name,
+    scopes,
+    created_at,
+    created_by,
     isUnlimited: row.environments === null && row.secrets === null,
     expires_at: ends.length ? Math.min(...ends) : null,
     last_used_at: lastUsed(core).of(id)?.at ?? null,
@@ -140,13 +154,23 @@ function credentialFacts(core: Core, row: CredentialRow): CredentialFacts {
 
 const members = ({ rows }: Core, after: string): Page<MemberFacts> =>
   paged(rows.after('member', after, ROWS), ({ id, name, role, created_at, enrolled_at, enrolment_ends_at }) => ({
-    ...{ id, name, role, created_at, enrolled_at, enrolment_ends_at },
+    id,
+    name,
+    role,
+    created_at,
+    enrolled_at,
+    enrolment_ends_at,
     passkeys: rows.within('passkey', id).length,
   }));
 
 const devices = ({ rows }: Core, after: string): Page<DeviceFacts> =>
   paged(rows.after('device', after, ROWS), ({ id, name, platform, member_id, created_at, blocked_at }) => ({
-    ...{ id, name, platform, member_id, created_at, blocked_at },
+    id,
+    name,
+    platform,
+    member_id,
+    created_at,
+    blocked_at,
   }));
 
 /** An approval id that sorts before every approval created later than a time. */
@@ -168,8 +192,21 @@ function approvalFacts(row: ApprovalRow): ApprovalFacts {
   const { id, status, operation, requester, accountable, resource, resource_name, environment, policies, decisions } = row;
   const { reason, created_at, expires_at, ended_at, used_by } = row;
   return {
-    ...{ id, status, operation, requester, accountable, resource, resource_name, environment, policies, decisions },
-    ...{ reason, created_at, expires_at, ended_at, used_by },
+    id,
+    status,
+    operation,
+    requester,
+    accountable,
+    resource,
+    resource_name,
+    environment,
+    policies,
+    decisions,
+    reason,
+    created_at,
+    expires_at,
+    ended_at,
+    used_by,
   };
 }
 

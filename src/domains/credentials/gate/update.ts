@@ -166,7 +166,14 @@ export const rotateKey: Operation<RotateInput> = {
       const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at, device_id } = row;
       const successor = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),
-        ...{ kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at },
+        kind,
+        name,
+        scopes,
+        environments,
+        secrets,
+        allowed_addresses,
+        rate_limit,
+        expires_at,
         // safety: rotated-key-keeps-device
         device_id,
         ...parentColumn(parentIdOf(row)),

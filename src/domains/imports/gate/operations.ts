@@ -144,8 +144,13 @@ function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: Imp
     environment: environment.slug,
     imported: {
       source: input.source,
-      ...{ created: result.created.length, updated: result.updated.length, skipped: result.skipped.length, failed: result.failed.length },
-      ...{ names, unnamed: written.length - names.length, dry_run: input.dry_run },
+      created: result.created.length,
+      updated: result.updated.length,
+      skipped: result.skipped.length,
+      failed: result.failed.length,
+      names,
+      unnamed: written.length - names.length,
+      dry_run: input.dry_run,
       versions: Object.fromEntries(versions.map(({ secret_id, version }) => [secret_id, version])),
     },
   };

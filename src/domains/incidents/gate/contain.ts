@@ -141,7 +141,9 @@ export const contain: Operation<ContainInput> = {
       return {
         status: 200,
         data: {
-          ...{ id, remaining: living.length - rows.length, incident: incident?.id ?? null },
+          id,
+          remaining: living.length - rows.length,
+          incident: incident?.id ?? null,
           spared: incident?.spared ?? [...own],
         } satisfies Contained,
         writes: [...rows.map((row) => revision(call, 'credential', row, { revoked_at: now })), ...record.writes],

@@ -45,7 +45,8 @@ export async function descentOf(core: Core, root: string, spared: ReadonlySet<st
   const found = new Map<string, Descendant>();
   const left = { session: MOST_SESSIONS, other: MOST_OTHERS };
   let isCut = false;
-  for (let [depth, level] = [1, [root]]; level.length; depth++) {
+  let level = [root];
+  for (let depth = 1; level.length; depth++) {
     const next: string[] = [];
     for (let at = 0; at < level.length; at += AT_ONCE) {
       if (at > 0) await pause();

@@ -115,7 +115,10 @@ export const graph: Operation<Record<string, never>> = {
     const lineage = lineageOf(core, row);
     const caller = callerOf(core, lineage);
     return ok({
-      ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row) },
+      kind: row.kind,
+      id,
+      name: row.name,
+      parent: parentOf(core, row),
       ...below,
       grants: grantsOf(call, lineage[0] ?? row, caller),
       reach: reachOf(call, endOf(core, lineage) === null, caller),

@@ -45,27 +45,41 @@ export function recentOf({ core }: Call<unknown>, now: number) {
       sessions.map(({ id, member_id, passkey_id, created_at }) => {
         const used = lastUsed(core).of(id);
         return {
-          ...{ id, member_id, passkey_id, created_at: iso(created_at) },
-          ...{ last_used_at: isoOrNull(used?.at ?? null), last_used_place: used?.place ?? null },
+          id,
+          member_id,
+          passkey_id,
+          created_at: iso(created_at),
+          last_used_at: isoOrNull(used?.at ?? null),
+          last_used_place: used?.place ?? null,
         };
       }),
     ),
     enrolments: bounded(
       waiting.map(({ id, email, enrolment_made_at, enrolment_ends_at }) => ({
-        ...{ member_id: id, email },
-        ...{ created_at: iso(enrolment_made_at ?? 0), expires_at: iso(enrolment_ends_at ?? 0) },
+        member_id: id,
+        email,
+        created_at: iso(enrolment_made_at ?? 0),
+        expires_at: iso(enrolment_ends_at ?? 0),
       })),
     ),
     grants: bounded(
       grants.map(({ id, grantee_type, grantee_id, permission, created_by, created_at, expires_at }) => ({
-        ...{ id, grantee: { type: grantee_type, id: grantee_id }, permission, created_by },
-        ...{ created_at: iso(created_at), expires_at: isoOrNull(expires_at) },
+        id,
+        grantee: { type: grantee_type, id: grantee_id },
+        permission,
+        created_by,
+        created_at: iso(created_at),
+        expires_at: isoOrNull(expires_at),
       })),
     ),
     trusts: bounded(
       trusts.map(({ id, name, trust, created_by, created_at }) => ({
-        ...{ id, name: name ?? '', issuer: trust?.issuer ?? '', created_by },
-        ...{ created_at: iso(created_at), updated_at: iso(trust?.changed_at ?? created_at) },
+        id,
+        name: name ?? '',
+        issuer: trust?.issuer ?? '',
+        created_by,
+        created_at: iso(created_at),
+        updated_at: iso(trust?.changed_at ?? created_at),
       })),
     ),
   };

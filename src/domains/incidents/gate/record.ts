@@ -56,8 +56,14 @@ export function opened(call: Call<unknown>, fields: Opening, now: number): Recor
   // safety: incidents-bounded
   if (gone === null) return { incident: null, writes: [], deletes: [], statements: [], events: [] };
   const put = insertion(call, 'incident', {
-    ...{ org_id: ask.org, id: newId('inc', now), status: 'open', ...fields },
-    ...{ opened_by: requester(caller), root, created_at: now, updated_at: now },
+    org_id: ask.org,
+    id: newId('inc', now),
+    status: 'open',
+    ...fields,
+    opened_by: requester(caller),
+    root,
+    created_at: now,
+    updated_at: now,
   });
   const incident = put.row as IncidentRow;
   const removed = removal(
@@ -91,7 +97,9 @@ export function contained(call: Call<unknown>, { credential, own, since, ends }:
   const isSame = !reopens && widest === before.since && spared.length === before.spared.length;
   if (isSame) return { incident: before, writes: [], deletes: [], statements: [], events: [] };
   const put = revision(call, 'incident', before, {
-    ...{ since: widest, spared, updated_at: now },
+    since: widest,
+    spared,
+    updated_at: now,
     ...(reopens && { status: 'open', closed_at: null }),
   });
   const incident = put.row as IncidentRow;

@@ -73,7 +73,11 @@ function secrets({ core }: Call<unknown>, environments: string[], after: string)
   const rows = page
     .filter(({ environment_id }) => environments.includes(environment_id))
     .map(({ id, environment_id, name, version, expires_at, deleted_at, revoked_at }) => ({
-      ...{ id, environment: environment_id, name, version, expires_at },
+      id,
+      environment: environment_id,
+      name,
+      version,
+      expires_at,
       deleted: deleted_at !== null,
       revoked: revoked_at !== null,
     }));
@@ -104,7 +108,8 @@ function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
 /** What the lists of connections and syncs would show this caller. */
 function connections({ core, caller }: Call<unknown>, ids: Extract<Part, { part: 'connections' }>): ConnectionsPart {
   const rows = <K extends 'integration' | 'sync'>(kind: K, wanted: string[]) => wanted.flatMap((id) => core.rows.get(kind, id) ?? []);
-  const [list, look] = [integrationNeeds['integration.list'].scopes, syncNeeds['integration.syncs'].scopes];
+  const list = integrationNeeds['integration.list'].scopes;
+  const look = syncNeeds['integration.syncs'].scopes;
   const mayList = list.some((scope) => caller.permissions.some(({ scopes }) => covers(scopes, scope)));
   return {
     // safety: report-connections-as-listed
@@ -115,8 +120,11 @@ function connections({ core, caller }: Call<unknown>, ids: Extract<Part, { part:
     syncs: rows('sync', ids.syncs)
       .filter(({ environment_id }) => reachesEnvironment(caller, look, environment_id))
       .map((row) => ({
-        ...{ id: row.id, platform: row.platform, integration_id: row.integration_id },
-        ...{ environment: slugOf(core, row.environment_id), status: statusNow(row, syncs(core).startedAt(row.id)) },
+        id: row.id,
+        platform: row.platform,
+        integration_id: row.integration_id,
+        environment: slugOf(core, row.environment_id),
+        status: statusNow(row, syncs(core).startedAt(row.id)),
       })),
   };
 }

@@ -104,9 +104,13 @@ const create: Operation<NewInput> = {
       const fields = {
         org_id: ask.org,
         ...input,
-        ...{ environments, auto: input.auto ? 1 : 0, prune: input.prune ? 1 : 0 },
+        environments,
+        auto: input.auto ? 1 : 0,
+        prune: input.prune ? 1 : 0,
         ...(isSync && { ...madeBy(call), ...markOfAgent(call.core, caller), events: null }),
-        ...{ created_by: caller.id, created_at: now, updated_at: now },
+        created_by: caller.id,
+        created_at: now,
+        updated_at: now,
       };
       const put = insertion(call, 'integration', fields);
       return { status: 201, data: shown(call, put.row as IntegrationRow), writes: [put] };
@@ -177,7 +181,9 @@ const update: Operation<UpdateInput> = {
             changed_by: connected(row.changed_by, bringers(call), now),
           }),
         }),
-        ...{ config, credentials_sealed, updated_at: now },
+        config,
+        credentials_sealed,
+        updated_at: now,
       });
       return { status: 200, data: shown(call, put.row as IntegrationRow), writes: [put] };
     },

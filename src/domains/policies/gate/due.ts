@@ -69,7 +69,9 @@ export function rotationOf(core: Pick<Core, 'rows'>, row: SecretRow, now: number
   if (!isActive(row, now)) return null;
   const since = madeAt(row);
   const plan = (policy: RotationPlan['policy'], { cron, every }: RotationRule): RotationPlan => ({
-    ...{ policy, cron: cron ?? null, every_seconds: cron || !every ? null : every / 1000 },
+    policy,
+    cron: cron ?? null,
+    every_seconds: cron || !every ? null : every / 1000,
     due_at: firstDue({ cron, every }, since),
   });
   const plans = policiesOf(core, 'rotation')

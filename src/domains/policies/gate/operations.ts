@@ -85,7 +85,8 @@ const movedAway = ({ core }: Call<unknown>, row: PolicyRow, { environments }: Pi
 /** Why the organisation cannot have a policy with these patterns in place of another, or null. */
 function tooWide({ core }: Call<unknown>, before: PolicyRow | null, after: Pick<PolicyRow, 'names' | 'config'>): Refusal | null {
   const others = core.rows.within('policy', '').filter(({ id }) => id !== before?.id);
-  const [was, is] = [before ? stepsOf([before]) : 0, stepsOf([after])];
+  const was = before ? stepsOf([before]) : 0;
+  const is = stepsOf([after]);
   // safety: policy-width-bounded
   if (is <= was || stepsOf(others) + is <= MOST_WIDTH) return null;
   return refuse('LIMIT_REACHED', {

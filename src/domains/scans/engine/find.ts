@@ -138,7 +138,8 @@ export function find(text: string): Hit[] {
   serviceAccounts(text, hits);
   hits.sort((a, b) => a.at - b.at || Number(a.isGuess ?? 0) - Number(b.isGuess ?? 0) || b.length - a.length);
   const kept: Hit[] = [];
-  let [end, guessed] = [0, 0];
+  let end = 0;
+  let guessed = 0;
   for (const hit of hits) {
     const isInside = hit.at < end;
     // Of two matches at one place the longer one is kept; a guess is dropped.

@@ -28,14 +28,25 @@ const HEX = '[0-9a-f]';
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
 const github = (id: string, name: string, start: string): Format => ({
-  ...{ id: `github-${id}`, name: `GitHub ${name}`, starts: [start], body: `${WORD}{36}`, check: hasChecksum },
+  id: `github-${id}`,
+  name: `GitHub ${name}`,
+  starts: [start],
+  body: `${WORD}{36}`,
+  check: hasChecksum,
 });
 const plain = (id: string, name: string, start: string | readonly string[], body: string): Format => ({
-  ...{ id, name, starts: typeof start === 'string' ? [start] : start, body },
+  id,
+  name,
+  starts: typeof start === 'string' ? [start] : start,
+  body,
 });
 /** A value recognised by the name it is assigned to. */
 const assigned = (id: string, name: string, names: readonly string[], value: string, check: Format['check'] = isVaried): Format => ({
-  ...{ id, name, starts: names, isName: true, check },
+  id,
+  name,
+  starts: names,
+  isName: true,
+  check,
   body: `[A-Za-z0-9_.-]{0,24}["']?[ \\t]{0,4}(?:=>|:=|=|:)[ \\t]{0,4}["'\`]?(${value})(?![A-Za-z0-9_+/=-])`,
 });
 

@@ -10,7 +10,8 @@ export function positions(text: string): (at: number) => Position {
   const starts = [0];
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
   return (at) => {
-    let [low, high] = [0, starts.length - 1];
+    let low = 0;
+    let high = starts.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if ((starts[middle] as number) <= at) low = middle;
@@ -32,7 +33,8 @@ export function allowedLines(text: string): (at: number) => boolean {
     at = text.indexOf(ALLOW, end);
   }
   return (at) => {
-    let [low, high] = [0, ranges.length];
+    let low = 0;
+    let high = ranges.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if ((ranges[middle] as [number, number])[1] < at) low = middle + 1;

@@ -103,11 +103,17 @@ function shownNow(call: ValuesCall, now: number): Shown | Refusal {
   const revision = environmentRevision(core, environment.id);
   const after = placeOf(revision, environment, input);
   if (after && isRefusal(after)) return after;
-  const [limit, prefixes, strip] = [input.limit ?? null, prefixesOf(input), input.strip === true];
+  const limit = input.limit ?? null;
+  const prefixes = prefixesOf(input);
+  const strip = input.strip === true;
   const found = select(
     call,
     {
-      ...{ environment: environment.id, scopes: need.scopes, prefixes, strip, after },
+      environment: environment.id,
+      scopes: need.scopes,
+      prefixes,
+      strip,
+      after,
       patterns: namesHeld(caller, need.scopes, environment.id),
       limit: limit ?? MOST_BULK.secrets,
     },

@@ -54,7 +54,9 @@ export interface Found {
 export function select(call: Call<unknown>, selection: Selection, now: number): Found {
   const { core, caller } = call;
   const { environment, scopes, limit } = selection;
-  const [selected, held, passed]: [Selected[], SecretRow[], Set<string>] = [[], [], new Set()];
+  const selected: Selected[] = [];
+  const held: SecretRow[] = [];
+  const passed: Set<string> = new Set();
   const steps = stepsFor(caller, scopes, MOST_BULK.steps);
   const hides = later(call, selection, (name) => steps.take(environment, name), now);
   let bytes = 0;

@@ -159,7 +159,8 @@ const list: Operation<ListInput> = {
     const { core, input } = call;
     const row = target(call);
     if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
-    const [grants, links] = [idStart('grant'), idStart('share')];
+    const grants = idStart('grant');
+    const links = idStart('share');
     const items: unknown[] = [];
     if (input.after === null || input.after.startsWith(grants)) {
       const found = listed(core, 'grant', grants, input, (grant) =>

@@ -59,7 +59,8 @@ const list: Operation<ListInput> = {
     const steps = stepsFor(caller, need.scopes, MOST_STEPS);
     const rows = core.rows.newest('sync', idPrefixes.sync, input.limit + 1, input.after);
     const items: unknown[] = [];
-    let [last, results] = [input.after, 0];
+    let last = input.after;
+    let results = 0;
     for (const row of rows.slice(0, input.limit)) {
       results += syncs(core).count(row.id);
       if (items.length > 0 && results > MOST_SHOWN) return ok({ items, next: last });

@@ -148,7 +148,10 @@ const copy = (list: readonly string[] | null): string[] | null => list && [...li
 /** A caller that can read within these limits, and nothing else. */
 function readerWithin(caller: Caller, limits: readonly Limits[]): Caller {
   const [first = nobody.permissions[0], ...rest] = limits.map(({ environments, secrets }) => ({
-    ...{ scopes: READ, environments, secrets, expires_at: null },
+    scopes: READ,
+    environments,
+    secrets,
+    expires_at: null,
   }));
   return { ...caller, permissions: [first, ...rest] };
 }

@@ -133,7 +133,9 @@ export const sync: Operation<SyncInput> = {
 };
 
 const sentIn = (integration: IntegrationRow | null, platform: string, { rows }: Selected) => ({
-  ...{ integration_id: integration?.id ?? null, platform, secrets: rows.length },
+  integration_id: integration?.id ?? null,
+  platform,
+  secrets: rows.length,
 });
 
 const namesOf = ({ rows }: Selected): string[] => rows.map(({ name }) => name).sort();
@@ -207,7 +209,10 @@ function dryRun(
   if (items && isRefusal(items)) return items;
   const about = { platform, environment_id, place, names: input.names };
   return wants('value', {
-    ...{ integration, place, items: items ?? [], skipped: selected.skipped },
+    integration,
+    place,
+    items: items ?? [],
+    skipped: selected.skipped,
     held: heldBack(core, selected.rows, doersOf(callers, integration), null).map(({ name }) => name),
     owned: syncs(core).owned(recordedAt(about)),
     prunable: input.prune ? prunable(core, callers, about, now) : [],

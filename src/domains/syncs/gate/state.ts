@@ -37,7 +37,9 @@ function dataOf(core: Core, { id, platform, integration_id, environment_id }: Sy
   const counts = ACTIONS.map((action) => [action, results.filter((result) => result.action === action).length]);
   return {
     sync_id: id,
-    ...{ platform, integration_id, status },
+    platform,
+    integration_id,
+    status,
     ...(integration_id !== null && { name: core.rows.get('integration', integration_id)?.name ?? null }),
     environment: slugOf(core, environment_id),
     environment_id,

@@ -41,8 +41,14 @@ export default function AuditLog() {
   const [parameters] = useSearchParams();
   const of = (name: FilterName) => parameters.get(name) ?? '';
   const filters: Filters = {
-    ...{ action: of('action'), outcome: of('outcome'), actor: of('actor'), resource: of('resource') },
-    ...{ show: of('show'), from: of('from'), to: of('to'), range: of('range') },
+    action: of('action'),
+    outcome: of('outcome'),
+    actor: of('actor'),
+    resource: of('resource'),
+    show: of('show'),
+    from: of('from'),
+    to: of('to'),
+    range: of('range'),
   };
   return (
     <>

@@ -29,17 +29,27 @@ interface Draft extends Reach {
 type Edited = components['schemas']['ApiKey'] | components['schemas']['Agent'];
 
 const draftOf = ({ name, scopes, environments, secrets, allowed_addresses, rate_limit }: Edited): Draft => ({
-  ...{ name, scopes, isCustom: isCustom(scopes), environments: environments ?? [], isEverywhere: environments === null },
-  ...{ names: secrets?.join('\n') ?? '', addresses: allowed_addresses?.join('\n') ?? '' },
-  ...{ rate: String(rate_limit ?? ''), lifetime: '' },
+  name,
+  scopes,
+  isCustom: isCustom(scopes),
+  environments: environments ?? [],
+  isEverywhere: environments === null,
+  names: secrets?.join('\n') ?? '',
+  addresses: allowed_addresses?.join('\n') ?? '',
+  rate: String(rate_limit ?? ''),
+  lifetime: '',
 });
 
 const listOrNull = (text: string): string[] | null => (linesOf(text).length ? linesOf(text) : null);
 
 /** The fields in the format of the API. */
 const fieldsOf = (draft: Draft) => ({
-  ...{ name: draft.name, scopes: draft.scopes, environments: draft.isEverywhere ? null : draft.environments },
-  ...{ secrets: listOrNull(draft.names), rate_limit: Number(draft.rate), allowed_addresses: listOrNull(draft.addresses) },
+  name: draft.name,
+  scopes: draft.scopes,
+  environments: draft.isEverywhere ? null : draft.environments,
+  secrets: listOrNull(draft.names),
+  rate_limit: Number(draft.rate),
+  allowed_addresses: listOrNull(draft.addresses),
 });
 
 /** Changes an API key's name and addresses, or all restrictions of an agent. */

@@ -41,7 +41,9 @@ export const platforms: Platform[] = [
       },
     ],
     claims: ({ repository = '', branch = '', owner = '' }) => ({
-      ...{ repository, repository_owner_id: owner, ref: `refs/heads/${branch}` },
+      repository,
+      repository_owner_id: owner,
+      ref: `refs/heads/${branch}`,
       event_name: ['push', 'workflow_dispatch'],
     }),
   },

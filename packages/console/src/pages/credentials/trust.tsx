@@ -30,21 +30,30 @@ interface Draft extends Reach {
 
 const emptyDraft = (): Draft => ({
   ...leastReach(),
-  ...{ name: '', platform: 'github', values: {}, issuer: platforms[0]?.issuer ?? '', claims: '', audiences: '', jwks: '', seconds: '900' },
+  name: '',
+  platform: 'github',
+  values: {},
+  issuer: platforms[0]?.issuer ?? '',
+  claims: '',
+  audiences: '',
+  jwks: '',
+  seconds: '900',
 });
 
 const draftOf = (trust: Trust): Draft => ({
   ...emptyDraft(),
-  ...{
-    name: trust.name,
-    platform: 'other',
-    issuer: trust.issuer,
-    claims: claimLines(trust.claims),
-    scopes: trust.scopes,
-    isCustom: isCustom(trust.scopes),
-  },
-  ...{ environments: trust.environments ?? [], isEverywhere: trust.environments === null, names: trust.secrets?.join('\n') ?? '' },
-  ...{ addresses: trust.allowed_addresses?.join('\n') ?? '', audiences: trust.audiences.join('\n'), seconds: String(trust.ttlSeconds) },
+  name: trust.name,
+  platform: 'other',
+  issuer: trust.issuer,
+  claims: claimLines(trust.claims),
+  scopes: trust.scopes,
+  isCustom: isCustom(trust.scopes),
+  environments: trust.environments ?? [],
+  isEverywhere: trust.environments === null,
+  names: trust.secrets?.join('\n') ?? '',
+  addresses: trust.allowed_addresses?.join('\n') ?? '',
+  audiences: trust.audiences.join('\n'),
+  seconds: String(trust.ttlSeconds),
   jwks: trust.jwks ? JSON.stringify(trust.jwks, null, 2) : '',
 });
 

@@ -201,7 +201,8 @@ export const Planned = ({ result }: { result: Contained }) => (
 
 /** The secrets that still need a new value, and those that have one. */
 export function Rotation({ rotation: { total, rotated, secrets } }: { rotation: NonNullable<IncidentReport['rotation']> }) {
-  const [due, done] = [secrets.filter(({ status }) => status === 'due'), secrets.filter(({ status }) => status === 'rotated')];
+  const due = secrets.filter(({ status }) => status === 'due');
+  const done = secrets.filter(({ status }) => status === 'rotated');
   return (
     <>
       {total > 0 && (

@@ -42,8 +42,13 @@ export function configOfDraft(platform: Platform, input: ConfigDraft, onInput: (
   return {
     /** The props of `ConfigFields`. */
     shown: {
-      ...{ fields, alternatives, chosen, onChosen: (next: number) => onInput({ ...input, chosen: next }) },
-      ...{ draft, onDraft: (next: Draft) => onInput({ ...input, fields: next }), ...(config && { stored: { config, mustComeAlong } }) },
+      fields,
+      alternatives,
+      chosen,
+      onChosen: (next: number) => onInput({ ...input, chosen: next }),
+      draft,
+      onDraft: (next: Draft) => onInput({ ...input, fields: next }),
+      ...(config && { stored: { config, mustComeAlong } }),
     },
     config: () => configOf(fields, draft),
     patch,

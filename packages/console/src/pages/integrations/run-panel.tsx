@@ -64,7 +64,8 @@ function usePlan(connection: Integration, asked: Asked) {
       integrationId: connection.id,
       environmentId: asked.environment,
       ...(names.length && { names }),
-      ...{ prune: asked.prune, dryRun },
+      prune: asked.prune,
+      dryRun,
     };
     try {
       const { data } = await vault().api.POST('/orgs/{org_id}/integrations/sync', { params: { path: here() }, body });

@@ -98,7 +98,10 @@ function useScan() {
     setError(null);
   };
   return {
-    ...{ text, files, result, error },
+    text,
+    files,
+    result,
+    error,
     clear: () => change(() => {}),
     type: (typed: string) => change(() => setText(typed)),
     take: async (taken: File[]) => {

@@ -106,7 +106,9 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
 const isHidden = ({ url }: Webhook): boolean => URL.canParse(url) && new URL(url).origin === url;
 
 const draftOf = (webhook: Webhook): Draft => ({
-  ...{ url: isHidden(webhook) ? '' : webhook.url, events: webhook.events as ChosenEvents, description: webhook.description ?? '' },
+  url: isHidden(webhook) ? '' : webhook.url,
+  events: webhook.events as ChosenEvents,
+  description: webhook.description ?? '',
 });
 
 export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {

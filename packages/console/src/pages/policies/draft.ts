@@ -28,16 +28,33 @@ export interface Draft {
 }
 
 export const emptyDraft = (): Draft => ({
-  ...{ kind: 'approval', name: '', enabled: true, environments: [], types: [], names: '' },
-  ...{ pattern: '^[A-Z][A-Z0-9_]*$', when: 'age', days: '90', cron: '0 6 1 * *', auto: false },
-  ...{ operations: ['secret.read'], required: '1', approvers: 'role:owner', breakGlass: true, repeats: {} },
+  kind: 'approval',
+  name: '',
+  enabled: true,
+  environments: [],
+  types: [],
+  names: '',
+  pattern: '^[A-Z][A-Z0-9_]*$',
+  when: 'age',
+  days: '90',
+  cron: '0 6 1 * *',
+  auto: false,
+  operations: ['secret.read'],
+  required: '1',
+  approvers: 'role:owner',
+  breakGlass: true,
+  repeats: {},
 });
 
 export function draftOf(policy: Policy): Draft {
   const { kind, name, enabled, applies_to, config } = policy;
   const common = {
     ...emptyDraft(),
-    ...{ kind, name, enabled, environments: applies_to.environments ?? [], types: applies_to.types ?? [] },
+    kind,
+    name,
+    enabled,
+    environments: applies_to.environments ?? [],
+    types: applies_to.types ?? [],
     names: applies_to.names?.join('\n') ?? '',
   };
   if (isNaming(config)) return { ...common, pattern: config.pattern };
@@ -45,7 +62,9 @@ export function draftOf(policy: Policy): Draft {
     const { operations, required, approvers, allow_break_glass, max_valid_seconds, repeat_writes } = config;
     return {
       ...common,
-      ...{ operations, required: String(required), breakGlass: allow_break_glass ?? false },
+      operations,
+      required: String(required),
+      breakGlass: allow_break_glass ?? false,
       repeats: { ...(max_valid_seconds !== undefined && { max_valid_seconds }), ...(repeat_writes !== undefined && { repeat_writes }) },
       approvers: 'accountable' in approvers ? 'accountable' : 'team_id' in approvers ? approvers.team_id : `role:${approvers.role}`,
     };
@@ -60,7 +79,8 @@ const some = <Item>(list: Item[]): Item[] | null => (list.length ? list : null);
 
 /** Name, state and selection. */
 export const commonOf = ({ name, enabled, environments, types, names }: Draft) => ({
-  ...{ name, enabled },
+  name,
+  enabled,
   applies_to: { environments: some(environments), types: some(types as Type[]), names: some(linesOf(names)) },
 });
 

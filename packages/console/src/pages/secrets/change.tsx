@@ -56,8 +56,11 @@ const tagOf = (line: string): string => Object.keys(tagsOf(line)).join();
 
 /** The fields in the format of the API. */
 const fieldsOf = ({ name, type, description, tags, every }: Details) => ({
-  ...{ name, type: type as Secret['type'], description: description || null },
-  ...{ tags: tagsOf(tags), rotate_every_seconds: seconds(every) },
+  name,
+  type: type as Secret['type'],
+  description: description || null,
+  tags: tagsOf(tags),
+  rotate_every_seconds: seconds(every),
 });
 
 export function EditSecret({ secret, onClose }: Props) {
