@@ -50,12 +50,16 @@ const ofAnother = (org: string) =>
     retry_after: 60,
   });
 
-/** Storage that resets the gate if a transaction fails, because memory would no longer match storage. */
+/**
+ * Storage whose transactions cost nothing of their own. What a turn writes commits as a whole once the turn has ended, and a gate that is
+ * aborted before commits nothing: the runtime refuses to commit for it (workerd, `ActorSqlite::onWrite`). So a transaction that fails
+ * resets the gate, which memory needs in any case: it would no longer match storage.
+ */
 function resetting(ctx: DurableObjectState): DurableObjectStorage {
   const { storage } = ctx;
   const transactionSync = <T>(turn: () => T): T => {
     try {
-      return storage.transactionSync(turn);
+      return turn();
     } catch (error) {
       ctx.abort(`a transaction failed: ${error instanceof Error ? error.message.slice(0, 200) : 'unknown'}`);
       throw error;
