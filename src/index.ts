@@ -24,8 +24,8 @@ const delayAfter = (attempts: number): number => 15 * 2 ** (attempts - 1);
 /** From which age of a message, in milliseconds, the log warns. */
 const LATE = 60_000;
 
-/** What identifies a message in the log. */
-const subjectOf = (body: QueueMessage) => (body.kind === 'job' ? { job: body.job, org: body.org } : { job: body.kind });
+/** What identifies a message in the log. A message that somebody else put into the queue may have any body, such as `null`. */
+const subjectOf = (body: QueueMessage | null) => (body?.kind === 'job' ? { job: body.job, org: body.org } : { job: body?.kind });
 
 /** Tells of a message that waited long for its first attempt. */
 function tellLate({ body, attempts, timestamp }: Message<QueueMessage>): void {

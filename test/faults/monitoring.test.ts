@@ -371,3 +371,17 @@ describe('monitoring: backlog', () => {
       expect(page).toMatch(new RegExp(`\\| \`${kind}\` \\| ${from.toLocaleString('en')} `));
   });
 });
+
+it('queue: a message without a body is retried, and those beside it are done', async () => {
+  const o = await newOrg();
+  const poison = { ...message({}, MAX_RETRIES + 1), body: null as never };
+  const late = { ...message({}, 1, 120_000), body: null as never };
+  const good = message(job(o));
+  await deliver(poison, late, good);
+  expect(good.ack).toHaveBeenCalledOnce();
+  for (const { ack, retry } of [poison, late]) {
+    expect(retry).toHaveBeenCalledOnce();
+    expect(ack).not.toHaveBeenCalled();
+  }
+  expect(events()).toEqual(expect.arrayContaining(['message_dead', 'queue_late', 'message_failed']));
+});

@@ -26,3 +26,17 @@ it('doctor: a directory that cannot be written fails', { skip: process.getuid?.(
   assert.match(free(10 ** 9)?.message ?? '', /^STATE_DIR cannot be written/);
   fs.chmodSync(dir, 0o700);
 });
+
+it('doctor: a database that cannot be written fails by its name', () => {
+  const file = path.join(dir, 'd1', 'vault.sqlite');
+  fs.mkdirSync(path.dirname(file));
+  for (const name of [file, `${file}-wal`]) fs.writeFileSync(name, '');
+  const refused = (/** @type {string} */ code) => (/** @type {string} */ name) => {
+    if (name === file) throw Object.assign(new Error(code), { code });
+  };
+  const said = (/** @type {string} */ code) => diskOf(dir, () => 10 ** 9, refused(code));
+  assert.equal(said('EROFS')?.verdict, 'fail');
+  assert.match(said('EACCES')?.message ?? '', /^d1\/vault\.sqlite in STATE_DIR cannot be written/);
+  assert.equal(said('ENOENT')?.verdict, 'ok', 'deleted meanwhile');
+  assert.equal(free(10 ** 9)?.verdict, 'ok');
+});
