@@ -19,6 +19,7 @@ const COPIED = [
   'migrations',
   'packages',
   'dist',
+  'docs',
   'package.json',
   'tsconfig.json',
   'vitest.config.ts',
