@@ -134,7 +134,7 @@ const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>
     ? [{ operations: ['secret.delete', 'policy.change'], reach: 'all', targets: [before], isGuarded: () => true }]
     : [];
 
-/** Deleting an environment takes it off the policies that name it: one made anew with the same slug is another. */
+/** Deleting an environment takes it off the policies that name it: a new one with the same slug has another id. */
 const ofEnvironment = (before: EnvironmentRow | null): Effect[] =>
   before
     ? [
