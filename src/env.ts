@@ -7,7 +7,7 @@ import { fromBase64 } from './crypto/bytes';
 import type { IssuerKey } from './db/trusts';
 import type { QueueMessage } from './gate/messages';
 import type { GateCalls } from './gate/request/call';
-import type { AgreementCalls } from './objects/agreement';
+import type { AgreementCalls } from './objects/row-comparison';
 
 /** The calls of a throttle: see `objects/throttle.ts`. */
 export interface ThrottleCalls extends Rpc.DurableObjectBranded {

@@ -1,16 +1,16 @@
 // The health check: can callers be served? `down` (503) if none can, `degraded` (200) if some cannot, or work behind the requests stands
 // still. The database, the deployment key, a sample of organisations' keys and a gate are tried directly; all organisations are seen slowly
-// by the scheduled run (`survey.ts`). Invariants: a caller causes at most one D1 batch and one call to the gate of the health check in ten
+// by the scheduled run (`health-survey.ts`). Invariants: a caller causes at most one D1 batch and one call to the gate of the health check in ten
 // seconds per isolate, and a second query if that batch fails; a response has counts, never the id of an organisation.
 
 import { getTableName, is } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { unequal } from './agreement';
 import * as schema from './db/schema';
 import { type Env, type MasterKey, type Settings, settingsOf } from './env';
 import type { Pulse } from './gate/request/call';
+import { type Keyed, keyedAfter, opensOrg, readSurvey, type Survey, survey } from './health-survey';
 import { DATABASE_LOST, DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
-import { type Keyed, keyedAfter, opensOrg, readSurvey, type Survey, survey } from './survey';
+import { unequal } from './row-walk';
 
 /** How long a result is reused, and how long one that is not `ok`. */
 const REUSED_FOR = 10_000;

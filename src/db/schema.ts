@@ -77,8 +77,8 @@ export const members = sqliteTable(
     enrolment_hash: text(),
     enrolment_made_at: integer(),
     enrolment_ends_at: integer(),
-    /** Members who recently brought in this one, and when: for a week neither can approve requests of the other. See gate/ties.ts. */
-    connections: text({ mode: 'json' }).$type<Connection[]>(),
+    /** Members who recently brought in this one, and when: for a week neither can approve requests of the other. See gate/approvals/ties.ts. */
+    connections: text({ mode: 'json' }).$type<StoredTie[]>(),
     ...decided(),
   },
   (t) => [
@@ -89,10 +89,10 @@ export const members = sqliteTable(
 );
 
 /**
- * Who invited, re-enrolled or promoted a member, or changed where a sync connection sends, and when. With a third part it is about that member, who was removed: it is kept here
- * because that member's row is gone.
+ * Who invited, re-enrolled or promoted a member, or changed where a sync connection sends, and when. With a third part, the tie is that
+ * of a removed member, whose row is gone.
  */
-export type Connection = [member: string, at: number, other?: string];
+export type StoredTie = [member: string, at: number, other?: string];
 
 export const roles = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
@@ -537,7 +537,7 @@ export const integrations = sqliteTable(
      */
     of_agent: strings(),
     /** Of kind sync: who changed where it sends or widened what it sends, and when, for as long as ties last. They approve no run of it. */
-    changed_by: text({ mode: 'json' }).$type<Connection[]>(),
+    changed_by: text({ mode: 'json' }).$type<StoredTie[]>(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),

@@ -2,10 +2,10 @@
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
 import type { Job } from '../delivery/job';
 import type { Rules } from '../gate/core';
+import { rulesOf } from '../gate/merged-declarations';
 import type { JobName } from '../gate/messages';
 import type { Operation } from '../gate/request/call';
-import { rooms } from '../gate/rooms';
-import { rulesOf } from '../gate/rules';
+import { rooms } from '../gate/room-declarations';
 import type { Route } from '../http/route';
 import { approvals } from './approvals';
 import { audit } from './audit';

@@ -47,7 +47,7 @@ export interface Declared {
   /** Deletes what is past its time, hourly. Returns whether there is more. */
   sweep?(core: Core, now: number): boolean;
   /** The clock was ahead and is right again: nothing waits any longer for a time that only it showed. */
-  hasten?(core: Core, now: number): void;
+  bringForward?(core: Core, now: number): void;
   /** The organisation was deleted: deletes everything that this holds in the gate. */
   clear?(core: Core): void;
 }
@@ -60,7 +60,7 @@ export interface Rules {
   followCommit(core: Core, now: number): void;
   tasks: Record<string, TaskRun>;
   sweep(core: Core, now: number): boolean;
-  hasten(core: Core, now: number): void;
+  bringForward(core: Core, now: number): void;
   clear(core: Core): void;
 }
 

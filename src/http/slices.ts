@@ -2,7 +2,7 @@
 // has a budget of matching steps, and so has the work; a root has few of these at a time that need more than one slice, and work that must
 // not be refused waits until it is one of them.
 import { ApiError, refuse } from '../errors';
-import { MOST_LONG, pause, TURN } from '../gate/request/turns';
+import { MOST_LONG, pause, TURN } from '../gate/request/yielding';
 
 /** The matching steps of one slice: 20 to 50 ms. */
 export const SLICE = TURN;

@@ -20,7 +20,7 @@ import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';
 import { runTasks } from '../gate/tasks/run';
-import { type Agreement, type AgreementCalls, agreementOf, type Place } from './agreement';
+import { type Agreement, type AgreementCalls, agreementOf, type Place } from './row-comparison';
 
 const newerStorage = () =>
   refuse('UNAVAILABLE', {

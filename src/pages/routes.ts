@@ -9,10 +9,10 @@ import { keyringOf } from '../keys/keyring';
 import { signingKeysOf } from '../keys/signing';
 import { asset, assetTypes } from './assets';
 import { consoleFile, consolePage } from './console';
-import { devicePage } from './device';
 import { home } from './home';
 import { sharePage } from './share';
 import { enrolPage, signInPage } from './signin';
+import { devicePage } from './terminal-login';
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
 

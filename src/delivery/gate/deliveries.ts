@@ -1,12 +1,12 @@
 // Deliveries of events to endpoints (webhooks, and connections that receive messages) with their results. Stored in the gate's own storage,
-// with a copy of each event, for 30 days. Jobs lease and report them by `leases.ts`; the state of each endpoint is in
+// with a copy of each event, for 30 days. Jobs lease and report them by `attempts.ts`; the state of each endpoint is in
 // `endpoints.ts`. Invariant: each event that an endpoint subscribes to has one delivery there, which ends as delivered or failed.
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { Meta } from '../../gate/meta';
 import { part } from '../../gate/part';
+import { type Attempt, createDeliveryJobs, type DeliveryJobs, type DeliveryStatus, noteAttempt, type Sent } from './attempts';
 import { createDeliveryEndpoints, type DeliveryEndpoints, type Found } from './endpoints';
-import { type Attempt, createDeliveryJobs, type DeliveryJobs, type DeliveryStatus, noteAttempt, type Sent } from './leases';
 import { LONGEST_WAIT } from './retries';
 
 export interface Delivery {
@@ -50,7 +50,7 @@ export interface Deliveries extends Known, DeliveryJobs {
   /** Schedules up to `limit` failed deliveries of events since a time again. Returns how many, and whether more are left. */
   againSince(webhook: string, since: number, limit: number, now: number): { redelivered: number; more: boolean };
   /** The clock was ahead and is right again: deliveries that it put off are due. */
-  hasten(now: number): void;
+  bringForward(now: number): void;
   /** Deletes expired deliveries, and the oldest ones over the limit, up to a maximum per call. Returns whether more are left. */
   sweep(now: number): boolean;
   clear(): void;
@@ -189,8 +189,8 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
       for (const { id } of ids.slice(0, room)) again(id, now);
       return { redelivered: Math.min(ids.length, room), more: ids.length > room };
     },
-    hasten(now) {
-      known.hasten(now);
+    bringForward(now) {
+      known.bringForward(now);
       sql.exec("update deliveries set next_at = ?1 where status = 'pending' and next_at > ?1 + ?2", now, LONGEST_WAIT);
     },
     sweep(now) {

@@ -30,7 +30,7 @@ export interface DeliveryEndpoints {
   /** Why an endpoint must be disabled, or null. */
   disabling(webhook: string): Disabling | null;
   /** No lease, job or interval lasts longer from now than it does from its beginning. */
-  hasten(now: number): void;
+  bringForward(now: number): void;
   /** Resets the state of an endpoint. */
   reset(webhook: string): void;
   forget(webhook: string): void;
@@ -127,7 +127,7 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
       );
     },
     disabling: (webhook) => rowOf(webhook)?.disabling ?? null,
-    hasten: (now) => hasten(sql, now),
+    bringForward: (now) => bringForward(sql, now),
     reset: (webhook) =>
       void sql.exec(
         'update delivery_endpoints set attended = null, failing_since = null, failed_at = null, disabling = null where webhook = ?',
@@ -144,7 +144,7 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
   };
 }
 
-function hasten(sql: SqlStorage, now: number): void {
+function bringForward(sql: SqlStorage, now: number): void {
   sql.exec('update delivery_leases set until = min(until, ?)', now + LEASE);
   sql.exec('update delivery_windows set until = min(until, ?)', now + BETWEEN_MESSAGES);
   sql.exec(

@@ -9,7 +9,7 @@ import { checkpointsOn, keyOf, streamCheckpoints } from './checkpoints';
 import { streamExport } from './export';
 import type { AuditPart, VerifyPart } from './gate/operations';
 import type { ExportPart } from './gate/retention';
-import { readOn, streamOf } from './service';
+import { readOn, streamOf } from './reading';
 import { verifyOn } from './verify';
 import * as wire from './wire';
 

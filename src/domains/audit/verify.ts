@@ -8,7 +8,7 @@ import type { Missing } from '../../gate/audit/gaps';
 import { keysOf, type RenderContext } from '../../http/context';
 import { type Chain, chainFrom, type Position } from './check-chain';
 import { MOST_CHECKPOINTS, type VerifyPart } from './gate/operations';
-import { readSegment } from './service';
+import { readSegment } from './reading';
 import { type CheckpointKey, checkpointKey } from './signing';
 
 /** The most segments that one request opens, of up to 1,000 entries or 2 MB each. */

@@ -8,11 +8,11 @@ import { auditCheckpoints, auditSegments } from '../../db/schema';
 import type { Entry } from '../../gate/audit/entry';
 import type { RenderContext } from '../../http/context';
 import type { VerifyPart } from '../audit/gate/operations';
-import { readSegment } from '../audit/service';
+import { readSegment } from '../audit/reading';
 import { verifyOn } from '../audit/verify';
 import type { ChainFacts } from './checks/chain';
 import { administrative, rareActions } from './interest';
-import type { EntriesPart, Overview, Part, Period } from './parts';
+import type { EntriesPart, Overview, Part, Period } from './payloads';
 
 /** Requests one part of the report from the gate. */
 export type Parts = <T>(part: Part) => Promise<T>;

@@ -14,7 +14,7 @@ import { newSecretChecks, type SecretChecks } from './checks/secrets';
 import { counted, findingOf, newTally, statusBy } from './finding';
 import { isRare } from './interest';
 import { chainOf, type Parts, rare, refused, type Walked, walkGate, walkSegments } from './log';
-import type { ApprovalFacts, CredentialFacts, DeviceFacts, MemberFacts, Overview, Page, Part, SecretsPart } from './parts';
+import type { ApprovalFacts, CredentialFacts, DeviceFacts, MemberFacts, Overview, Page, Part, SecretsPart } from './payloads';
 import type { Control, Finding, Report, Status } from './wire';
 
 const partsOf = (context: RenderContext): Parts => (async (input: Part) => unwrap(await context.further(input)).data) as Parts;

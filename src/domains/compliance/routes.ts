@@ -4,7 +4,7 @@ import type { RenderContext } from '../../http/context';
 import { type Input, type Rendered, route } from '../../http/route';
 import { csvOf } from './csv';
 import { htmlOf } from './html';
-import type { Overview } from './parts';
+import type { Overview } from './payloads';
 import { reportOf } from './report';
 import * as wire from './wire';
 

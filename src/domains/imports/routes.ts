@@ -5,7 +5,7 @@ import { type Context, keysOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { encryptValue } from '../secrets/encryption';
 import { type Ready, readExport, withoutEmpty } from './items';
-import type { ImportInput, ImportItem, Wanted } from './parts';
+import type { ImportInput, ImportItem, Wanted } from './payloads';
 import * as wire from './wire';
 
 type Request = Input<unknown, ReturnType<(typeof wire.ImportIn)['parse']>>;

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { sources } from '../../adapters/import';
 import { EnvironmentRef } from '../../http/wire';
-import { conflictWays } from './parts';
+import { conflictWays } from './payloads';
 
 const names = sources.map(({ source }) => source) as [(typeof sources)[number]['source']];
 

@@ -6,7 +6,7 @@ import { BULK_READS, type Entry } from '../../gate/audit/entry';
 import type { Context } from '../../http/context';
 import type { Bulk } from './exposure';
 import { type Gap, type Parts, walk } from './log';
-import { type CredentialSummary, configuring, type RootPart } from './parts';
+import { type CredentialSummary, configuring, type RootPart } from './payloads';
 
 /** Actions that create a credential, the audit entry's resource. */
 const MAKING = [

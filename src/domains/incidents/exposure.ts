@@ -4,7 +4,7 @@
 import { matches, widthOf } from '../../auth/globs';
 import { SLACK } from '../../gate/limits/rate-limit';
 import type { Slices } from '../../http/slices';
-import type { SecretState } from './parts';
+import type { SecretState } from './payloads';
 
 export interface Bulk {
   environment: string;

@@ -5,8 +5,8 @@ import { drizzle } from 'drizzle-orm/d1';
 import { auditSegments } from '../../db/schema';
 import type { Entry } from '../../gate/audit/entry';
 import type { Context } from '../../http/context';
-import { readSegment } from '../audit/service';
-import type { LogPart, Part } from './parts';
+import { readSegment } from '../audit/reading';
+import type { LogPart, Part } from './payloads';
 
 /** Segments per query, of up to 1,000 entries each. */
 const MOST_OPENED = 10;

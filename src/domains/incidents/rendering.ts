@@ -9,7 +9,7 @@ import { iso, isoOrNull } from '../../http/wire';
 import { isDone } from './activity';
 import type { ShownIncident } from './gate/incidents';
 import { type Parts, walk } from './log';
-import type { ConnectionsPart, CredentialSummary, NamedSecret, Part } from './parts';
+import type { ConnectionsPart, CredentialSummary, NamedSecret, Part } from './payloads';
 import { containedAt, type ExposureReport, namesOf, type Replaced, replacedSince, reportOf } from './report';
 import { seenBy } from './rotation';
 import type * as wire from './wire';

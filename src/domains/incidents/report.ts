@@ -25,7 +25,7 @@ import {
 } from './activity';
 import { type Before, type Bulk, type Change, exposed, MOST_STEPS, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
-import type { CredentialSummary, DescentPart, NamedSecret, RootPart, SecretState, SecretsPart } from './parts';
+import type { CredentialSummary, DescentPart, NamedSecret, RootPart, SecretState, SecretsPart } from './payloads';
 
 /** Actions at which rows may have changed without an entry each. */
 const BREAKING = ['org.adopt', 'integrity.alarm'];

@@ -9,7 +9,7 @@ import { keysOf, type RenderContext } from '../../http/context';
 import { encryptValue } from '../secrets/encryption';
 import type { EncryptedValue } from '../secrets/rules';
 import type { Parts } from './log';
-import type { NamedSecret } from './parts';
+import type { NamedSecret } from './payloads';
 import { containedAt, type ExposureReport, namesOf, replacedSince } from './report';
 
 /** How often one secret is retried if it changes concurrently. */

@@ -5,7 +5,7 @@ import { exampleId } from '../../db/ids';
 import { type IncidentRow, incidentKinds, incidentStatuses, syncStatuses } from '../../db/schema';
 import { Instant, iso, isoOrNull, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
 import { ApiKey } from '../credentials/wire';
-import { configuring } from './parts';
+import { configuring } from './payloads';
 
 export const PanicIn = z
   .strictObject({

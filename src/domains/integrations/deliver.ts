@@ -2,7 +2,7 @@
 // expire; URLs, credentials and platform responses are neither logged nor stored.
 import type { Verdict } from '../../adapters/notify/adapter';
 import { MOST_RECIPIENTS } from '../../adapters/notify/email';
-import type { Attempt } from '../../delivery/gate/leases';
+import type { Attempt } from '../../delivery/gate/attempts';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
 import { unwrap } from '../../gate/request/outcome';

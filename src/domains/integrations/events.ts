@@ -1,7 +1,7 @@
 // The message about one event, or about several of one kind. Pure. Invariant: a message contains only data from the events, which never
 // contain a secret's value.
 import type { Message } from '../../adapters/notify/adapter';
-import type { Sent } from '../../delivery/gate/leases';
+import type { Sent } from '../../delivery/gate/attempts';
 import { iso } from '../../http/wire';
 import { type EventKind, severityOf, titleOf } from './kinds';
 

@@ -3,9 +3,9 @@
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { findDue, followPolicy, rescheduled } from './gate/due';
+import { rotations } from './gate/due-rotations';
 import { policyOperations } from './gate/operations';
 import { raised } from './gate/raised';
-import { rotations } from './gate/rotations';
 import { rotate } from './rotate';
 import { policyRoutes } from './routes';
 import { policy } from './rows';

@@ -6,7 +6,7 @@ import type { JobContext } from '../../delivery/job';
 import { ApiError, statusOf } from '../../errors';
 import { refusalOf, unwrap } from '../../gate/request/outcome';
 import { encryptValue } from '../secrets/encryption';
-import type { WaitingSecret } from './gate/rotation';
+import type { WaitingSecret } from './gate/rotation-operations';
 
 /** How often one run asks for waiting secrets. The gate starts another run if more are waiting. */
 const ROUNDS = 5;

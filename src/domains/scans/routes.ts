@@ -3,7 +3,7 @@ import type { z } from '@hono/zod-openapi';
 import { newId } from '../../db/ids';
 import { keysOf, type RenderContext } from '../../http/context';
 import { type Input, route } from '../../http/route';
-import type { ScanPart } from './parts';
+import type { ScanPart } from './payloads';
 import { sarifOf } from './sarif';
 import { begin, inputOf, resultOf, type Scanning, unscanned, withPlaces } from './service';
 import * as wire from './wire';

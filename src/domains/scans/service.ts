@@ -9,7 +9,7 @@ import type { OrgKeys } from '../../keys/keyring';
 import { fingerprintOf } from '../secrets/encryption';
 import type { Position } from './engine/lines';
 import { type File, type Found, MOST_FINDINGS, type Scanned, scanFiles } from './engine/scan';
-import type { FoundToken, KnownSecret, KnownToken, ScanInput, ScanPart } from './parts';
+import type { FoundToken, KnownSecret, KnownToken, ScanInput, ScanPart } from './payloads';
 
 /** A scan in progress: its findings, and the texts behind the keyed digests. */
 export interface Scanning extends Scanned {

@@ -20,7 +20,7 @@ export const syncs = {
     store(core).sweep(now);
     return false;
   },
-  hasten: (core, now) => store(core).hasten(now),
+  bringForward: (core, now) => store(core).bringForward(now),
   clear: (core) => store(core).clear(),
   operations: syncOperations,
   routes: syncRoutes,

@@ -2,14 +2,14 @@
 // expire; no URL, secret or payload is logged.
 
 import { type Egress, guardedFetch } from '../../delivery/egress';
-import type { Attempt, Sent } from '../../delivery/gate/leases';
+import type { Attempt, Sent } from '../../delivery/gate/attempts';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
 import { unwrap } from '../../gate/request/outcome';
 import { iso } from '../../http/wire';
 import type { OrgKeys } from '../../keys/keyring';
 import { decryptOldSecret, decryptSecret, decryptUrl } from './encryption';
-import type { DeliverInput, Given } from './gate/deliveries';
+import type { DeliverInput, Given } from './gate/delivery-operations';
 import type { Target } from './gate/webhook';
 import { signedHeaders } from './signing';
 

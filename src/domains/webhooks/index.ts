@@ -18,7 +18,7 @@ export const webhooks = {
   follows: { webhook: followWebhook },
   tasks: { deliveries: runDeliveries },
   sweep: (core, now) => deliveries(core).sweep(now),
-  hasten: (core, now) => deliveries(core).hasten(now),
+  bringForward: (core, now) => deliveries(core).bringForward(now),
   clear: (core) => deliveries(core).clear(),
   operations: webhookOperations,
   routes: webhookRoutes,

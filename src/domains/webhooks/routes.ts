@@ -8,7 +8,7 @@ import { listName, listRoute, PageQuery, type Slice } from '../../http/list';
 import { by, type DeclaredRoute, type Input, route } from '../../http/route';
 import { attempt } from './deliver';
 import { decryptSecret, decryptUrl, encryptOldSecret, encryptSecret, encryptUrl, newSigningSecret, shownUrl } from './encryption';
-import type { Testing } from './gate/deliveries';
+import type { Testing } from './gate/delivery-operations';
 import type { RotateInput, Rotating, SealedWebhook } from './gate/operations';
 import * as wire from './wire';
 

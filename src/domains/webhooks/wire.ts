@@ -2,8 +2,8 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { WebhookRow } from '../../db/schema';
+import { deliveryStatuses } from '../../delivery/gate/attempts';
 import type { Delivery as DeliveryRow } from '../../delivery/gate/deliveries';
-import { deliveryStatuses } from '../../delivery/gate/leases';
 import { eventTypes } from '../../gate/events/outbox';
 import { Instant, iso, isoOrNull, Overlap, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
 

@@ -13,7 +13,7 @@ import type { Plan } from '../journal/plan';
 import type { Call, OperationOutcome } from '../request/call';
 import { fail } from '../request/outcome';
 import { slugOf } from '../request/target';
-import { spend } from '../request/turns';
+import { spend } from '../request/yielding';
 
 interface Configs {
   naming: NamingConfig;

@@ -2,7 +2,7 @@
 // promoted the member; a membership records who added them to a team. Invariants: nothing cuts a tie before it ends: what a removed member's
 // rows recorded moves to the row of an owner; a call for which nobody is accountable counts as one of the owners.
 import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/ties';
-import type { ApprovalConfig, Connection, MemberRow, TeamMemberRow } from '../../db/schema';
+import type { ApprovalConfig, MemberRow, StoredTie, TeamMemberRow } from '../../db/schema';
 import type { Core } from '../core';
 import { accountableFor, accountableOf } from '../identity/accountable';
 import type { Call } from '../request/call';
@@ -19,15 +19,15 @@ export function bringers({ core, caller }: Call<unknown>): string[] {
   return accountable.length > 0 ? accountable : core.rows.within('member', '').flatMap(({ id, role }) => (role === 'owner' ? [id] : []));
 }
 
-/** A member's connections with new ones, without those that have ended. */
-export const connected = (before: readonly Connection[] | null, by: readonly string[], now: number): Connection[] => [
+/** The ties that a row records with new ones, without those that have ended. */
+export const withTies = (before: readonly StoredTie[] | null, by: readonly string[], now: number): StoredTie[] => [
   ...(before ?? []).filter(([member, at, other]) => isRecent(at, now) && (other !== undefined || !by.includes(member))),
-  ...by.map((member): Connection => [member, now]),
+  ...by.map((member): StoredTie => [member, now]),
 ];
 
-/** Who is named by connections that have not ended. */
-export const lately = (connections: readonly Connection[] | null, now: number): string[] =>
-  (connections ?? []).flatMap(([member, at]) => (isRecent(at, now) ? [member] : []));
+/** Who is named by ties that have not ended. */
+export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): string[] =>
+  (ties ?? []).flatMap(([member, at]) => (isRecent(at, now) ? [member] : []));
 
 /** The ties that a member's row records: its own, and those that it keeps of removed members. */
 const recordedBy = ({ id, connections }: MemberRow): Tie[] => (connections ?? []).map(([one, at, other]): Tie => [one, other ?? id, at]);
@@ -91,12 +91,12 @@ export const keeperOf = (core: Rows, removed: string | null): MemberRow | null =
     .sort((a, b) => (a.id < b.id ? -1 : 1))[0] ?? null;
 
 /** The keeper's connections with the ties of a member who is being removed; null if there are none. */
-export function kept(core: Rows, keeper: MemberRow, removed: MemberRow, now: number): Connection[] | null {
+export function kept(core: Rows, keeper: MemberRow, removed: MemberRow, now: number): StoredTie[] | null {
   const ties = lost(core, removed, now);
   // safety: removal-cuts-no-tie
   return ties.length === 0
     ? null
-    : [...connected(keeper.connections, [], now), ...ties.map(([one, other, at]): Connection => [one, at, other])];
+    : [...withTies(keeper.connections, [], now), ...ties.map(([one, other, at]): StoredTie => [one, at, other])];
 }
 
 /** The most ties of removed members that are kept: past them nobody is invited until some have ended. */

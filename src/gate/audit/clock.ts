@@ -31,7 +31,7 @@ export function acceptClock(core: Core): number {
   const log = core.auditLog.time();
   const now = core.now();
   core.meta.set(KEY, JSON.stringify({ log, seen: now } satisfies Accepted));
-  core.rules.hasten(core, now);
-  core.schedule.hasten(now);
+  core.rules.bringForward(core, now);
+  core.schedule.bringForward(now);
   return Math.max(0, log - now);
 }

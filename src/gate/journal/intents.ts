@@ -8,7 +8,7 @@ import type { ApprovalDetails } from '../approvals/details';
 import type { Draft } from '../audit/entry';
 import type { Raised } from '../events/outbox';
 import { part } from '../part';
-import type { StoredResponse } from '../request/stored-responses';
+import type { StoredResponse } from '../request/response-store';
 
 export interface Intent {
   /** The commit's id, equal to its request id. */

@@ -12,7 +12,7 @@ import { cutOf, gapsBetween, missingEntries, noteMissing } from '../audit/gaps';
 import { readers } from '../audit/readers';
 import type { Core } from '../core';
 import { isPast } from '../identity/lifetime';
-import { storedResponses } from '../request/stored-responses';
+import { storedResponses } from '../request/response-store';
 import { slugOf } from '../request/target';
 import { ciphertexts } from '../rows/ciphertexts';
 import { expiries } from '../tasks/expiry';

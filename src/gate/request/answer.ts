@@ -22,11 +22,11 @@ import { quotaRootOf } from '../limits/quota-root';
 import { type RateLimitState, rateLimit, SLACK, WINDOW } from '../limits/rate-limit';
 import { ciphertexts } from '../rows/ciphertexts';
 import type { Arrived, Ask, Call, Operation, OperationOutcome, Reply } from './call';
-import { findStored, responseToStore, storedFor } from './idempotency';
 import { fail, type Outcome, ok } from './outcome';
 import { callOf, perform, refusalOfError } from './perform';
 import { permits } from './permits';
-import { storedResponses } from './stored-responses';
+import { findStored, responseToStore, storedFor } from './replay';
+import { storedResponses } from './response-store';
 
 /** The answer of a step; omitted fields are null. */
 type Answer = Pick<Reply, 'outcome'> & Partial<Omit<Reply, 'outcome' | 'd1_calls'>>;

@@ -11,11 +11,11 @@ import { commit } from '../journal/commit';
 import type { Plan } from '../journal/plan';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
 import { type Arrived, type Ask, type Call, isRefusal, type Operation, type OperationOutcome, refusalIn } from './call';
-import { findStored, noRoom, storedUnder } from './idempotency';
 import { fail, wants } from './outcome';
-import { storedResponses } from './stored-responses';
+import { findStored, noRoom, storedUnder } from './replay';
+import { storedResponses } from './response-store';
 import { mayReachNamed, namedSubject } from './target';
-import { inTurns } from './turns';
+import { inTurns } from './yielding';
 
 /** The request in progress of an admitted caller. */
 export function callOf(arrived: Arrived, caller: Caller): Call<unknown> {

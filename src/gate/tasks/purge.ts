@@ -10,7 +10,7 @@ import { intents } from '../journal/intents';
 import { locks } from '../journal/locks';
 import { lastUsed } from '../limits/last-used';
 import { WINDOW } from '../limits/rate-limit';
-import { storedResponses } from '../request/stored-responses';
+import { storedResponses } from '../request/response-store';
 import { ciphertexts } from '../rows/ciphertexts';
 import { descendants } from '../rows/descendants';
 import { formerMakers } from '../rows/former-makers';

@@ -14,7 +14,7 @@ export interface Schedule {
   /** A task is done for now; `next` is when to run it again, or null. */
   done(task: Task, next: number | null): void;
   /** All tasks are due: they find out themselves when to run next. */
-  hasten(time: number): void;
+  bringForward(time: number): void;
   /** Sets the alarm to the earliest due time. */
   arm(): void;
 }
@@ -63,7 +63,7 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
       times.delete(task);
       sql.exec('delete from due where task = ?', task);
     },
-    hasten(time) {
+    bringForward(time) {
       for (const [task, at] of [...times]) if (at > time) set(task, time);
       arm();
     },

@@ -2,9 +2,9 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NotifyPlatform } from '../../../src/adapters/platforms';
+import { MOST_TOGETHER } from '../../../src/delivery/gate/attempts';
 import { deliveries } from '../../../src/delivery/gate/deliveries';
 import { BETWEEN_MESSAGES, GATHERED_FOR, LEASE } from '../../../src/delivery/gate/endpoints';
-import { MOST_TOGETHER } from '../../../src/delivery/gate/leases';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import type { Env } from '../../../src/env';
 import type { Raised } from '../../../src/gate/events/outbox';

@@ -11,7 +11,7 @@ import { leakQuota } from '../../../src/domains/scans/gate/leaks';
 import { nameQuotas, syncs } from '../../../src/domains/syncs/gate/store';
 import { rootOfCredential } from '../../../src/gate/limits/quota-root';
 import { lastingOf, passingOf, secretsOfRoot, sessionQuotas, wholeQuotas } from '../../../src/gate/limits/quotas';
-import { storedResponses } from '../../../src/gate/request/stored-responses';
+import { storedResponses } from '../../../src/gate/request/response-store';
 import { makerQuota } from '../../../src/gate/rows/former-makers';
 import { tombstoneQuota } from '../../../src/gate/rows/tombstones';
 import { runTasks } from '../../../src/gate/tasks/run';

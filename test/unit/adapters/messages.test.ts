@@ -1,6 +1,6 @@
 // Messages about events: the page that each links to.
 import { expect, it } from 'vitest';
-import type { Sent } from '../../../src/delivery/gate/leases';
+import type { Sent } from '../../../src/delivery/gate/attempts';
 import { messageAbout } from '../../../src/domains/integrations/events';
 
 const sent = (type: string, data: Record<string, unknown>): Sent => ({ id: 'evt_1', type, at: 0, data });

@@ -7,7 +7,7 @@ import { cell, csvOf } from '../../../src/domains/compliance/csv';
 import { newTally } from '../../../src/domains/compliance/finding';
 import { htmlOf } from '../../../src/domains/compliance/html';
 import { type Parts, walkGate } from '../../../src/domains/compliance/log';
-import type { SecretFacts } from '../../../src/domains/compliance/parts';
+import type { SecretFacts } from '../../../src/domains/compliance/payloads';
 import type { Evidence, Finding, Report } from '../../../src/domains/compliance/wire';
 import { stepsOf } from '../../../src/gate/approvals/policies';
 import type { Entry } from '../../../src/gate/audit/entry';

@@ -1,7 +1,7 @@
 // Work in turns: how the steps of one are counted, and that work continues in the next.
 
 import { describe, expect, it } from 'vitest';
-import { beginTurn, inTurns, MOST_LONG, spend, TURN } from '../../../src/gate/request/turns';
+import { beginTurn, inTurns, MOST_LONG, spend, TURN } from '../../../src/gate/request/yielding';
 
 const newCore = () => ({ rows: {} }) as never;
 

@@ -2,7 +2,7 @@
 import type { Entry } from '../../../gate/audit/entry';
 import { counted, findingOf, newTally, said, statusBy, type Tally } from '../finding';
 import { ALARM, emergencyActions, ISSUE, isByBreakGlass, isRefusedAdministration } from '../interest';
-import type { Period } from '../parts';
+import type { Period } from '../payloads';
 import type { Evidence, Finding } from '../wire';
 
 /** Refused requests in a period that warn, and that fail. */

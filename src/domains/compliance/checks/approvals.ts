@@ -3,7 +3,7 @@
 import type { ApprovalConfig, PolicyRow } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
 import { counted, findingOf, newTally, statusBy } from '../finding';
-import type { ApprovalFacts } from '../parts';
+import type { ApprovalFacts } from '../payloads';
 import type { Evidence, Finding } from '../wire';
 
 export interface ApprovalChecks {

@@ -3,7 +3,7 @@ import { DAY } from '../../../db/rows';
 import type { CredentialKind } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
 import { counted, findingOf, newTally, said, statusBy } from '../finding';
-import type { CredentialFacts } from '../parts';
+import type { CredentialFacts } from '../payloads';
 import type { Evidence, Finding, Inventory } from '../wire';
 
 /** Thresholds: days unused (warn, fail), days of age without an expiry, and unlimited API keys. */

@@ -3,7 +3,7 @@ import { DAY } from '../../../db/rows';
 import { type Role, roles } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
 import { counted, findingOf, newTally, statusBy } from '../finding';
-import type { DeviceFacts, MemberFacts } from '../parts';
+import type { DeviceFacts, MemberFacts } from '../payloads';
 import type { Finding, Inventory } from '../wire';
 
 /** Days that an owner or admin may go without a passkey. */

@@ -6,7 +6,7 @@ import type { PolicyRow, RotationConfig } from '../../../db/schema';
 import type { Slices } from '../../../http/slices';
 import { iso, isoOrNull } from '../../../http/wire';
 import { counted, findingOf, newTally, said, statusBy } from '../finding';
-import type { SecretFacts, SecretsPart } from '../parts';
+import type { SecretFacts, SecretsPart } from '../payloads';
 import type { Evidence, Finding, Inventory, Status } from '../wire';
 import { newVerdicts, type Verdict } from './verdicts';
 

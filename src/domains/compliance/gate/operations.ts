@@ -29,7 +29,7 @@ import type {
   Period,
   SecretFacts,
   SecretsPart,
-} from '../parts';
+} from '../payloads';
 import { lastReads, readsSince } from './last-read';
 
 /** Rows that one call examines. */

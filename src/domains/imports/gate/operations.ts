@@ -15,7 +15,7 @@ import { advance, begin, changed, type Kept, keptOfAll, nameLock } from '../../s
 import { limits } from '../../secrets/gate/state';
 import { readable } from '../../secrets/rules';
 import { bounded } from '../answer';
-import type { ImportInput, ImportItem, ImportResult, Wanted } from '../parts';
+import type { ImportInput, ImportItem, ImportResult, Wanted } from '../payloads';
 
 const IMPORT = ['integrations:import'] as const;
 const WRITE = ['secrets:write'] as const;

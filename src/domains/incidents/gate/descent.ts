@@ -6,7 +6,7 @@ import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
 import type { Call } from '../../../gate/request/call';
-import { pause } from '../../../gate/request/turns';
+import { pause } from '../../../gate/request/yielding';
 import { descendants } from '../../../gate/rows/descendants';
 
 /** A credential below another one. */

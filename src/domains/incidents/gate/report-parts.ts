@@ -17,7 +17,7 @@ import { etagOf, statusOf } from '../../secrets/rules';
 import { actions as syncNeeds } from '../../syncs/actions';
 import { syncs } from '../../syncs/gate/store';
 import { statusNow } from '../../syncs/wire';
-import type { ConnectionsPart, CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
+import type { ConnectionsPart, CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../payloads';
 import { announced } from './announced';
 import { rowOf } from './contain';
 import { descentOf, isLiving, target } from './descent';

@@ -2,8 +2,8 @@
 // and reporting write no audit entries, so notifications never cause more notifications.
 
 import type { IntegrationRow } from '../../../db/schema';
+import type { Attempt, Taken } from '../../../delivery/gate/attempts';
 import { deliveries } from '../../../delivery/gate/deliveries';
-import type { Attempt, Taken } from '../../../delivery/gate/leases';
 import { ATTENDED } from '../../../delivery/gate/task';
 import { alwaysNotified } from '../../../gate/events/outbox';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';

@@ -5,7 +5,7 @@ import { type Caller, mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { bringers, connected } from '../../../gate/approvals/ties';
+import { bringers, withTies } from '../../../gate/approvals/ties';
 import { markOfAgent } from '../../../gate/identity/accountable';
 import { insertion, removal, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
@@ -178,7 +178,7 @@ const update: Operation<UpdateInput> = {
           ...((made || isWidened(row, sending)) && {
             ...markOfAgent(call.core, call.caller, row.of_agent),
             // safety: connection-changed-by
-            changed_by: connected(row.changed_by, bringers(call), now),
+            changed_by: withTies(row.changed_by, bringers(call), now),
           }),
         }),
         config,

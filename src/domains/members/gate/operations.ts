@@ -7,7 +7,7 @@ import { roleScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
 import { type MemberRow, type Role, roles } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { bringers, connected, isKeeperFull } from '../../../gate/approvals/ties';
+import { bringers, isKeeperFull, withTies } from '../../../gate/approvals/ties';
 import type { Raised } from '../../../gate/events/outbox';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Operation } from '../../../gate/request/call';
@@ -76,7 +76,7 @@ const create: Operation<NewInput> = {
         environments: distinct(environments),
         created_at: now,
         invited_by: caller.id,
-        connections: connected(null, bringers(call), now),
+        connections: withTies(null, bringers(call), now),
         ...enrolment(hash, now),
       });
       const describes = `invite ${input.name} as ${input.role}`;
@@ -93,7 +93,7 @@ const enrol: Operation<{ enrolment: string }> = {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       const { caller, input } = call;
-      const connections = connected(row.connections, bringers(call), now);
+      const connections = withTies(row.connections, bringers(call), now);
       const put = revision(call, 'member', row, { ...enrolment(input.enrolment, now), connections });
       const describes = `create an enrolment link for ${row.name}`;
       const events: Raised[] = [{ type: 'ENROLMENT_CREATED', data: { member_id: row.id, by: caller.id } }];

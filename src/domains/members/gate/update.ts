@@ -7,7 +7,7 @@ import { mayChangeMember, mayGiveRole, type Position } from '../../../auth/roles
 import type { MemberRow, Role } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { listInWords } from '../../../gate/approvals/shown';
-import { bringers, connected } from '../../../gate/approvals/ties';
+import { bringers, withTies } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
 import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
@@ -76,7 +76,7 @@ export const update: Operation<UpdateInput> = {
         ...(email !== null && { email }),
         ...(name !== null && { name }),
         ...after,
-        ...(isOther && { connections: connected(row.connections, bringers(call), now) }),
+        ...(isOther && { connections: withTies(row.connections, bringers(call), now) }),
         // The inviter may still have the URL, so it stays valid only for the role they gave, where they gave it.
         // safety: enrolment-for-given-role
         ...(isOther && row.invited_by !== caller.id && noEnrolment),

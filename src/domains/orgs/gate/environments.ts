@@ -10,7 +10,7 @@ import type { Call, Operation } from '../../../gate/request/call';
 import { found, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/request/target';
 import { environmentOut } from '../wire';
-import { whole } from './whole';
+import { whole } from './unlimited-callers';
 
 interface ListInput {
   limit: number;

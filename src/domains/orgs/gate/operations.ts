@@ -6,7 +6,7 @@ import { mustBeConfirmed } from '../../../auth/authorize';
 import { fences, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
 import { invalid, refuse } from '../../../errors';
-import { connected } from '../../../gate/approvals/ties';
+import { withTies } from '../../../gate/approvals/ties';
 import { genesis } from '../../../gate/audit/chain';
 import { acceptClock } from '../../../gate/audit/clock';
 import { missingEntries, noteCut } from '../../../gate/audit/gaps';
@@ -27,7 +27,7 @@ import { enrolment, shown as memberShown, ownerOf, ownersOf } from '../../member
 import type { ResetInput } from '../reset';
 import { orgOut } from '../wire';
 import { environmentOperations } from './environments';
-import { whole } from './whole';
+import { whole } from './unlimited-callers';
 
 const aboutOrg = ({ ask }: Call<unknown>) => ({ resource: ask.org });
 
@@ -125,7 +125,7 @@ const recover: Operation<RecoverInput> = {
       // safety: recovery-contains
       const contained = input.contain ? ending(call, { reason: input.reason, key, spared: null }, now) : null;
       // Owners whom the operator recovers are tied to each other: whoever holds the bootstrap token may hold both links.
-      const connections = connected(owner.connections, [call.caller.id], now);
+      const connections = withTies(owner.connections, [call.caller.id], now);
       const enrolled = revision(call, 'member', owner, { ...enrolment(input.enrolment, now), connections });
       return {
         status: 201,

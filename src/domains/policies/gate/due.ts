@@ -15,8 +15,8 @@ import { secretData } from '../../../gate/events/raised';
 import { agentOf, type Doer } from '../../../gate/identity/accountable';
 import { WINDOW } from '../../../gate/limits/rate-limit';
 import { slugOf } from '../../../gate/request/target';
-import { beginTurn, TurnSpent } from '../../../gate/request/turns';
-import { rotations } from './rotations';
+import { beginTurn, TurnSpent } from '../../../gate/request/yielding';
+import { rotations } from './due-rotations';
 
 const HOUR = 3_600_000;
 /** The secrets examined per turn. */

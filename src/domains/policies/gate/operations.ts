@@ -16,7 +16,7 @@ import { environmentOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { type ConfigInput, kindOf, policyOut, type Selectors } from '../wire';
-import { rotationOperations } from './rotation';
+import { rotationOperations } from './rotation-operations';
 import { violations } from './violations';
 
 /** The most steps that one character of a name may cost: patterns of names and of naming policies, of all policies together. */

@@ -3,7 +3,7 @@
 import { readDeviceCode, readRefreshToken } from '../../../auth/proofs';
 import { readPageToken, readToken } from '../../../auth/token';
 import { sha256 } from '../../../crypto/digest';
-import type { FoundToken } from '../parts';
+import type { FoundToken } from '../payloads';
 import { type Candidate, candidatesOf } from './candidates';
 import { find, type Hit } from './find';
 import { allowedLines, type Position, positions } from './lines';

@@ -13,7 +13,7 @@ import { slugOf } from '../../../gate/request/target';
 import { inDoubt } from '../../secrets/gate/state';
 import { readableVersion } from '../../secrets/rules';
 import { allLinks, shownBy } from '../../shares/gate/links';
-import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../parts';
+import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../payloads';
 import { leaks } from './leaks';
 
 /** The most matching steps for one scan. */

@@ -6,7 +6,7 @@ import type { Owned, Result } from '../../../adapters/sync/plan';
 import type { Caller } from '../../../auth/authorize';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { lately } from '../../../gate/approvals/ties';
+import { recentlyTied } from '../../../gate/approvals/ties';
 import { namesNoted } from '../../../gate/audit/entry';
 import { type Doer, membersOf } from '../../../gate/identity/accountable';
 import type { Fact, Plan } from '../../../gate/journal/plan';
@@ -17,8 +17,8 @@ import { environmentOf, slugOf } from '../../../gate/request/target';
 import { sees } from '../../integrations/gate/reach';
 import type { Delivered } from '../../secrets/rules';
 import { placeOf, recordedAt } from '../place';
-import { deliveredOf, fitting } from './delivered';
 import { doersOf, heldBack, makersOf, mayRead, pinned, prunable, runnerOf, type Selected, select } from './select';
+import { deliveredOf, fitting } from './sent-ciphertexts';
 import { syncs } from './store';
 
 export interface SyncInput {
@@ -98,7 +98,7 @@ function judge(call: Call<SyncInput>): About | Refusal {
  */
 const changersOf = (integration: IntegrationRow | null, now: number): Doer[] =>
   // safety: connection-changer-decides-nothing
-  integration ? [membersOf(lately(integration.changed_by, now))] : [];
+  integration ? [membersOf(recentlyTied(integration.changed_by, now))] : [];
 
 /** The secrets to sync. */
 const selectedBy = ({ core, input }: Call<SyncInput>, { callers, environment_id }: About, now: number): Selected | Refusal =>

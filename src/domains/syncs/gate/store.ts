@@ -74,7 +74,7 @@ export interface Syncs {
   /** Forgets the names at targets that a connection was the last to write to. */
   forgetIntegration(integration: string): void;
   /** The clock was ahead and is right again: no lease or request lasts longer than from now on. */
-  hasten(now: number): void;
+  bringForward(now: number): void;
   clear(): void;
 }
 
@@ -144,7 +144,7 @@ export function createSyncs(sql: SqlStorage): Syncs {
       for (const table of ['sync_names', 'sync_places', 'sync_due']) sql.exec(`delete from ${table} where environment = ?`, environment);
     },
     ...places(sql, all),
-    hasten(now) {
+    bringForward(now) {
       sql.exec('update sync_due set at = min(at, ?)', now);
       sql.exec(
         'update sync_runs set started = min(started, ?1), leased_until = min(leased_until, ?2), asked_until = min(asked_until, ?2)',

@@ -5,7 +5,7 @@ import { withinPermissions } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { bringers, connected, isApprovingTeam } from '../../../gate/approvals/ties';
+import { bringers, isApprovingTeam, withTies } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
 import { permissionsOfGrant } from '../../../gate/identity/caller';
 import { isGrantAlive } from '../../../gate/identity/lifetime';
@@ -148,7 +148,7 @@ const add: Operation<{ member_id: string }> = {
 const tie = (call: Call<unknown>, member: MemberRow, now: number): Put[] =>
   // safety: leaving-a-team-cuts-no-tie
   isApprovingTeam(call.core, target(call))
-    ? [revision(call, 'member', member, { connections: connected(member.connections, bringers(call), now) })]
+    ? [revision(call, 'member', member, { connections: withTies(member.connections, bringers(call), now) })]
     : [];
 
 const removeMember: Operation<Record<string, never>> = {

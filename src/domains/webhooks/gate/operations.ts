@@ -8,7 +8,7 @@ import type { Operation } from '../../../gate/request/call';
 import { found, wants } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { webhookOut } from '../wire';
-import { deliveryOperations } from './deliveries';
+import { deliveryOperations } from './delivery-operations';
 import { find, target, whole } from './webhook';
 
 /** A webhook for the Worker, which decrypts the URL and shows it. */

@@ -9,7 +9,7 @@ import { emergencies } from './events/emergencies';
 import { closeEvents } from './events/segments';
 import { settle } from './journal/commit';
 import { rateLimit, WINDOW } from './limits/rate-limit';
-import { storedResponses } from './request/stored-responses';
+import { storedResponses } from './request/response-store';
 import { formerMakers } from './rows/former-makers';
 import { expiry } from './tasks/expiry';
 import { endOrg, purgePast, purgeRows } from './tasks/purge';

@@ -7,8 +7,8 @@ import { DAY } from '../../db/rows';
 import { ApiError, type Refusal, refuse } from '../../errors';
 import type { Ask } from './call';
 import type { Outcome } from './outcome';
+import type { StoredResponse, StoredResponses } from './response-store';
 import { readOutcome, writeOutcome } from './rollout';
-import type { StoredResponse, StoredResponses } from './stored-responses';
 
 /** How long the response of a change without a key is stored, in milliseconds: the Worker may repeat a call whose response was lost. */
 const LOST_REPLY = 300_000;

@@ -12,7 +12,7 @@ export function rulesOf(all: readonly Declared[]): Rules {
   const secrets = of('followSecrets');
   const commits = of('followCommit');
   const sweeps = of('sweep');
-  const hastens = of('hasten');
+  const bringsForward = of('bringForward');
   const clears = of('clear');
   return {
     follow(core, kind, change) {
@@ -28,8 +28,8 @@ export function rulesOf(all: readonly Declared[]): Rules {
     tasks,
     // Each sweeps, even if an earlier one has more.
     sweep: (core, now) => sweeps.map((sweep) => sweep(core, now)).includes(true),
-    hasten(core, now) {
-      for (const hasten of hastens) hasten(core, now);
+    bringForward(core, now) {
+      for (const bringForward of bringsForward) bringForward(core, now);
     },
     clear(core) {
       for (const clear of clears) clear(core);

@@ -1,9 +1,9 @@
 // The gate's part in deliveries: it hands due deliveries to the job, records the results, and disables endpoints that are gone or keep
 // failing. Invariant: leasing and reporting write no audit entries, so that deliveries do not cause further deliveries.
 import { newId } from '../../../db/ids';
+import type { Attempt, DeliveryStatus, Sent, Taken } from '../../../delivery/gate/attempts';
 import { deliveries } from '../../../delivery/gate/deliveries';
 import type { Disabling } from '../../../delivery/gate/endpoints';
-import type { Attempt, DeliveryStatus, Sent, Taken } from '../../../delivery/gate/leases';
 import { ATTENDED } from '../../../delivery/gate/task';
 import { refuse } from '../../../errors';
 import { revision } from '../../../gate/journal/writes';

@@ -9,7 +9,7 @@ import { advance, type Kept, keptOf } from '../../secrets/gate/plans';
 import { subjectOf } from '../../secrets/gate/state';
 import { type EncryptedValue, etagOf } from '../../secrets/rules';
 import { agentsRotating, dueOf, isToRotate, raiseDue } from './due';
-import { rotations } from './rotations';
+import { rotations } from './due-rotations';
 
 /** Secrets listed per round, and the rows examined to find them. */
 const TOLD = 20;

@@ -3,9 +3,9 @@
 // each run. Invariants: only the schedule starts it, so no caller causes a call to a gate; ids go to the log and to the gate of the health
 // check, never to a response.
 
-import { noWalk, ROWS_A_RUN, type RowWalk, unequal, walkRows } from './agreement';
 import type { Env, MasterKey } from './env';
 import { opens, type WrappedKey } from './keys/keyring';
+import { noWalk, ROWS_A_RUN, type RowWalk, unequal, walkRows } from './row-walk';
 
 /** Organisations of which one run opens the key, asks the gate, and looks at again. */
 const KEYS_A_RUN = 100;
