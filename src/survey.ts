@@ -88,14 +88,14 @@ const rowsAfter = (db: D1Database, after: string): D1PreparedStatement =>
 const rowsOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
   db.prepare(`${ROWS} in (select value from json_each(?))`).bind(JSON.stringify(ids));
 
-/** How far apart the epochs of an organisation are at least before and after a restore. */
+/** A restore raises epochs by at least this much. A backup that is restored again may lower them, which nothing else does. */
 const RESTORED = 500_000;
 export const firstFence = (db: D1Database): D1PreparedStatement =>
   db.prepare('select org_id org, epoch from fences order by org_id limit 1');
 
 /** Whether D1 was restored since a survey, so what that survey knows is of another database. */
 export const isRestored = ({ fence: known }: Survey, now: Fence | null): boolean =>
-  Boolean(known && now && known.org === now.org && now.epoch - known.epoch >= RESTORED);
+  Boolean(known && now && known.org === now.org && (now.epoch < known.epoch || now.epoch - known.epoch >= RESTORED));
 
 /** Whether the key of an organisation opens. */
 export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
