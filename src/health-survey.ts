@@ -20,6 +20,12 @@ const ANSWERS_WITHIN = 10_000;
 export const troubles = ['key', 'row', 'gate', 'behind', 'another', 'adoption', 'clock'] as const;
 export type Trouble = (typeof troubles)[number];
 
+/** The epoch of an organisation in D1. A restore raises all of them by far more than gates do. */
+export interface Fence {
+  org: string;
+  epoch: number;
+}
+
 export interface Survey {
   at: number;
   /** How far the clock was ahead of that of the schedule, in milliseconds; 0 for what a late run explains. */
@@ -28,6 +34,8 @@ export interface Survey {
   keys: string;
   orgRows: string;
   gates: string;
+  /** The first fence in D1; a survey of an earlier release lacks it. */
+  fence?: Fence | null;
   /** The walk through the rows of organisations; a survey of an earlier release lacks it. */
   rows?: RowWalk;
   /** Whether D1 ever had an organisation: an empty one is then a lost one. */
@@ -80,6 +88,15 @@ const rowsAfter = (db: D1Database, after: string): D1PreparedStatement =>
 const rowsOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
   db.prepare(`${ROWS} in (select value from json_each(?))`).bind(JSON.stringify(ids));
 
+/** A restore raises epochs by at least this much. A backup that is restored again may lower them, which nothing else does. */
+const RESTORED = 500_000;
+export const firstFence = (db: D1Database): D1PreparedStatement =>
+  db.prepare('select org_id org, epoch from fences order by org_id limit 1');
+
+/** Whether D1 was restored since a survey, so what that survey knows is of another database. */
+export const isRestored = ({ fence: known }: Survey, now: Fence | null): boolean =>
+  Boolean(known && now && known.org === now.org && (now.epoch < known.epoch || now.epoch - known.epoch >= RESTORED));
+
 /** Whether the key of an organisation opens. */
 export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
   keyed.master_id !== null && opens(masters, 'org key', keyed.id, keyed);
@@ -87,13 +104,16 @@ export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
 /** One step of the survey. Returns what it knows afterwards. */
 export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number, scheduled = now): Promise<Survey> {
   const { found } = before;
+  const fence = await firstFence(env.DB).first<Fence>();
+  // A restored database is looked at from the beginning.
+  const gatesAfter = isRestored(before, fence) ? '' : before.gates;
   const walk = before.rows ?? noWalk;
   // Where rows differ, a restored database may be why.
   const again = [...new Set([...found.gate, ...found.behind, ...found.another, ...found.adoption, ...found.clock, ...unequal(walk)])];
   const [keyed, gated, walked, known, listed, relisted] = (
     await env.DB.batch<Keyed>([
       keyedAfter(env.DB, before.keys, KEYS_A_RUN),
-      keyedAfter(env.DB, before.gates, GATES_A_RUN),
+      keyedAfter(env.DB, gatesAfter, GATES_A_RUN),
       keyedAfter(env.DB, walk.after, ROWS_A_RUN),
       keyedOf(env.DB, [...new Set([...found.key, ...again])]),
       rowsAfter(env.DB, before.orgRows),
@@ -132,6 +152,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     orgRows: listed.length < KEYS_A_RUN ? '' : (listed.at(-1)?.id ?? ''),
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
     rows,
+    fence,
     hadOrgs: before.hadOrgs || keyed.length > 0,
     all: { key: isAll('key', opened), gate: isAll('gate', asked) },
     found: {

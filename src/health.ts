@@ -8,7 +8,7 @@ import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as schema from './db/schema';
 import { type Env, type MasterKey, type Settings, settingsOf } from './env';
 import type { Pulse } from './gate/request/call';
-import { type Keyed, keyedAfter, opensOrg, readSurvey, type Survey, survey } from './health-survey';
+import { type Fence, firstFence, isRestored, type Keyed, keyedAfter, opensOrg, readSurvey, type Survey, survey } from './health-survey';
 import { DATABASE_LOST, DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
 import { unequal } from './row-walk';
 
@@ -85,7 +85,7 @@ async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: 
     judge('database', stored !== null, 'The database does not answer.', true),
     ...(stored ? [tablesCheck(stored), ...(stored.keys ? keyChecks(masterKeys, stored.keys, seen) : [])] : []),
     judge('gate', pulse !== null, 'The gate of the health check does not answer.', true),
-    ...(pulse ? [...surveyed(seen), ...(await background(env, pulse, seen, now))] : []),
+    ...(pulse ? [...surveyed(seen, isRestored(seen, stored?.keys?.fence ?? null)), ...(await background(env, pulse, seen, now))] : []),
   ];
   const status = judged.some(({ ok, stops }) => !ok && stops) ? 'down' : judged.some(({ ok }) => !ok) ? 'degraded' : 'ok';
   return { status, version, checks: judged.map(({ stops: _, ...check }) => check) };
@@ -108,6 +108,7 @@ interface StoredKeys {
   sample: Keyed[];
   /** Whether the database has an organisation or the key of one. */
   hasOrgs: boolean;
+  fence: Fence | null;
 }
 
 /** The tables that this release uses. */
@@ -136,17 +137,23 @@ async function storedIn(env: Env): Promise<Stored> {
 }
 
 async function keysIn({ DB }: Env): Promise<Stored> {
-  const [own, page, any, lacking] = await DB.batch<Record<string, unknown>>([
+  const [own, page, any, lacking, fences] = await DB.batch<Record<string, unknown>>([
     DB.prepare("select master_id, key_sealed from deployment_keys where id = 'deployment'"),
     keyedAfter(DB, sampled, SAMPLE),
     DB.prepare('select exists (select 1 from orgs) or exists (select 1 from org_keys) as n'),
     lackingIn(DB),
+    firstFence(DB),
   ]);
   const sample = (page?.results ?? []) as unknown as Keyed[];
   sampled = sample.length < SAMPLE ? '' : (sample.at(-1)?.id ?? '');
   return {
     lacking: (lacking?.results ?? []).map(({ name }) => String(name)),
-    keys: { deployment: (own?.results[0] as unknown as WrappedKey) ?? null, sample, hasOrgs: any?.results[0]?.n === 1 },
+    keys: {
+      deployment: (own?.results[0] as unknown as WrappedKey) ?? null,
+      sample,
+      hasOrgs: any?.results[0]?.n === 1,
+      fence: (fences?.results[0] as unknown as Fence) ?? null,
+    },
   };
 }
 
@@ -189,8 +196,8 @@ const many = (count: number) => (count === 1 ? '1 organisation' : `${count} orga
 /** The organisations whose gates refuse requests because of their storage. */
 const refusing = ({ behind, another }: Survey['found']): string[] => [...behind, ...another];
 
-/** What the last survey knows of gates. */
-const surveyed = ({ found, all, rows, apart }: Survey): Judged[] => [
+/** What the last survey knows of gates. `isOther`: the database was restored since. */
+const surveyed = ({ found, all, rows, apart }: Survey, isOther: boolean): Judged[] => [
   judge(
     'organisation_rows',
     found.row.length === 0,
@@ -211,8 +218,10 @@ const surveyed = ({ found, all, rows, apart }: Survey): Judged[] => [
   ),
   judge(
     'adoption',
-    found.adoption.length === 0,
-    `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. The log names them (adoption_awaited). If the database was restored, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.`,
+    found.adoption.length === 0 && !isOther,
+    isOther
+      ? 'The database was restored since the organisations were last looked at, which happens each minute. Until they have adopted it, changes can be refused, and values missing: run npm run restore -- --adopt --reason TEXT.'
+      : `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. The log names them (adoption_awaited). If the database was restored, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.`,
     false,
   ),
   rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org) && !refusing(found).includes(org)) : []),

@@ -8,6 +8,10 @@ import type { QueueMessage } from './gate/messages';
 import { callGate } from './http/gate-call';
 import { keyringOf } from './keys/keyring';
 
+/** Whether this release knows the job of a message. It does not if the message is of a newer release, or of somebody else. */
+export const isJob = (body: QueueMessage): body is QueueMessage & { kind: 'job' } =>
+  body.kind === 'job' && typeof body.org === 'string' && Object.hasOwn(jobs, body.job);
+
 /** Runs the job of a message. Throws if the job must be retried. */
 export async function runJob(env: Env, { job, org, id }: QueueMessage & { kind: 'job' }): Promise<void> {
   const settings = settingsOf(env);

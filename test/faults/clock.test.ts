@@ -141,6 +141,19 @@ describe('clock: accepted by the operator', () => {
     expect(await verdict(), 'ahead further than before').toEqual([200, 'degraded', ['clock']]);
   });
 
+  it('the health check writes the time only now and then', async () => {
+    const o = await newOrg();
+    await ahead(DAY, () => newSecret(o));
+    await accept(o);
+    const kept = () => inCore(o, ({ meta }) => meta.get('clock_accepted'));
+    const before = await kept();
+    await schedule();
+    expect(await kept()).toBe(before);
+    faults.clock = Date.now() + 5 * WINDOW;
+    await schedule();
+    expect(await kept()).not.toBe(before);
+  });
+
   it('is recorded with its reason, and safe to repeat; only the bootstrap token may say so', async () => {
     const o = await newOrg();
     expect((await accept(o, o.token)).status).toBe(403);

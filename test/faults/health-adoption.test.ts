@@ -68,6 +68,23 @@ describe('health: a database that awaits adoption', () => {
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
+  it.each([1_000_000, -1])(
+    'is told after a restore before the organisations were looked at again, by epochs that moved by %s',
+    async (by) => {
+      const many = [];
+      for (let n = 0; n < 6; n++) many.push(await newOrg());
+      await schedule();
+      expect(await verdict()).toEqual([200, 'ok', []]);
+      await db.prepare('update fences set epoch = epoch + ?').bind(by).run();
+      expect(await verdict(), 'before a scheduled run').toEqual([200, 'degraded', ['adoption']]);
+      await schedule();
+      expect(await verdict()).toEqual([200, 'degraded', ['adoption']]);
+      for (const o of many) expect((await adopt(o)).status).toBe(200);
+      await schedule(2);
+      expect(await verdict()).toEqual([200, 'ok', []]);
+    },
+  );
+
   it('is not taken from a change that is under way, or in doubt', async () => {
     const o = await newOrg();
     faults.delay = 30;

@@ -372,6 +372,22 @@ describe('monitoring: backlog', () => {
   });
 });
 
+it.each([
+  { kind: 'other', id: 'x' },
+  { kind: 'job', job: 'later', org: 'org_0123456789ABCDEFGHIJKL' },
+  { kind: 'job', job: 'toString', org: 'org_0123456789ABCDEFGHIJKL' },
+  { kind: 'job', job: 'deliver' },
+])('queue: a message that this release does not know is logged and retried, and goes to the dead letters', async (body) => {
+  const first = message(body);
+  const last = message(body, MAX_RETRIES + 1);
+  await deliver(first, last);
+  for (const { ack, retry } of [first, last]) {
+    expect(retry).toHaveBeenCalledOnce();
+    expect(ack).not.toHaveBeenCalled();
+  }
+  expect(events()).toEqual(['message_failed', 'message_dead']);
+});
+
 it('queue: a message without a body is retried, and those beside it are done', async () => {
   const o = await newOrg();
   const poison = { ...message({}, MAX_RETRIES + 1), body: null as never };

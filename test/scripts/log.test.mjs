@@ -32,6 +32,25 @@ describe('log', () => {
     assert.doesNotMatch(read([hostile, 'plain \x1b[2J\x07']).join(''), /\p{Cc}|\u202e/u);
   });
 
+  it('has one line a minute for a database that fails, without the stack', () => {
+    const failed = (what) => [
+      `e = workerd/util/sqlite.c++:1757: failed: SQLite failed; dbErrorMessage(err, db) = ${what}`,
+      'stack: /a/workerd@3bd3cfb',
+    ];
+    const readOnly = failed('attempt to write a readonly database: SQLITE_READONLY');
+    const full = failed('database or disk is full: SQLITE_FULL');
+    let time = 0;
+    const line = lineReader(false, true, () => time);
+    const said = (lines) => lines.map(line).filter((text) => text !== undefined);
+    const first = said([...readOnly, ...readOnly, 'between', ...full, ...readOnly]);
+    assert.match(first[0], /STATE_DIR: attempt to write a readonly database \(SQLITE_READONLY\)\. npm run doctor/);
+    assert.deepEqual([first.length, first[1]], [3, 'between']);
+    assert.match(first[2], /SQLITE_FULL/);
+    time = 61_000;
+    assert.equal(said([...readOnly, ...readOnly]).length, 1);
+    assert.deepEqual(said(['other', 'stack: of something else']), ['other', 'stack: of something else']);
+  });
+
   it('keeps other lines as they are, without the messages of tools', () => {
     const chatter = ['Using secrets defined in .dev.vars', ''];
     assert.deepEqual(read(['', 'one', '', '', '{"not":"a request"}', ...chatter, 'two', '    at Object.fetch (src/index.ts:1:1)']), [

@@ -75,6 +75,12 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
   assert.match(again.said, /audit entries 1 to \d+ restored/);
   assert.deepEqual(db.prepare('SELECT * FROM audit_segments ORDER BY first_sequence').all().slice(0, segments.length), segments);
   assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);
+  assert.equal((await run('backup', ['--output', 'd.sql'])).status, 0);
+  // The newest: nothing in the database is behind the gap.
+  db.prepare('DELETE FROM audit_segments WHERE first_sequence = (SELECT max(first_sequence) FROM audit_segments)').run();
+  assert.match((await rowsOf()).text, /audit_segments \d+: the entries \d+ to \d+ are missing/);
+  assert.equal((await run('restore', ['d.sql', '--rows'])).status, 0);
+  assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);
   const after = await rowsOf();
   assert.doesNotMatch(after.text, /secrets sec_/);
   db.close();

@@ -15,7 +15,8 @@ const NEXT = {
   gate: 'the lines of the runtime in the log say why, such as a full disk',
   gates: 'if it stays with one, see docs/operations/gates.md',
   schedule: 'within a minute of a start this is normal; otherwise restart the service, or check triggers.crons of the Worker',
-  queue: 'within a minute of a start this is normal; otherwise check whether the schedule and the queue consumer exist',
+  queue:
+    'within a minute of a start this is normal; otherwise restart the service, or check whether the schedule and the queue consumer of the Worker exist',
 };
 
 /**

@@ -1,4 +1,5 @@
-// The output of a running service: one short aligned line per request, everything else unchanged, and none of the tools' own messages.
+// The output of a running service: one short aligned line per request, one a minute for a database that fails, everything else unchanged, and
+// none of the tools' own messages.
 // Invariant: no character of a log line can control the terminal.
 import { harmless } from '../../shared/terminal.mjs';
 
@@ -44,11 +45,40 @@ function readable(entry, colour) {
 }
 
 const CHATTER = [/^Using (secrets|vars) defined in /];
+/** How workerd reports an error of SQLite: a line with places in its source, and one with addresses of its code. */
+const SQLITE = /SQLite failed; dbErrorMessage\(err, db\) = (.+?): (SQLITE_\w+)/;
+const STACK = /^stack: /;
+/** How often the same error of SQLite is told, in milliseconds. Each request and health check meets it. */
+const TOLD_EVERY = 60_000;
 
-/** Converts a line of the runtime to the text to print, or undefined for nothing. @param {boolean} colour @param {boolean} [json] requests stay as they are */
-export function lineReader(colour, json = false) {
-  let quiet = true; // after a line that was left out, and after an empty one, empty lines are left out too
+/** Tells of each error of SQLite once a minute; undefined for another line, and empty for one that is left out. @param {() => number} now */
+function sqliteErrors(now) {
+  /** @type {Map<string, number>} when each was told */
+  const told = new Map();
+  let isAfter = false;
   return (/** @type {string} */ line) => {
+    const [, what, code] = SQLITE.exec(line) ?? [];
+    if (!code) {
+      isAfter &&= STACK.test(line);
+      return isAfter ? '' : undefined;
+    }
+    isAfter = true;
+    if (now() - (told.get(code) ?? Number.NEGATIVE_INFINITY) < TOLD_EVERY) return '';
+    told.set(code, now());
+    return `The runtime cannot use a database in STATE_DIR: ${what} (${code}). npm run doctor says more.`;
+  };
+}
+
+/**
+ * Converts a line of the runtime to the text to print, or undefined for nothing.
+ * @param {boolean} colour @param {boolean} [json] requests stay as they are @param {() => number} [now]
+ */
+export function lineReader(colour, json = false, now = Date.now) {
+  let quiet = true; // after a line that was left out, and after an empty one, empty lines are left out too
+  const sqlite = sqliteErrors(now);
+  return (/** @type {string} */ line) => {
+    const failed = sqlite(line);
+    if (failed !== undefined) return failed ? harmless(failed) : undefined;
     const chatter = CHATTER.some((pattern) => pattern.test(line));
     const skip = chatter || (quiet && line.trim() === '');
     quiet = chatter || line.trim() === '';

@@ -112,6 +112,12 @@ export const mutants = [
       'api/audit/verify: the newest segments deleted, and the gate lost: the gap is reported, checkpoints confirm it, and no sequence is reused',
   },
   {
+    name: 'a gate that lost its storage twice gives sequences twice',
+    tag: 'recovery-moves-its-entry',
+    change: 'remove',
+    notice: 'api/audit/verify: a gate lost again before its entries moved: no sequence is reused, and each gap is reported',
+  },
+  {
     name: 'segments go before their export is confirmed',
     tag: 'segments-kept-until-exported',
     change: 'never',

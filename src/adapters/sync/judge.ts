@@ -79,6 +79,12 @@ function codeFor(meaning: Meaning, purpose: Purpose, status: number): SyncCode {
   return meaning === 'not_found' && purpose === 'list' ? 'TARGET_NOT_FOUND' : 'TARGET_REJECTED';
 }
 
+const ANSWERED = 'The target answered with status ';
+
+/** Whether a later call may succeed although nothing has changed here: the target did not answer, asked to wait, or failed itself. */
+export const isAway = ({ code, message }: { code?: string; message?: string }): boolean =>
+  code === 'TARGET_UNREACHABLE' || code === 'TARGET_RATE_LIMITED' || message?.startsWith(`${ANSWERED}5`) === true;
+
 /** The form of vendors' codes: words, or a short number. */
 const CODE = /^([A-Za-z][A-Za-z_.-]{0,63}|[0-9]{1,6})$/;
 
@@ -87,7 +93,7 @@ function messageOf({ status, code }: Reply, isSent: (text: string) => boolean): 
   // A malicious target may return what it was sent, now or earlier.
   // safety: sync-errors-hold-no-values
   const isCode = code !== null && CODE.test(code) && !isSent(code);
-  return `The target answered with status ${status}${isCode ? ` (${code})` : ''}.`;
+  return `${ANSWERED}${status}${isCode ? ` (${code})` : ''}.`;
 }
 
 /** Sent texts that could be mistaken for a code, also in base64. */

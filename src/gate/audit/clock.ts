@@ -10,7 +10,7 @@ const BEHIND = 60_000;
 interface Accepted {
   /** The time of the log then. */
   log: number;
-  /** The latest time that the clock has shown since. */
+  /** The latest time that the clock has shown since, to the minute: the health check asks often, and a write costs. */
   seen: number;
 }
 
@@ -22,7 +22,7 @@ export function isClockBehind({ auditLog, meta, now }: Core): boolean {
   const accepted = JSON.parse(meta.get(KEY) ?? 'null') as Accepted | null;
   // safety: accepted-clock-only
   if (accepted?.log !== log || accepted.seen > time + BEHIND) return true;
-  meta.set(KEY, JSON.stringify({ log, seen: Math.max(accepted.seen, time) } satisfies Accepted));
+  if (time > accepted.seen + BEHIND) meta.set(KEY, JSON.stringify({ log, seen: time } satisfies Accepted));
   return false;
 }
 

@@ -8,6 +8,7 @@ import { genesis } from '../audit/chain';
 import { gapsBetween, missingEntries, noteMissing, takeUpSegments } from '../audit/gaps';
 import { reportViolation } from '../audit/integrity';
 import { MOST_ENTRIES, RESERVE } from '../audit/log';
+import { archive } from '../audit/segments';
 import type { Core } from '../core';
 import { MOST_EVENTS } from '../events/outbox';
 import { takeUpEvents } from '../events/segments';
@@ -73,6 +74,9 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   // The request goes on: loading has succeeded.
   const violation = { event: 'gate_loaded_from_database', resource: core.org, status: 200 } as const;
   reportViolation(core, violation, met, { refused }, { missing: missingEntries(core) });
+  // In D1 this entry says which sequences are in use: a gate that is lost again soon would begin at the same one.
+  // safety: recovery-moves-its-entry
+  await archive(core, core.now());
   return true;
 }
 

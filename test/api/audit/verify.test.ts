@@ -155,6 +155,17 @@ describe('audit verify: entries in the database', () => {
     expect(told.map(({ missing }) => missing)).toEqual([[{ from: ends[0] + 1, reason: 'gate_lost', to: verdict.missing[0].to }]]);
   });
 
+  it('a gate lost again before its entries moved: no sequence is reused, and each gap is reported', async () => {
+    const { o } = await newLog();
+    await loseStorage(o);
+    await verify(o);
+    const used = await inCore(o, ({ auditLog }) => auditLog.head().sequence);
+    await loseStorage(o);
+    const { ok, missing } = await verify(o);
+    expect([ok, missing.map(({ reason }: { reason: string }) => reason)]).toEqual([true, ['gate_lost', 'gate_lost']]);
+    expect(missing[1].to).toBeGreaterThan(used);
+  });
+
   it("entries deleted from the gate's log: a checkpoint is ahead of them, and later contradicts entries with their sequences", async () => {
     const { o } = await newLog();
     await append(o, 5);

@@ -284,6 +284,58 @@ describe('sync: automatic', () => {
     expect(targets.heroku).toEqual({ ALPHA: 'changed while the first value is on its way' });
   });
 
+  it('sync: a platform that is away is tried again later, and a change does not wait for that', async () => {
+    const o = await newOrg();
+    await connect(o, { auto: true });
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    targets.before = () => new Response('', { status: 503 });
+    for (const wait of [GATHERED, 5 * 60_000, 10 * 60_000]) {
+      later(wait);
+      await syncAll(o);
+    }
+    expect((await list(o)).map(({ status }: { status: string }) => status)).toEqual(['failed', 'failed', 'failed']);
+    targets.before = null;
+    later(19 * 60_000);
+    await syncAll(o);
+    expect(targets.heroku).toEqual({});
+    later(60_000);
+    await syncAll(o);
+    expect(targets.heroku).toEqual({ ALPHA: 'a' });
+
+    targets.before = () => new Response('', { status: 503 });
+    await newSecret(o, { name: 'BETA', value: 'b' });
+    later(GATHERED);
+    await syncAll(o);
+    targets.before = null;
+    await newSecret(o, { name: 'GAMMA', value: 'c' });
+    later(GATHERED);
+    await syncAll(o);
+    expect(targets.heroku).toEqual({ ALPHA: 'a', BETA: 'b', GAMMA: 'c' });
+    const made = await list(o);
+    later(86_400_000);
+    await syncAll(o);
+    expect(await list(o)).toHaveLength(made.length);
+  });
+
+  it('sync: tries of a platform that stays away end, and one that refuses is not tried again', async () => {
+    const o = await newOrg();
+    await connect(o, { auto: true });
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    targets.before = () => new Response('', { status: 503 });
+    for (let n = 0; n < 20; n++) {
+      later(6 * 3_600_000);
+      await syncAll(o);
+    }
+    expect(await list(o)).toHaveLength(14);
+    targets.before = () => Response.json({ id: 'unauthorized' }, { status: 401 });
+    await newSecret(o, { name: 'BETA', value: 'b' });
+    for (let n = 0; n < 3; n++) {
+      later(6 * 3_600_000);
+      await syncAll(o);
+    }
+    expect(await list(o)).toHaveLength(15);
+  });
+
   it('sync: a week without a queue is caught up with', async () => {
     const o = await newOrg();
     await connect(o, { auto: true });

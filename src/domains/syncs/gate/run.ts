@@ -13,6 +13,7 @@ import { permitLasts, permits } from '../../../gate/request/permits';
 import { slugOf } from '../../../gate/request/target';
 import { type Delivered, readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
+import { makeAgain } from './again';
 import { actingFor, doersOf, formerly, heldBack, isRepointed, prunable, select } from './select';
 import { deliveredOf, fitting } from './sent-ciphertexts';
 import { ending } from './state';
@@ -327,6 +328,7 @@ export const end: Operation<EndInput> = {
         // An automatic sync starts again, to where the connection leads now.
         if (row.credential === null && row.integration_id !== null && isRepointed(core, row))
           syncs(core).due(row.integration_id, row.environment_id, now);
+        makeAgain(core, row, input.retryAfter, now);
       });
       return { status: 200, data: null, ...ending(call, row, { retry_after: input.retryAfter }, now) };
     },

@@ -56,7 +56,7 @@ export interface Syncs {
   owned(place: Place): Owned[];
   /** And from other environments. */
   ownedElsewhere(place: Place): string[];
-  /** A secret of an environment has changed: the environment is due for this connection. */
+  /** An environment is due for this connection, because a secret has changed or a sync is made again. The earliest time counts. */
   due(integration: string, environment: string, at: number): void;
   dueBy(now: number): { integration: string; environment: string }[];
   nextDue(): number | null;
@@ -347,7 +347,13 @@ function places(sql: SqlStorage, all: Query): Pick<Syncs, 'settle' | 'sweep' | '
 /** The automatic syncs that are due. */
 function dues(sql: SqlStorage, all: Query): Pick<Syncs, 'due' | 'dueBy' | 'nextDue' | 'undue'> {
   return {
-    due: (integration, environment, at) => void sql.exec('insert or ignore into sync_due values (?, ?, ?)', integration, environment, at),
+    due: (integration, environment, at) =>
+      void sql.exec(
+        'insert into sync_due values (?, ?, ?) on conflict do update set at = min(at, excluded.at)',
+        integration,
+        environment,
+        at,
+      ),
     dueBy: (now) =>
       all<{ integration: string; environment: string }>('select integration, environment from sync_due where at <= ? limit 100', now),
     nextDue: () => all<{ at: number | null }>('select min(at) at from sync_due')[0]?.at ?? null,

@@ -3,6 +3,7 @@
 
 import type { SyncRow } from '../../../db/schema';
 import type { Core, Declared } from '../../../gate/core';
+import { forgetTries } from './again';
 import { syncs, targetIn } from './store';
 
 /** How long changes of secrets wait for others, to be synced together. */
@@ -12,7 +13,11 @@ const PATIENCE = 60_000;
 
 export const follows: Declared['follows'] = {
   sync: (core, { id, after }, now) => (after ? followSync(core, after, now) : syncs(core).forget(id)),
-  integration: (core, { id, after }) => void (after === null && syncs(core).forgetIntegration(id)),
+  integration(core, { id, after }) {
+    if (after !== null) return;
+    syncs(core).forgetIntegration(id);
+    forgetTries(core, id);
+  },
   environment: (core, { id, after }) => void (after === null && syncs(core).forgetEnvironment(id)),
 };
 
