@@ -231,6 +231,13 @@ describe('workload identity: validation of a trust', () => {
     expect((await o.get(`/trusts/${owned.id}`)).json.claims).toEqual(owned.claims);
     expect((await o.get(`/trusts/${other.id}`)).json.issuer).toBe(issuer.url);
     expect((await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:acme/site:*' } })).status).toBe(200);
+    // With another spelling, the claims would be judged as those of an unknown issuer.
+    const spelled = { issuer: `${github.issuer}:443/` };
+    const fields = { name: 't', ...spelled, claims: { sub: 'repo:*' }, scopes: ['secrets:read'], jwks: issuer.jwks };
+    for (const answer of [await o.patch(`/trusts/${other.id}`, spelled), await o.post('/trusts', fields)]) {
+      expect(codeOf(answer)).toEqual([400, 'VALIDATION_FAILED']);
+      expect(answer.json.error.details).toEqual([{ path: 'issuer', message: expect.stringContaining(`must be ${github.issuer},`) }]);
+    }
   });
 
   it('PATCH is judged as POST is: what stays of the trust counts', async () => {
