@@ -8529,6 +8529,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
