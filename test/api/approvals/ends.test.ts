@@ -1,14 +1,17 @@
 // Approvals of what ends: once a requester has ended, its approvals are void, are shown as such, and leave nothing behind.
 import { describe, expect, it } from 'vitest';
+import type { TeamMemberRow } from '../../../src/db/schema';
 import { approvalDetails } from '../../../src/gate/approvals/details';
 import { endApprovals } from '../../../src/gate/approvals/state';
-import { approvalIn, approve, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
-import { another, type Browser, newBrowser, ORIGIN, signIn } from '../../support/browser';
+import { revision } from '../../../src/gate/journal/writes';
+import { approvalIn, approve, newApprovalPolicy, newOffice, plantApproval, settle, under } from '../../support/approvals';
+import { another, type Browser, change, newBrowser, ORIGIN, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, provenBy } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
+import { newTeam } from '../../support/people';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
@@ -140,6 +143,26 @@ describe('approval: a decision that ends', () => {
   it('approval: a decision counts no more once the passkey behind it is removed', async () => {
     const { ann, asked, path, id, passkey } = await approvedByLost();
     expect((await ann.o.del(`/members/${ann.member.id}/passkeys/${passkey}`)).status).toBe(204);
+    expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
+  });
+
+  it('approval: a decision counts no more once its member has left the approving team, also after a return', async () => {
+    const { o, asked } = await newOffice();
+    const cat = await signIn(o, 'admin');
+    const team = await newTeam(o, cat.member.id);
+    await settle(o);
+    const secret = await newSecret(o);
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { team_id: team } } });
+    const path = `/secrets/${secret.id}`;
+    const { id } = approvalIn(await asked.get(path));
+    expect((await approve(cat, id)).json.status).toBe('approved');
+    const membership = await inCore(o, ({ rows }) => rows.get('team_member', `${team}.${cat.member.id}`) as TeamMemberRow);
+    // The policy holds who leaves and joins: an approver has approved both, and everybody knows each other for long.
+    await change(o.id, (call, now) => ({
+      status: 200,
+      data: null,
+      writes: [revision(call, 'team_member', membership, { created_at: now })],
+    }));
     expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
   });
 
