@@ -250,7 +250,7 @@ export const mutants = [
   {
     name: 'approvers are not checked at use',
     tag: 'approvers-judged-at-use',
-    change: { from: 'approvalsFor(core, row, policy.row, now).length < required', to: 'false' },
+    change: { from: 'lacksDecisions(core, row, policies, now)', to: 'false' },
     notice: 'api/approvals/approvals: no longer count once they lost the right',
   },
   {

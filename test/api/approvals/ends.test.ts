@@ -146,6 +146,15 @@ describe('approval: a decision that ends', () => {
     expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
   });
 
+  it('approval: once too few decisions count, the same request asks anew', async () => {
+    const { ann, asked, path, id, passkey, held } = await approvedByLost();
+    expect((await ann.o.del(`/members/${ann.member.id}/passkeys/${passkey}`)).status).toBe(204);
+    const again = await held(asked);
+    expect(again).not.toBe(id);
+    expect((await approve(ann, again)).json.status).toBe('approved');
+    expect((await asked.get(path, under(again))).status).toBe(200);
+  });
+
   it('approval: a decision counts no more once its member has left the approving team, also after a return', async () => {
     const { o, asked } = await newOffice();
     const cat = await signIn(o, 'admin');
