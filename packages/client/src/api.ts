@@ -12061,7 +12061,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
                 /**
-                 * @description Only entries of the credential, member or browser session with this id; of the service itself with `system`.
+                 * @description Only entries of the credential, member or browser session with this id; of the service itself with `system`, of the operator with `bootstrap`.
                  * @example key_01M9xQeKcX3vTz6nWJfQ4b
                  */
                 actor?: string;
