@@ -128,11 +128,19 @@ const isActiveLonger = (before: SecretRow, after: SecretRow): boolean =>
   (before.deleted_at !== null && after.deleted_at === null) ||
   (after.expires_at ?? Number.POSITIVE_INFINITY) > (before.expires_at ?? Number.POSITIVE_INFINITY);
 
-/** Deleting an organisation deletes its secrets and policies. */
-const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>
-  before && after && after.deleted_at !== null && before.deleted_at === null
-    ? [{ operations: ['secret.delete', 'policy.change'], reach: 'all', targets: [before], isGuarded: () => true }]
-    : [];
+/** The effects of deleting an organisation, with its secrets and policies, and of making another environment the default one. */
+function ofOrg(before: OrgRow | null, after: OrgRow | null): Effect[] {
+  if (!before || !after) return [];
+  const targets = [before];
+  if (after.deleted_at !== null && before.deleted_at === null)
+    return [{ operations: ['secret.delete', 'policy.change'], reach: 'all', targets, isGuarded: () => true }];
+  if (after.default_environment === before.default_environment) return [];
+  const environments = [before.default_environment, after.default_environment];
+  // A request that names no environment then gets other values.
+  // safety: default-environment-held
+  const isGuarded = ({ row }: Applying) => environments.some((id) => row.environments?.includes(id));
+  return [{ operations: ['secret.update'], reach: { area: { environments, names: null } }, targets, isGuarded }];
+}
 
 /** Deleting an environment takes it off the policies that name it: a new one with the same slug has another id. */
 const ofEnvironment = (before: EnvironmentRow | null): Effect[] =>

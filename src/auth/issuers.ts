@@ -189,6 +189,24 @@ export const callerClaims: ReadonlySet<string> = new Set([OTHERS, ...issuers.map
 /** The globs of a claim, which are one or a list. */
 export const globsOf = (globs: string | string[]): string[] => (typeof globs === 'string' ? [globs] : globs);
 
+const isKnown = (issuer: string): boolean => issuers.some((row) => row.issuer.test(issuer));
+
+/** Another spelling of the same address: host in lower case, without the default port, dot segments and final dots or slashes. */
+function plainSpelling(issuer: string): string | null {
+  const url = URL.parse(issuer);
+  return url && `${url.protocol}//${url.hostname.replace(/\.+$/, '')}${url.port && `:${url.port}`}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/**
+ * What is wrong with the spelling of an issuer; null if nothing is. The tokens of a known issuer have one spelling: with another the trust
+ * would accept none of them, and its claims would not be judged by that issuer.
+ */
+export function spellingProblem(issuer: string): string | null {
+  const plain = plainSpelling(issuer);
+  // safety: known-issuer-as-spelled
+  return plain !== null && !isKnown(issuer) && isKnown(plain) ? `must be ${plain}, as in the iss claim of its tokens` : null;
+}
+
 /** What is wrong with the claims of a trust in this issuer, worded to follow the field's name; null if they name a caller. */
 export function callerProblem(issuer: string, claims: Claims): string | null {
   const known = issuers.find((row) => row.issuer.test(issuer));

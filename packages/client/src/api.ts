@@ -8529,6 +8529,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */
@@ -12059,7 +12061,7 @@ export interface operations {
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
                 /**
-                 * @description Only entries of the credential, member or browser session with this id; of the service itself with `system`.
+                 * @description Only entries of the credential, member or browser session with this id; of the service itself with `system`, of the operator with `bootstrap`.
                  * @example key_01M9xQeKcX3vTz6nWJfQ4b
                  */
                 actor?: string;

@@ -176,6 +176,18 @@ export const mutants = [
     notice: 'api/approvals/targets: approval: of a place in a team, and of a role, is void once that gives more',
   },
   {
+    name: 'an approval counts again once a member has returned to a team',
+    tag: 'approved-memberships-kept',
+    change: { from: 'revision: row.created_at', to: 'revision: row.revision' },
+    notice: 'api/approvals/targets: approval: of a role is void once the member has left a team, also after a return',
+  },
+  {
+    name: 'a decision counts again once its member has returned to the approving team',
+    tag: 'decision-ends-with-membership',
+    change: 'never',
+    notice: 'api/approvals/ends: approval: a decision counts no more once its member has left the approving team, also after a return',
+  },
+  {
     name: 'a void approval counts again once everything is as before',
     tag: 'void-approval-stays-void',
     change: 'remove',
@@ -238,7 +250,7 @@ export const mutants = [
   {
     name: 'approvers are not checked at use',
     tag: 'approvers-judged-at-use',
-    change: { from: 'approvalsFor(core, row, policy.row, now).length < required', to: 'false' },
+    change: { from: 'lacksDecisions(core, row, policies, now)', to: 'false' },
     notice: 'api/approvals/approvals: no longer count once they lost the right',
   },
   {

@@ -253,6 +253,12 @@ export const mutants = [
     change: { from: '${root}:', to: '' },
     notice: 'faults/lifecycle: is replayed in full to the token that made the call',
   },
+  {
+    name: 'whoever makes a trust accept other tokens gets the stored responses of the workloads before',
+    tag: 'idempotency-key-of-accepted-workloads',
+    change: { from: 'JSON.stringify([issuer, audiences, claims, keys])', to: "''" },
+    notice: 'api/trusts/trusts: whose issuer is replaced gives nobody the stored responses of the workloads before',
+  },
   // ---------------------------------------------------------------- storage put back from a copy
   {
     name: 'a clock that leapt forward deletes everything by its age',

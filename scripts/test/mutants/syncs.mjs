@@ -316,6 +316,12 @@ export const mutants = [
     notice: 'api/syncs/held: attack: who repointed or widened a connection approves no run of it for seven days',
   },
   {
+    name: 'the default environment that a policy names is changed without approval',
+    tag: 'default-environment-held',
+    change: { from: 'row.environments?.includes(id)', to: 'row.environments?.includes(id) && false' },
+    notice: 'api/approvals/guards: attack: the default environment is not changed around a policy that names it or the new one',
+  },
+  {
     name: 'an environment that a policy names is deleted without approval',
     tag: 'environment-of-policy-guarded',
     change: { from: 'row.environments?.includes(before.id) ?? false', to: 'row.environments?.includes(before.id) && false' },

@@ -172,6 +172,12 @@ export const mutants = [
     notice: 'unit/auth/issuers: claims that name the caller are accepted, others refused',
   },
   {
+    name: 'workload identity: another spelling of an issuer escapes what its claims must name',
+    tag: 'known-issuer-as-spelled',
+    change: 'never',
+    notice: 'unit/auth/issuers: a known issuer has one spelling',
+  },
+  {
     name: 'workload identity: a stored trust that names no caller accepts tokens',
     tag: 'stored-trust-names-caller',
     change: 'never',

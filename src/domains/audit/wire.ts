@@ -11,7 +11,8 @@ const MOST_ACTIONS = 200;
 export const AuditQuery = z.strictObject({
   ...pageQuery,
   actor: z.string().max(100).optional().openapi({
-    description: 'Only entries of the credential, member or browser session with this id; of the service itself with `system`.',
+    description:
+      'Only entries of the credential, member or browser session with this id; of the service itself with `system`, of the operator with `bootstrap`.',
   }),
   action: z
     .string()

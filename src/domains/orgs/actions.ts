@@ -8,7 +8,7 @@ export const actions = {
   'org.reset_gate': bootstrap,
   'org.accept_clock': bootstrap,
   'org.read': { scopes: ['org:read'] },
-  'org.update': { scopes: ['org:write'] },
+  'org.update': { scopes: ['org:write'], held: true },
   'org.delete': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, held: true },
   'environment.list': { scopes: ['environments:read'] },
   'environment.read': { scopes: ['environments:read'] },

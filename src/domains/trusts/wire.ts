@@ -1,7 +1,7 @@
 // Request and response schemas of trusts and of the token exchange.
 
 import { z } from '@hono/zod-openapi';
-import { callerProblem } from '../../auth/issuers';
+import { callerProblem, spellingProblem } from '../../auth/issuers';
 import { utf8 } from '../../crypto/bytes';
 import { exampleId } from '../../db/ids';
 import { parentIdOf } from '../../db/schema';
@@ -108,6 +108,8 @@ const Lifetime = z
   .openapi({ description: 'Lifetime of its session tokens in seconds, 3600 by default.', example: 3600 });
 
 const fitsIssuer = ({ issuer, claims }: { issuer?: string; claims?: Record<string, string | string[]> }, context: z.RefinementCtx) => {
+  const spelling = issuer === undefined ? null : spellingProblem(issuer);
+  if (spelling) context.addIssue({ code: 'custom', path: ['issuer'], message: spelling });
   const problem = issuer !== undefined && claims !== undefined ? callerProblem(issuer, claims) : null;
   if (problem) context.addIssue({ code: 'custom', path: ['claims'], message: problem });
 };

@@ -136,12 +136,20 @@ function lineageIds(core: Core, { credential, id }: ApprovalRow['requester']): s
   return row ? lineageOf(core, row).map((one) => one.id) : [];
 }
 
+/** Whether a member has joined the approving team, again perhaps, since a time. */
+const hasJoinedSince = ({ rows }: Pick<Core, 'rows'>, { config }: PolicyRow, member: string, at: number): boolean => {
+  const { approvers } = config as ApprovalConfig;
+  return 'team_id' in approvers && (rows.get('team_member', `${approvers.team_id}.${member}`)?.created_at ?? 0) > at;
+};
+
 /** The members whose approvals of a request currently count for a policy. */
 export const approvalsFor = (core: Core, approval: ApprovalRow, policy: PolicyRow, now: number): string[] => [
   ...new Set(
     approval.decisions.flatMap(({ member: id, decision, at, passkey }) => {
       // safety: decision-ends-with-passkey-and-panic
       if ((passkey && !core.rows.get('passkey', passkey)) || at <= (core.rows.get('org', approval.org_id)?.panicked_at ?? 0)) return [];
+      // safety: decision-ends-with-membership
+      if (hasJoinedSince(core, policy, id, at)) return [];
       const member = decision === 'approve' ? core.rows.get('member', id) : null;
       // safety: deciders-judged-again
       return member && ineligible(core, approval, policy, member, now) === null ? [id] : [];

@@ -186,16 +186,17 @@ function useOf(call: Call<unknown>, id: string, asking: Asking, policies: Policy
   const isRepeatable = validFor(row) > 0;
   // safety: repeated-by-same-credential
   if (isRepeatable && row.requester.credential !== caller.credential) return refuse('APPROVAL_MISMATCH', { message: mismatch.other });
-  for (const policy of policies) {
-    const { required } = policy.config;
-    // safety: approvers-judged-at-use
-    if (approvalsFor(core, row, policy.row, now).length < required) return refuse('APPROVAL_MISMATCH', { message: mismatch.approvers });
-  }
+  // safety: approvers-judged-at-use
+  if (lacksDecisions(core, row, policies, now)) return refuse('APPROVAL_MISMATCH', { message: mismatch.approvers });
   const used = { used_by: ask.request.id, ...(!isRepeatable && { status: 'used' as const, ended_at: now }) };
   // Of repeated uses only the first is written to the row; the audit log has all of them.
   const use = isRepeatable && row.used_by !== null ? null : revision(call, 'approval', row, used);
   return { use, approval: id, bypassed };
 }
+
+/** Whether decisions do not count any more without which the request would not have been approved. */
+const lacksDecisions = (core: Core, row: ApprovalRow, policies: readonly Policy[], now: number): boolean =>
+  policies.some((policy) => approvalsFor(core, row, policy.row, now).length < policy.config.required);
 
 const mismatch = {
   pending: 'This request is not approved yet.',
@@ -213,7 +214,9 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
   const { core, ask, caller } = call;
   const there = core.rows.find('approval', caller.root, asked.digest);
   const isGood = there !== null && there.expires_at > now && isAsThen(core, there, asking, policies) && !isVoid(core, there);
-  if (there && isGood) return required(core, there, policies);
+  // One that was approved and cannot be used is asked for anew.
+  if (there && isGood && !(there.status === 'approved' && lacksDecisions(core, there, policies, now)))
+    return required(core, there, policies);
   const pending = core.rows.within('approval', caller.root).filter(({ expires_at }) => expires_at > now);
   // safety: pending-approvals-bounded
   if (pending.length >= MOST_PENDING)

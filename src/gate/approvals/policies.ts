@@ -107,6 +107,16 @@ function judgeOf(rows: Core['rows'], enabled: readonly PolicyRow[]): (target: Po
 }
 
 /**
+ * Compares targets with all policies before a request plans anything for them: where that takes several turns, each begins where the last one
+ * ended, and not with plans made again.
+ */
+export function compareAll(core: Core, targets: readonly PolicyTarget[]): void {
+  // Any of them: a target is compared with all at once.
+  const policy = policiesOf(core, 'naming').at(0) ?? policiesOf(core, 'approval').at(0);
+  if (policy) for (const target of targets) policy.applies(target);
+}
+
+/**
  * The naming policy that a changed secret would violate, or null. A policy that it already violates with the same name does not block other
  * changes.
  */

@@ -5,7 +5,7 @@
 import type { Change, Effect } from '../../auth/effects';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
-import type { CredentialRow, GrantRow, MemberRow, PolicyRow, SecretRow, ShareRow, TeamMemberRow } from '../../db/schema';
+import type { CredentialRow, GrantRow, MemberRow, OrgRow, PolicyRow, SecretRow, ShareRow, TeamMemberRow } from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
@@ -92,6 +92,15 @@ function ofPolicy(core: Core, before: PolicyRow | null, after: PolicyRow | null)
     ...fact('Policy', name),
     ...(before ? fact('Change', 'deleted') : []),
     ...POLICY_FIELDS.slice(1).flatMap((field) => fact(field, JSON.stringify(row[field]))),
+  ];
+}
+
+function ofOrg(core: Core, before: OrgRow | null, after: OrgRow | null): Fact[] {
+  const place = (label: string, row: OrgRow | null) => fact(label, row && slugOf(core, row.default_environment));
+  const isMoved = before?.default_environment !== after?.default_environment;
+  return [
+    ...fact('Organisation', before?.name),
+    ...(isMoved ? [...place('Default environment before', before), ...place('Default environment after', after)] : []),
   ];
 }
 
@@ -189,7 +198,7 @@ function ofChange(core: Core, change: Change): Fact[] {
     case 'environment':
       return before && !after ? [...fact('Environment', change.before?.slug), ...fact('Change', 'deleted')] : [];
     case 'org':
-      return fact('Organisation', change.before?.name);
+      return ofOrg(core, change.before, change.after);
     default:
       return [];
   }

@@ -70,6 +70,16 @@ const withMembers = (id: string | undefined): string[] =>
 /** The start of an id that stands for all grants to a member, with those of the member's teams, or to a team. */
 const GRANTS = 'grants:';
 
+/**
+ * What a member or a team was granted, and since when a member is in which teams: one who left a team and joined it again has the same grants, but
+ * an approval from before has ended.
+ */
+const grantedTo = (core: Core, id: string) => [
+  ...grantRows(core, id),
+  // safety: approved-memberships-kept
+  ...core.rows.within('team_member', id).map((row) => ({ id: row.id, revision: row.created_at })),
+];
+
 // safety: approved-grants-kept
 const withGrants = (id: string | undefined): string[] => (id === undefined ? [] : [`${GRANTS}${id}`]);
 
@@ -80,7 +90,7 @@ const digestOf = (rows: readonly { id: string; revision: number }[]): number =>
 /** The revision of what an id names, now; null if there is none. For the members of a team, and for grants, a number that changes with them. */
 function revisionOf(core: Core, id: string): number | null {
   if (id.startsWith(LIMITS)) return 0;
-  if (id.startsWith(GRANTS)) return digestOf(grantRows(core, id.slice(GRANTS.length)));
+  if (id.startsWith(GRANTS)) return digestOf(grantedTo(core, id.slice(GRANTS.length)));
   if (id.endsWith('.')) return digestOf(membersOfTeam(core, id.slice(0, -1)));
   const kind = kindOf(id);
   return kind === null ? null : (core.rows.get(kind, id)?.revision ?? null);

@@ -14,7 +14,7 @@ import { payerOf, quotaRootOf } from '../limits/quota-root';
 import { withinQuotas } from '../limits/quotas';
 import { type Call, isRefusal, type OperationOutcome } from '../request/call';
 import { fail, type Outcome, ok } from '../request/outcome';
-import { noRoom, responseToStore } from '../request/replay';
+import { noRoom, replayRootOf, responseToStore } from '../request/replay';
 import { storedResponses } from '../request/response-store';
 import { inTurns } from '../request/yielding';
 import { ciphertexts } from '../rows/ciphertexts';
@@ -163,7 +163,10 @@ function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draf
     status: made.status,
     // safety: events-follow-from-rows
     ...(events.length && { events }),
-    keep: made.refusal || made.isRead ? null : responseToStore(ask, { root: caller.root, payer }, outcome, made.resource ?? null, now),
+    keep:
+      made.refusal || made.isRead
+        ? null
+        : responseToStore(ask, { root: replayRootOf(core, ask, caller), payer }, outcome, made.resource ?? null, now),
     ...(made.details && { details: made.details }),
     destroyed: made.destroyed ?? [],
     trimmed: made.trimmed ?? [],

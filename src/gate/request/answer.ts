@@ -25,7 +25,7 @@ import type { Arrived, Ask, Call, Operation, OperationOutcome, Reply } from './c
 import { fail, type Outcome, ok } from './outcome';
 import { callOf, perform, refusalOfError } from './perform';
 import { permits } from './permits';
-import { findStored, responseToStore, storedFor } from './replay';
+import { findStored, replayRootOf, responseToStore, storedFor } from './replay';
 import { storedResponses } from './response-store';
 
 /** The answer of a step; omitted fields are null. */
@@ -106,7 +106,7 @@ async function identified(arrived: Arrived): Promise<Answer> {
 
 /** The result of this same request if it was already performed, whatever has ended since then. It is counted only once. */
 function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): Answer | null {
-  const done = ask.repeated ? findStored(storedResponses(core), ask, caller.root, core.now()) : null;
+  const done = ask.repeated ? findStored(storedResponses(core), ask, replayRootOf(core, ask, caller), core.now()) : null;
   // safety: repeated-request-answered-as-done
   if (!done || !('same' in done) || !done.same) return null;
   const rate_limit = allowances.length ? rateLimit(core).take(allowances, core.now(), 'no').state : null;
@@ -168,7 +168,7 @@ function record({ core, ask, operation, isFull }: Arrived, caller: Caller, draft
     const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
     const payer = quotaRootOf(core, caller);
     if (!replay && ask.idempotency && ask.keys && isStored && storedResponses(core).hasRoom(payer))
-      storedResponses(core).save(responseToStore(ask, { root: caller.root, payer }, bare, null, core.now()));
+      storedResponses(core).save(responseToStore(ask, { root: replayRootOf(core, ask, caller), payer }, bare, null, core.now()));
   }
   if (ask.idempotency || operation.change) core.schedule.at('replays', core.now() + storedFor(ask));
   if (core.auditLog.size() >= SEGMENT) core.schedule.at('segments', core.now() + WINDOW + SLACK);

@@ -12,7 +12,7 @@ import type { Plan } from '../journal/plan';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
 import { type Arrived, type Ask, type Call, isRefusal, type Operation, type OperationOutcome, refusalIn } from './call';
 import { fail, wants } from './outcome';
-import { findStored, noRoom, storedUnder } from './replay';
+import { findStored, noRoom, replayRootOf, storedUnder } from './replay';
 import { storedResponses } from './response-store';
 import { mayReachNamed, namedSubject } from './target';
 import { inTurns } from './yielding';
@@ -47,7 +47,7 @@ const subjectOf = (call: Call<unknown>): Subject =>
 /** Performs the operation, or replays a stored response. A request with an Idempotency-Key is marked as running in the meantime. */
 export async function perform(call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome> {
   const { core, ask, operation } = call;
-  const key = storedUnder(ask, call.caller.root);
+  const key = storedUnder(ask, replayRootOf(core, ask, call.caller));
   let isAwaited = false;
   try {
     const { finding } = ask;
@@ -82,7 +82,7 @@ export async function perform(call: Call<unknown>, draft: DraftOf): Promise<Oper
 function replay(call: Call<unknown>): OperationOutcome | null {
   const { core, ask, caller, operation } = call;
   if (!ask.idempotency && !(operation.change && ask.repeated)) return null;
-  const kept = findStored(storedResponses(core), ask, caller.root, core.now());
+  const kept = findStored(storedResponses(core), ask, replayRootOf(core, ask, caller), core.now());
   if (kept && 'code' in kept) return fail(kept);
   if (kept) {
     // safety: replay-authorized

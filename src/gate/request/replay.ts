@@ -1,10 +1,13 @@
 // Stored responses: for 24 hours under the Idempotency-Key of a POST, and for a few minutes under the request id of every change, so the
 // Worker can repeat a call whose response was lost. Encrypted; one-time values inside are also encrypted with a key derived from the
 // caller's token. Invariant: a response is stored in the same turn as the effect that it reports.
+import type { Caller } from '../../auth/authorize';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
+import { sha256 } from '../../crypto/digest';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import { DAY } from '../../db/rows';
 import { ApiError, type Refusal, refuse } from '../../errors';
+import type { Core } from '../core';
 import type { Ask } from './call';
 import type { Outcome } from './outcome';
 import type { StoredResponse, StoredResponses } from './response-store';
@@ -16,7 +19,19 @@ const LOST_REPLY = 300_000;
 /** How long the response of a request is stored. */
 export const storedFor = ({ idempotency }: Ask): number => (idempotency ? DAY : LOST_REPLY);
 
-/** The key under which a response is stored: the Idempotency-Key, which belongs to the caller's root, or the request id. */
+/**
+ * Whose Idempotency-Keys a caller uses: those of its root. Those of a trust end once it accepts other tokens, so that whoever changes that
+ * finds no response to the workloads of before.
+ */
+export function replayRootOf({ rows }: Pick<Core, 'rows'>, { idempotency }: Ask, { root }: Caller): string {
+  const trust = idempotency ? rows.get('credential', root)?.trust : null;
+  if (!trust) return root;
+  const { issuer, audiences, claims, keys } = trust;
+  // safety: idempotency-key-of-accepted-workloads
+  return `${root}:${sha256(JSON.stringify([issuer, audiences, claims, keys]))}`;
+}
+
+/** The key under which a response is stored: the Idempotency-Key, which belongs to a root (`replayRootOf`), or the request id. */
 export const storedUnder = (ask: Ask, root: string): string =>
   // safety: retry-known-by-request-id, idempotency-key-per-root
   ask.idempotency ? `key:${root}:${ask.idempotency.key}` : `request:${ask.request.id}`;

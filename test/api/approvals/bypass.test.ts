@@ -57,9 +57,13 @@ async function newFortress(approvers: 'owners' | 'accountable' = 'owners') {
   const before = await inCore(o, ({ rows }) => rows.get('secret', secret.id) as SecretRow);
   /** What has been got past the policy, or null. */
   const breach = async (): Promise<string | null> => {
-    const [row, rule] = await inCore(o, ({ rows }) => [rows.get('secret', secret.id), rows.get('policy', policy)] as const);
+    const [row, rule, org] = await inCore(
+      o,
+      ({ rows }) => [rows.get('secret', secret.id), rows.get('policy', policy), rows.get('org', o.id)] as const,
+    );
     if (row?.revision !== before.revision) return `the secret has changed: ${JSON.stringify(row)}`;
     if (rule?.revision !== 1) return `the policy has changed: ${JSON.stringify(rule)}`;
+    if (org?.default_environment !== before.environment_id) return 'another environment is the default one';
     return null;
   };
   return { o, callers: isOfAgents ? await agentsOf(o) : callers, ids, breach };
@@ -169,6 +173,7 @@ const attempts: Record<string, (fortress: Fortress, by: Caller) => Promise<Answe
   'create a provider token': (_, by) => by.post('/provider-tokens', { name: 'p', scopes: ['rotate'] }),
   'break glass': (_, by) => by.post('/break-glass-tokens', { reason: 'I would like to' }),
   contain: ({ ids }, by) => by.post(`/credentials/${ids.key}/contain`, { rotate: 'generated' }),
+  'make another environment the default one': (_, by) => by.patch('', { default_environment: 'staging' }),
   'delete the organisation': (_, by) => by.del('', { confirm: 'an org' }),
   'approve by a key': async ({ ids }, by) => {
     const held = await by.get(`/secrets/${ids.secret}`);

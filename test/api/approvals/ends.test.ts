@@ -1,14 +1,17 @@
 // Approvals of what ends: once a requester has ended, its approvals are void, are shown as such, and leave nothing behind.
 import { describe, expect, it } from 'vitest';
+import type { TeamMemberRow } from '../../../src/db/schema';
 import { approvalDetails } from '../../../src/gate/approvals/details';
 import { endApprovals } from '../../../src/gate/approvals/state';
-import { approvalIn, approve, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
-import { another, type Browser, newBrowser, ORIGIN, signIn } from '../../support/browser';
+import { revision } from '../../../src/gate/journal/writes';
+import { approvalIn, approve, newApprovalPolicy, newOffice, plantApproval, settle, under } from '../../support/approvals';
+import { another, type Browser, change, newBrowser, ORIGIN, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, provenBy } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
+import { newTeam } from '../../support/people';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
@@ -141,6 +144,49 @@ describe('approval: a decision that ends', () => {
     const { ann, asked, path, id, passkey } = await approvedByLost();
     expect((await ann.o.del(`/members/${ann.member.id}/passkeys/${passkey}`)).status).toBe(204);
     expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
+  });
+
+  it('approval: once too few decisions count, the same request asks anew', async () => {
+    const { ann, asked, path, id, passkey, held } = await approvedByLost();
+    expect((await ann.o.del(`/members/${ann.member.id}/passkeys/${passkey}`)).status).toBe(204);
+    const again = await held(asked);
+    expect(again).not.toBe(id);
+    expect((await approve(ann, again)).json.status).toBe('approved');
+    expect((await asked.get(path, under(again))).status).toBe(200);
+  });
+
+  /** A policy decided by a team of two, and how one of them leaves the team and joins it again: with approvals, and known to all for long. */
+  async function newPanel(required: number) {
+    const { o, asked } = await newOffice();
+    const cat = await signIn(o, 'admin');
+    const dan = await signIn(o, 'admin');
+    const team = await newTeam(o, cat.member.id, dan.member.id);
+    await settle(o);
+    const path = `/secrets/${(await newSecret(o)).id}`;
+    await newApprovalPolicy(o, ['secret.read'], { config: { required, approvers: { team_id: team } } });
+    const { id } = approvalIn(await asked.get(path));
+    const rejoin = ({ member }: Browser) =>
+      change(o.id, (call, now) => {
+        const row = call.core.rows.get('team_member', `${team}.${member.id}`) as TeamMemberRow;
+        return { status: 200, data: null, writes: [revision(call, 'team_member', row, { created_at: now })] };
+      });
+    return { cat, dan, id, rejoin, use: () => asked.get(path, under(id)) };
+  }
+
+  it('approval: a decision counts no more once its member has left the approving team, also after a return', async () => {
+    const { cat, id, rejoin, use } = await newPanel(1);
+    expect((await approve(cat, id)).json.status).toBe('approved');
+    await rejoin(cat);
+    expect(codeOf(await use())).toEqual(MISMATCH);
+  });
+
+  it('approval: a decision that counts no more can be made again', async () => {
+    const { cat, dan, id, rejoin, use } = await newPanel(2);
+    expect((await approve(cat, id)).json.status).toBe('pending');
+    await rejoin(cat);
+    expect((await approve(dan, id)).json.status).toBe('pending');
+    expect((await approve(cat, id)).json.status).toBe('approved');
+    expect((await use()).status).toBe(200);
   });
 
   it('approval: a decision counts no more after a panic', async () => {

@@ -1,7 +1,7 @@
 // What guards approval policies: nobody opens the door alone, by changing a policy, its approvers, or who may decide.
 import { afterEach, describe, expect, it } from 'vitest';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
-import { newBreakGlass, newKey } from '../../support/credentials';
+import { newAgent, newBreakGlass, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { newMember, newTeam } from '../../support/people';
 import { type Answer, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
@@ -44,6 +44,40 @@ describe('approval policy: its environments', () => {
     await newApprovalPolicy(o, ['policy.change', 'secret.delete'], { applies_to: { environments: ['held'] } });
     const deleted = async (slug: string) => (await asked.del(`/environments/${slug}`)).status;
     expect([await deleted('free'), await deleted('held'), await deleted('off')]).toEqual([204, 403, 204]);
+  });
+
+  it('attack: the default environment is not changed around a policy that names it or the new one', async () => {
+    const { o, ann, bob } = await newOffice();
+    const agent = (await newAgent(bob.o, { scopes: ['org:write'] })).o;
+    const to = (slug: string, by = agent, id?: string) => by.patch('', { default_environment: slug }, id ? under(id) : undefined);
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: ['production'] } });
+    const { id } = approvalIn(await to('staging'));
+    const shown = (await ann.o.get(`/approvals/${id}`)).json;
+    expect([shown.operation, shown.summary, shown.shown.slice(1)]).toEqual([
+      'secret.update',
+      expect.stringMatching(/asks to make "staging" the environment of requests that name none\.$/),
+      [
+        { name: 'Default environment before', value: 'production' },
+        { name: 'Default environment after', value: 'staging' },
+      ],
+    ]);
+    expect((await agent.patch('', { name: 'Acme' })).status).toBe(200);
+    // The organisation has changed since.
+    expect(codeOf(await approve(ann, id))).toEqual([409, 'CONFLICT']);
+    const again = approvalIn(await to('staging'));
+    await approve(ann, again.id);
+    expect((await to('staging', agent, again.id)).json.default_environment).toBe('staging');
+    expect((await to('development')).status).toBe(200);
+    expect(codeOf(await to('production'))).toEqual(HELD);
+  });
+
+  it('attack: the default environment is not changed around a policy that holds changes of secrets in all of them', async () => {
+    const { o } = await newOffice();
+    await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['DB_*'] } });
+    expect(codeOf(await o.patch('', { default_environment: 'staging' }))).toEqual(HELD);
+    const other = await newOffice();
+    await newApprovalPolicy(other.o, ['secret.read', 'secret.delete']);
+    expect((await other.o.patch('', { default_environment: 'staging' })).status).toBe(200);
   });
 
   it('race: an environment is not deleted while a policy that names it is being created', async () => {

@@ -219,6 +219,19 @@ it('approval: of a grant that ends with a session is void for what would not', a
   expect((await ask(session.o, under(id))).status).toBe(201);
 });
 
+it('approval: of a role is void once the member has left a team, also after a return', async () => {
+  const { o } = await newOffice();
+  const member = await newMember(o);
+  const team = await newTeam(o, member.id);
+  await newApprovalPolicy(o, ['member.change']);
+  const ask = (headers = {}) => o.call('PATCH', `/members/${member.id}`, { role: 'auditor' }, headers);
+  const { id } = approvalIn(await ask());
+  await plantApproval(o, id);
+  expect((await o.del(`/teams/${team}/members/${member.id}`)).status).toBe(204);
+  expect((await o.post(`/teams/${team}/members`, { member_id: member.id })).status).toBe(201);
+  expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+});
+
 it('approval: of a place in a team, and of a role, is void once that gives more', async () => {
   const { o } = await newOffice();
   const member = await newMember(o);

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
+import { inCore } from '../../support/gate';
 import { newPolicy } from '../../support/policies';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -149,6 +150,23 @@ describe('limits: the work of policies', () => {
     for (; !isOver && reads < 10; reads++) expect((await o.get(`/secrets/${id}`)).status).toBe(200);
     expect((await imported).json.created).toHaveLength(400);
     expect(reads).toBe(10);
+  });
+
+  it('of an import plans each secret once, however many turns its names take', async () => {
+    const o = await newOrg();
+    await widePolicies(o);
+    let planned = 0;
+    await inCore(o, ({ rows }) => {
+      const { sealedBytes } = rows;
+      // Asked for each planned secret, and for all together.
+      rows.sealedBytes = () => {
+        planned++;
+        return sealedBytes();
+      };
+    });
+    const body = { source: 'dotenv', onConflict: 'skip', dryRun: true, data: dotenv(300) };
+    expect((await o.post('/integrations/import', body)).json.created).toHaveLength(300);
+    expect(planned).toBe(301);
   });
 
   it('of a bulk read is done in turns, and withholds what a policy holds', async () => {

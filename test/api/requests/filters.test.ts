@@ -307,6 +307,19 @@ describe('filters of the audit log', () => {
     expect(new Set(found.map(({ actor }) => actor.kind))).toEqual(new Set(['system']));
   });
 
+  it('actor=bootstrap finds what the operator did, and the id of a link who viewed it, which actor=system does not', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    const link = (await o.post(`/secrets/${id}/share`, { kind: 'link', expires_in: 600, max_views: 1 })).json;
+    expect((await send('POST', `/s/${link.id}`, { body: { key: link.url.split('#')[1] } })).status).toBe(200);
+    const by = async (actor: string) => (await o.get(`/audit-log?actor=${actor}`)).json.data.map(({ action }: Entry) => action);
+    const kinds = async (actor: string) => (await o.get(`/audit-log?actor=${actor}`)).json.data.map((entry: Entry) => entry.actor.kind);
+    expect([await by('bootstrap'), await by(link.id)]).toEqual([['org.create'], ['secret.share_view']]);
+    expect([await kinds('bootstrap'), await kinds(link.id)]).toEqual([['system'], ['system']]);
+    const system = await by('system');
+    expect(['org.create', 'secret.share_view'].filter((action) => system.includes(action))).toEqual([]);
+  });
+
   it('a resource that looks like a path of JSON finds nothing', async () => {
     const o = await history();
     for (const value of ["$.a' or 1=1 --", '$', '"', '*', '%']) {

@@ -231,6 +231,13 @@ describe('workload identity: validation of a trust', () => {
     expect((await o.get(`/trusts/${owned.id}`)).json.claims).toEqual(owned.claims);
     expect((await o.get(`/trusts/${other.id}`)).json.issuer).toBe(issuer.url);
     expect((await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:acme/site:*' } })).status).toBe(200);
+    // With another spelling, the claims would be judged as those of an unknown issuer.
+    const spelled = { issuer: `${github.issuer}:443/` };
+    const fields = { name: 't', ...spelled, claims: { sub: 'repo:*' }, scopes: ['secrets:read'], jwks: issuer.jwks };
+    for (const answer of [await o.patch(`/trusts/${other.id}`, spelled), await o.post('/trusts', fields)]) {
+      expect(codeOf(answer)).toEqual([400, 'VALIDATION_FAILED']);
+      expect(answer.json.error.details).toEqual([{ path: 'issuer', message: expect.stringContaining(`must be ${github.issuer},`) }]);
+    }
   });
 
   it('PATCH is judged as POST is: what stays of the trust counts', async () => {
@@ -437,6 +444,23 @@ describe('workload identity: a trust that changes', () => {
     }
     await o.patch(`/trusts/${trust.id}`, { jwks: (await newIssuer()).jwks });
     expect(codeOf(await whoami(app))).toEqual([401, 'TOKEN_REVOKED']);
+  });
+
+  it('whose issuer is replaced gives nobody the stored responses of the workloads before', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const other = await newIssuer();
+    const trust = await newTrust(o, issuer, { scopes: ['secrets:write'] });
+    const workload = async (of = issuer) => (await newWorkload(o, trust, await of.sign())).o;
+    const body = { name: 'DEPLOYED', type: 'generic', value: 'x' };
+    const post = async (by: Caller) => by.post('/secrets', body, { 'Idempotency-Key': 'deploy-1' });
+    const first = await post(await workload());
+    // Another run of the same workload, also once the trust holds more.
+    expect((await o.patch(`/trusts/${trust.id}`, { name: 'renamed', scopes: ['secrets:write', 'secrets:list'] })).status).toBe(200);
+    const again = await post(await workload());
+    expect([again.status, again.text, again.headers.get('Idempotency-Replayed')]).toEqual([201, first.text, 'true']);
+    expect((await o.patch(`/trusts/${trust.id}`, { issuer: other.url, jwks: other.jwks })).status).toBe(200);
+    expect(codeOf(await post(await workload(other)))).toEqual([409, 'SECRET_NAME_TAKEN']);
   });
 
   it('that gives a shorter lifetime shortens its session tokens immediately', async () => {

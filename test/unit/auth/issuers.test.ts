@@ -1,6 +1,6 @@
 // Issuers of workload identity: which claims name the caller, and which part of them must be literal; and that the guide says the same.
 import { describe, expect, it } from 'vitest';
-import { callerProblem, issuers } from '../../../src/auth/issuers';
+import { callerProblem, issuers, spellingProblem } from '../../../src/auth/issuers';
 import { refusedBy, stillAccepts } from '../../../src/auth/trusts';
 import type { CredentialRow } from '../../../src/db/schema';
 import type { Claims, Trust } from '../../../src/db/trusts';
@@ -265,6 +265,18 @@ describe('workload identity: issuers', () => {
     const line = guide.split('\n').find((row) => row.startsWith(`| ${name} |`)) ?? '';
     for (const claim of Object.keys(callers)) expect(line).toContain(`\`${claim}\``);
     for (const claim of ['job_workflow_ref', 'azp', 'ci_config_ref_uri']) expect(line).not.toContain(claim);
+  });
+
+  it('a known issuer has one spelling: others are refused, with the right one', () => {
+    const github = 'https://token.actions.githubusercontent.com';
+    const { length } = github;
+    const others = ['/', '//', ':443', '.', '/acme/..'].map((end) => `${github}${end}`);
+    for (const one of [...others, github.toUpperCase().replace('HTTPS', 'https'), `https://%74${github.slice(9, length)}`])
+      expect([one, spellingProblem(one)]).toEqual([one, `must be ${github}, as in the iss claim of its tokens`]);
+    expect(spellingProblem('https://login.microsoftonline.com/t/v2.0//')).toContain('must be https://login.microsoftonline.com/t/v2.0,');
+    const all = Object.values(examples).flatMap((one) => one.issuers);
+    for (const one of [...all, 'https://issuer.example.com/', 'https://Issuer.example.com:443/x/'])
+      expect([one, spellingProblem(one)]).toEqual([one, null]);
   });
 
   it('of any other issuer, a claim that names a workload is needed, and no client or called workflow', () => {

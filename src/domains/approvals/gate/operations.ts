@@ -150,11 +150,11 @@ function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number 
         if (!row) return refuse('NOT_FOUND');
         const status = statusNow(core, row);
         const mine = row.decisions.find(({ member }) => member === caller.id);
-        // Repeating the same decision changes nothing.
+        // Repeating the same decision changes nothing, unless it does not count any more.
         if (
           mine?.decision === decision &&
           mine.valid_for === valid_for &&
-          (status === 'pending' || status === 'approved' || status === 'rejected')
+          ((status === 'pending' && counts(call, row, now)) || status === 'approved' || status === 'rejected')
         )
           return { status: 200, data: answered(call, row) };
         if (status !== 'pending') return ended(status);
@@ -176,6 +176,10 @@ function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number 
     },
   };
 }
+
+/** Whether the approval of the calling member counts for any of the policies that hold a request. */
+const counts = ({ core, caller }: Call<unknown>, row: ApprovalRow, now: number): boolean =>
+  heldBy(core, row).some((policy) => approvalsFor(core, row, policy, now).includes(caller.id));
 
 /** 400: the request cannot be repeated, or not for so long. */
 const tooLong = (row: ApprovalRow): Refusal =>

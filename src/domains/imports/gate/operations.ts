@@ -3,10 +3,11 @@
 
 import { type Failure, failure } from '../../../adapters/import/source';
 import { reaches, reasons, stepsFor } from '../../../auth/authorize';
+import type { PolicyTarget } from '../../../auth/policies';
 import type { EnvironmentRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/approvals/hold';
-import { violationOf } from '../../../gate/approvals/policies';
+import { compareAll, violationOf } from '../../../gate/approvals/policies';
 import type { Plan, Proposal } from '../../../gate/journal/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { type More, wants } from '../../../gate/request/outcome';
@@ -82,13 +83,16 @@ const failed = (item: ImportItem, code: string, why?: string): Step => ({ to: 'f
 
 const encodingOf = (is_base64: boolean): Record<string, string> => (is_base64 ? { encoding: 'base64' } : {});
 
+/** The type of secrets that an import creates. */
+const NEW_TYPE = 'generic' as const;
+
 /** An unused name gets a new secret. */
 function creation(call: ImportCall, environment: EnvironmentRow, item: ImportItem, now: number): Step | Refusal {
   const { id, name, value, is_base64 } = item;
   const fields = {
     id,
     name,
-    type: 'generic' as const,
+    type: NEW_TYPE,
     description: null,
     tags: encodingOf(is_base64),
     rotate_every_seconds: null,
@@ -220,6 +224,12 @@ function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Proposal 
   // safety: import-conflict-writes-nothing
   if (conflicts.length)
     return refuse('IMPORT_CONFLICT', { details: conflicts.map(({ item }) => ({ path: item.name, message: 'exists' })) });
+  const environment_id = environment.id;
+  const compared = found.flatMap(({ item, row, isAllowed }): PolicyTarget | [] => {
+    if (isAllowed && !row) return { environment_id, type: NEW_TYPE, name: item.name };
+    return row && input.on_conflict === 'overwrite' ? row : [];
+  });
+  compareAll(call.core, compared);
   const steps: Step[] = [];
   for (const { item, row, isAllowed } of found) {
     const step = !isAllowed

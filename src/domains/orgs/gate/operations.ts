@@ -249,7 +249,14 @@ const update: Operation<UpdateInput> = {
       const about = audit_retention_days !== undefined && {
         reason: `audit_retention_days: ${org.audit_retention_days} to ${audit_retention_days}${ask.request.reason === null ? '' : `. ${ask.request.reason}`}`,
       };
-      return { status: 200, data: shown(call, put.row as OrgRow), writes: [put], ...(about && { audit: about }) };
+      const describes = environment && `make "${environment.slug}" the environment of requests that name none`;
+      return {
+        status: 200,
+        data: shown(call, put.row as OrgRow),
+        writes: [put],
+        ...(describes && { describes }),
+        ...(about && { audit: about }),
+      };
     },
   },
 };
