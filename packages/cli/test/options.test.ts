@@ -33,6 +33,12 @@ describe('options', () => {
     expect((await json(['copy', '--prefix', '', '--from', 'staging', '--to', 'development', '--dry-run'])).data).toHaveLength(1);
   });
 
+  it('options: a reason that no header can hold is refused by its name', async () => {
+    await refused(['list', '--reason', 'two\nlines'], /^error: --reason must be one line/);
+    await refused(['list'], /^error: SVC_REASON must be one line/, { env: { SVC_REASON: 'for 5 €' } });
+    await ok(['list'], { env: { SVC_REASON: '' } });
+  });
+
   it('options: one that holds one value cannot be given twice', async () => {
     await refused(['get', 'A', '--env', 'production', '--env', 'staging'], /^error: --env can be given only once/);
     await refused(['list', '--prefix', 'A', '--prefix', 'B'], /^error: --prefix can be given only once/);
