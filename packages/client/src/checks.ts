@@ -1,5 +1,4 @@
-// What callers pass, for programs without types. Invariant: an option is used as it was given or refused by its name; a number that is none is
-// never sent as null, which means "no expiry" or "no limit" to the vault.
+// What callers pass, for programs without types. Invariant: an option is used as it was given, or refused by its name.
 import type { VaultOptions } from './options.js';
 import { Secret } from './secret.js';
 
@@ -65,18 +64,3 @@ export function checkCall(method: keyof typeof CALLS, name: unknown, call: objec
 export function checkValue(value: unknown): void {
   if (!VALUE(value)) throw new TypeError('value must be a text or a Secret.');
 }
-
-/** A body as JSON. Refuses what JSON would drop or turn into something else. */
-export const bodyOf = (body: unknown): string =>
-  JSON.stringify(body, function (this: Record<string, unknown>, name, shown) {
-    const value = this[name];
-    const isLost =
-      (typeof value === 'number' && !Number.isFinite(value)) ||
-      value instanceof Secret ||
-      value instanceof Map ||
-      value instanceof Set ||
-      typeof value === 'function' ||
-      (value === undefined && Array.isArray(this));
-    if (isLost) throw new TypeError(`${name} cannot be sent as JSON.`);
-    return shown;
-  });

@@ -2,7 +2,7 @@
 // response or throws; a response that cannot be parsed is not quoted in the error.
 import createClient, { type Client, type ClientPathsWithMethod, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch';
 import type { paths } from './api.js';
-import { bodyOf } from './checks.js';
+import { bodyOf } from './body.js';
 import { notDocumented } from './documented.js';
 import { InvalidRequestError } from './errors.js';
 

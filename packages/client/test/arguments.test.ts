@@ -15,7 +15,11 @@ const OPTIONS = {
     return Response.json(answer);
   },
 };
-const SECRET = new (Secret as unknown as new (value: string, about: object) => Secret)('inside', { name: 'A', environment: 'e', version: 1 });
+const SECRET = new (Secret as unknown as new (value: string, about: object) => Secret)('inside', {
+  name: 'A',
+  environment: 'e',
+  version: 1,
+});
 
 describe('createVault', () => {
   it.each([
@@ -37,7 +41,8 @@ describe('createVault', () => {
 
   it('options: those that are left out or undefined have their defaults, and fields of a file are ignored', () => {
     expect(createVault({ ...OPTIONS, timeout: undefined, maxAge: Number.POSITIVE_INFINITY }).org).toBe('org_1');
-    expect(createVault({ ...OPTIONS, ...{ secrets: ['A'], prefixes: ['a/'] } }).org).toBe('org_1');
+    const project = { secrets: ['A'], prefixes: ['a/'] };
+    expect(createVault({ ...OPTIONS, ...project }).org).toBe('org_1');
     expect(() => createVault(undefined as never)).toThrow('createVault takes an object of options');
   });
 });
