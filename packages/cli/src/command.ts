@@ -1,14 +1,16 @@
 // The definition of a command: its arguments, options, examples and code. Help, the reference page and completions are generated from it.
 import type { Context } from './context.ts';
 import { usage } from './errors.ts';
-import { secondsOf } from './text.ts';
+import { clean, secondsOf } from './text.ts';
 
 export interface OptionSpec {
   description: string;
   choices?: readonly string[];
   parse?: (text: string, flag: string) => unknown;
-  /** May be given several times. */
+  /** May be given several times. Any other option that holds one value is refused the second time. */
   repeat?: boolean;
+  /** Has a meaning if it is empty. Otherwise it is refused then: it may be a variable of a script that is not set. */
+  empty?: boolean;
 }
 
 /** The configuration a command needs. It decides which common options the command has. */
@@ -84,11 +86,11 @@ export function count(text: string, flag: string): number {
 }
 
 /** A comma-separated list. */
-export const list = (text: string): string[] =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
+export function list(text: string, flag: string): string[] {
+  const parts = text.split(',').map((part) => part.trim());
+  if (parts.includes('')) throw usage(`${flag} has an empty entry.`);
+  return parts;
+}
 
 export function tag(text: string, flag: string): [string, string] {
   const at = text.indexOf('=');
@@ -96,10 +98,29 @@ export function tag(text: string, flag: string): [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** An ISO 8601 time, or a duration before now. */
+/** `key=value` entries as an object. */
+export function tagsOf(entries: [string, string][] | undefined, flag: string): Record<string, string> | undefined {
+  if (!entries) return undefined;
+  const keys = entries.map(([key]) => key);
+  const twice = keys.find((key, at) => keys.indexOf(key) < at);
+  if (twice !== undefined) throw usage(`${flag} has ${clean(twice)} twice.`);
+  return Object.fromEntries(entries);
+}
+
+const TIME = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/;
+
+/** An ISO 8601 time, or a duration before now. A number alone is neither: it could be a year. */
 export function moment(text: string, flag: string): string {
-  const ago = secondsOf(text);
-  const time = ago === undefined ? new Date(text) : new Date(Date.now() - ago * 1000);
-  if (Number.isNaN(time.getTime())) throw usage(`${flag} takes a time such as 2026-01-31T12:00:00Z, or a duration before now such as 2h.`);
+  const ago = /[a-z]$/.test(text) ? secondsOf(text) : undefined;
+  const time = ago === undefined ? timeOf(text) : new Date(Date.now() - ago * 1000);
+  if (!time || Number.isNaN(time.getTime()))
+    throw usage(`${flag} takes a time such as 2026-01-31T12:00:00Z, or a duration before now such as 2h.`);
   return time.toISOString();
+}
+
+/** Date takes far more than these forms, and makes the 30th of February a day in March. */
+function timeOf(text: string): Date | undefined {
+  const [, day] = TIME.exec(text) ?? [];
+  if (!day || !Number.isFinite(Date.parse(day)) || !new Date(day).toISOString().startsWith(day)) return undefined;
+  return new Date(text);
 }

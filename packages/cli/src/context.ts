@@ -205,7 +205,11 @@ export class Context {
   }
 
   private reason(): string | undefined {
-    return this.options.reason ?? this.host.env.SVC_REASON;
+    const reason = this.options.reason ?? (this.host.env.SVC_REASON || undefined);
+    // What a header cannot hold: an error of the platform about it does not name the option.
+    if (reason !== undefined && !/^[\t\x20-\x7e\x80-\xff]+$/.test(reason))
+      throw usage(`${this.options.reason === undefined ? 'SVC_REASON' : '--reason'} must be one line of Latin-1 characters.`);
+    return reason;
   }
 
   /** The chosen environment, or the organisation's default one. */

@@ -1,7 +1,7 @@
 // The commander program. Names and summaries are registered at the start; the arguments and options of a command are loaded when it runs.
 // Invariant: a usage error never repeats the content of an argument, which may be a value.
 import { CommanderError, Option, Command as Program } from 'commander';
-import { type Command, type Group, isGroup, type OptionSpec } from './command.ts';
+import { type Command, type Group, isGroup, list, type OptionSpec } from './command.ts';
 import { COMMANDS } from './commands/index.ts';
 import { commonOptions } from './common.ts';
 import { type CommonOptions, Context } from './context.ts';
@@ -63,12 +63,13 @@ function configureLeaf(leaf: Program, command: Command, host: Host, result: Resu
   for (const [flags, spec] of Object.entries(command.options ?? {}))
     leaf.addOption(optionOf(flags, typeof spec === 'string' ? { description: spec } : spec));
   leaf.optionsGroup('Common options:');
-  for (const [flags, description] of Object.entries(commonOptions(command))) leaf.option(flags, description);
+  for (const [flags, description] of Object.entries(commonOptions(command))) leaf.addOption(optionOf(flags, { description }));
   if (command.passThrough) leaf.passThroughOptions();
   leaf.addHelpText('after', afterHelp(command, helpWidth(host)));
   leaf.action(async (...given: unknown[]) => {
     const options = leaf.opts<CommonOptions>();
     const values = given.slice(0, -2);
+    refuseEmpty(command, values);
     const context = new Context(host, options);
     const args = values.filter((value) => !Array.isArray(value)) as string[];
     const rest = (values.find((value) => Array.isArray(value)) ?? []) as string[];
@@ -91,16 +92,30 @@ function afterHelp({ examples, notes = [] }: Command, width: number): string {
   return [...notes.map((note) => `\n${wrapped(note, width).join('\n')}`), `\nExamples:\n${shown.join('\n\n')}`].join('\n');
 }
 
-function optionOf(flags: string, { description, choices, parse, repeat }: OptionSpec): Option {
+/** Refuses empty arguments: an id or a name in a variable of a script that is not set. Those of another program may be empty. */
+function refuseEmpty({ args = {}, passThrough }: Command, values: unknown[]): void {
+  for (const [at, syntax] of Object.keys(args).entries()) {
+    const given = [values[at]].flat();
+    // A value in an argument is refused by the command, which says where it belongs.
+    if (!syntax.startsWith('[value') && (passThrough ? given.slice(0, 1) : given).includes(''))
+      throw usage(`The argument ${syntax.replace(/[<>[\].]/g, '')} is empty.`);
+  }
+}
+
+function optionOf(flags: string, { description, choices, parse, repeat, empty }: OptionSpec): Option {
   const option = new Option(flags, description);
+  if (!option.required && !option.optional) return option;
   if (choices) option.choices([...choices]);
+  const { parseArg: chosen } = option;
   const flag = option.long ?? flags;
-  if (parse || repeat)
-    option.argParser((text: string, before: unknown) => {
-      const value = parse ? parse(text, flag) : text;
-      return repeat ? [...((before as unknown[]) ?? []), value] : value;
-    });
-  return option;
+  const isMany = repeat || parse === list;
+  return option.argParser((text: string, before: unknown) => {
+    // safety: cli-empty-option
+    if (text === '' && !empty) throw usage(`${flag} is empty.`);
+    if (before !== undefined && !isMany) throw usage(`${flag} can be given only once.`);
+    const value = parse ? parse(text, flag) : chosen ? chosen(text, undefined) : text;
+    return isMany ? [...((before as unknown[]) ?? []), ...(parse === list ? (value as string[]) : [value])] : value;
+  });
 }
 
 /** Errors of commander name the command whose help explains them. */

@@ -158,6 +158,14 @@ describe('credential store', () => {
     expect(json).toMatchObject({ stored_in: 'file' });
   });
 
+  it('login: without an address, the error names the profile and says what becomes of a token that was piped', async () => {
+    const { code, stderr } = await new Machine().svc(['login', '--profile', 'other', '--key-stdin'], { stdin: at.key });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^error: No vault address is set for the profile other\.\n.*--url .* not stored: revoke it, and create another/s,
+    );
+  });
+
   it('login: a token that the vault does not accept is not stored', async () => {
     const machine = new Machine();
     expect((await machine.svc(['login', '--url', at.url, '--key-stdin'], { stdin: `svc_live_${'a'.repeat(60)}` })).code).toBe(3);

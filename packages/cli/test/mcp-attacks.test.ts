@@ -265,6 +265,29 @@ describe('prompt injection: hosts', () => {
     expect(allowed.seen.length + elsewhere.seen.length).toBe(before);
   });
 
+  it('requests: what would be sent as something else than it is written is refused, and nothing is sent', async () => {
+    const before = allowed.seen.length;
+    const url = `${allowed.url}/`;
+    for (const [given, error] of [
+      [{ url, headers: { 'X-Key': 'a', 'x-key': 'b' } }, 'The header x-key is set twice'],
+      [
+        { url, headers: { authorization: 'Bearer x' }, basic_auth: { username: 'u', password: 'p' } },
+        'The header authorization is set twice',
+      ],
+      [{ url: `${allowed.url}/a\nb` }, 'url must be'],
+      [{ url: ` ${url}` }, 'url must be'],
+      [{ url, query: { '{{svc:API}}': 'x' } }, 'The name of a query parameter'],
+      [{ url, query: { q: 'a\ud800b' } }, 'lone surrogate'],
+      [{ url, method: 'POST', body: 'a\ud800b' }, 'lone surrogate'],
+      [{ url, method: 'POST', body: '{{ svc : API }}' }, 'is incomplete'],
+    ] as const) {
+      const { isError, text } = await ask(given);
+      expect([isError, text], JSON.stringify(given)).toEqual([true, expect.stringContaining(error)]);
+    }
+    expect(allowed.seen.length).toBe(before);
+    expect((await ask({ url: `${allowed.url}/?q=a b` })).isError).toBe(false);
+  });
+
   it('hosts: other spellings of an allowed address are accepted', async () => {
     const [, port] = allowed.host.split(':');
     for (const host of ['2130706433', '0x7f.1', '127.1', '①②⑦.0.0.1'])

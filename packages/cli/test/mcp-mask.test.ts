@@ -105,6 +105,27 @@ describe('masking', () => {
     expect(masked(rev, `${lines.join('\n')}\n`)).toBe('[svc:KEY]\n[svc:KEY]');
   });
 
+  it('masking: a value in other letter case is found, in its own form, across white space, reversed and within an encoding', () => {
+    const value = 'Correct-Horse-Zürich-Staple';
+    const forms = [
+      value.toUpperCase(),
+      value.toLowerCase(),
+      value[0]?.toLowerCase() + value.slice(1),
+      value.replace(/./g, (c) => (c < 'a' ? c.toLowerCase() : c.toUpperCase())),
+    ];
+    for (const form of forms) {
+      expect(masked(`> ${form} <`, value)).toBe('> [svc:KEY] <');
+      expect(masked(folded(form, 9), value)).toBe('[svc:KEY]');
+      expect(masked([...form].reverse().join(''), value)).toBe('[svc:KEY]');
+      expect(masked(encodeURIComponent(form), value)).toBe('[svc:KEY]');
+      expect(masked(bytes(form).toString('base64'), value)).toMatch(/^\[svc:KEY\]=*$/);
+    }
+  });
+
+  it('masking: a value in ISO 8859-1 is found', () => {
+    expect(masked(Buffer.from('a Zürich-passphrase', 'latin1'), 'Zürich-passphrase')).toBe('a [svc:KEY]');
+  });
+
   it('masking: other output is unchanged, whatever its bytes', () => {
     for (const text of ['', 'plain', 'ünï \u{1f511} \\u00 %4 &amp; +', '{"a": "\\n"}', 'deadbeef: 7365 6372', 'a\0b', '[svc:KEY]'])
       expect(masked(text)).toBe(text);

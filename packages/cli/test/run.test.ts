@@ -73,7 +73,7 @@ describe('environment of the child', () => {
     const script = 'process.stdout.write([process.env.STRIPE, process.env.PLAIN].join())';
     const run = (...argv: string[]) =>
       machine.spawn(['run', '-e', 'development', ...argv, ...node(script)], { env: { PLAIN: 'mine' } }).done;
-    const ran = await Promise.all([run('--prefix', 'billing/'), run('--only', 'OTHER'), run('--preserve-env'), run()]);
+    const ran = await Promise.all([run('--prefix', 'billing/'), run('--only', 'billing/STRIPE'), run('--preserve-env'), run()]);
     expect(ran.map(({ stdout }) => stdout)).toEqual(['sk,mine', ',mine', ',mine', ',p']);
   });
 });

@@ -12,6 +12,33 @@ beforeAll(async () => {
 });
 const repository = repositories(() => machine);
 
+describe('scan: staged files whose content is missing', () => {
+  it('scan --staged: one is named as missed, the others are scanned, and the exit code is not 0', async () => {
+    const { dir, git, write, scan } = repository('missing content');
+    write('a', 'clean');
+    write('gone', 'lost');
+    git('add', '.');
+    const id = git('rev-parse', ':gone').toString().trim();
+    const remove = (of: string) => fs.rmSync(path.join(dir, '.git/objects', of.slice(0, 2), of.slice(2)));
+    remove(id);
+    const missed = await scan(['--staged']);
+    expect([missed.code, missed.stdout]).toEqual([1, '']);
+    expect(missed.stderr).toContain('1 file was not scanned: gone (its content is not in the repository)');
+    write('leak', AWS);
+    git('add', 'leak');
+    const found = await scan(['--staged']);
+    expect([found.code, placesIn(found)]).toEqual([9, ['leak:1:1']]);
+    expect(found.stderr).toContain('gone (its content is not in the repository)');
+    // Without the ignore file of the commit it is not known what to scan.
+    write('.svcscanignore', 'leak');
+    git('add', '.svcscanignore');
+    remove(git('rev-parse', ':.svcscanignore').toString().trim());
+    const unknown = await scan(['--staged']);
+    expect([unknown.code, unknown.stdout]).toEqual([1, '']);
+    expect(unknown.stderr).toMatch(/^error: The content of \.svcscanignore is not in the repository/);
+  });
+});
+
 describe('scan: names that are not UTF-8', () => {
   const odd = (name: string, byte: number) => Buffer.concat([Buffer.from(name), Buffer.from([byte])]);
 

@@ -2,6 +2,7 @@
 // response or throws; a response that cannot be parsed is not quoted in the error.
 import createClient, { type Client, type ClientPathsWithMethod, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch';
 import type { paths } from './api.js';
+import { bodyOf } from './body.js';
 import { notDocumented } from './documented.js';
 import { InvalidRequestError } from './errors.js';
 
@@ -53,7 +54,7 @@ export interface Api {
 
 /** The operations of the vault at `url`, sent with `send`. */
 export function apiOf(url: string, send: (request: Request) => Promise<Response>): Api {
-  const client = createClient<paths>({ baseUrl: `${url}/api/v1`, fetch: send });
+  const client = createClient<paths>({ baseUrl: `${url}/api/v1`, fetch: send, bodySerializer: bodyOf });
   const throwing =
     (method: Uppercase<Methods>) =>
     async (path: string, init?: object): Promise<unknown> => {

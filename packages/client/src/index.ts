@@ -24,5 +24,5 @@ export { Secret } from './secret.js';
 export { secretTypes } from './secret-types.js';
 export type { Credential, OidcCredential, TerminalSession, TerminalStore, TokenSource } from './sources.js';
 export type { Values } from './values.js';
-export { createVault, type Vault } from './vault.js';
+export { createVault, Vault } from './vault.js';
 export type { Change } from './watcher.js';

@@ -107,7 +107,9 @@ export function tokensOf(credential: Credential, home: Home): Tokens {
   if (missing) throw new TypeError(`${missing} is missing: check that its environment variable is set.`);
   if (typeof credential !== 'string') {
     if ('current' in credential) return credential;
-    return 'terminal' in credential ? terminalTokens(credential.terminal, home) : exchanged(credential, home);
+    if ('terminal' in credential) return terminalTokens(credential.terminal, home);
+    if ('oidc' in credential && credential.trustId) return exchanged(credential, home);
+    throw new TypeError('credential must be a token, or an object with oidc and trustId, terminal, or current and after.');
   }
   return credential.startsWith('svc_live_') ? sessionsOf(credential, home) : fixedToken(credential);
 }

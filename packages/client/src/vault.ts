@@ -2,6 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { bulkRead } from './bulk.js';
 import { Cache, type Loaded } from './cache.js';
+import { checkCall, checkOptions, checkValue } from './checks.js';
 import { type Api, apiOf } from './client.js';
 import type { Tokens } from './credentials.js';
 import { documented } from './documented.js';
@@ -10,7 +11,7 @@ import { Listeners, type ListenOptions } from './listeners.js';
 import type { CallOptions, FindOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
 import { LONGEST_WAIT } from './retry.js';
 import { Secret } from './secret.js';
-import { tokensOf } from './sources.js';
+import { type Credential, type Home, tokensOf } from './sources.js';
 import { type CallOptions as Limits, Transport } from './transport.js';
 import { Values } from './values.js';
 import { type Change, Watcher } from './watcher.js';
@@ -45,13 +46,13 @@ export class Vault {
   #isClosed = false;
 
   /** @internal */
-  constructor(options: VaultOptions) {
+  constructor(options: VaultOptions, tokensFor: (credential: Credential, home: Home) => Tokens) {
     this.#options = options;
     this.#url = originOf(options.url);
     this.org = options.org;
     const { retries = 3, maxRetryAfter = LONGEST_WAIT, timeout = 30_000, concurrency = 6, reason, fetch } = options;
     this.#transport = new Transport({ retries, maxRetryAfter, timeout, concurrency, reason, fetch });
-    this.#tokens = tokensOf(options.credential, { url: this.#url, org: options.org, transport: this.#transport });
+    this.#tokens = tokensFor(options.credential, { url: this.#url, org: options.org, transport: this.#transport });
     this.api = apiOf(this.#url, (request) => this.#send(request));
     this.#quick = apiOf(this.#url, (request) => this.#send(request, QUICK));
     this.#cache = new Cache({
@@ -86,6 +87,7 @@ export class Vault {
    * connect(secret.reveal());
    */
   async get(name: string, call: CallOptions = {}): Promise<Secret> {
+    checkCall('get', name, call);
     const environment = this.#environmentOf(call);
     const load = async (api: Api, etag: string | null, signal?: AbortSignal): Promise<Loaded<Secret> | null> => {
       const { data, response } = await api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
@@ -121,6 +123,7 @@ export class Vault {
    * const password = values.get('SMTP_PASSWORD')?.reveal();
    */
   async values(call: ValuesOptions = {}): Promise<Values> {
+    checkCall('values', 'any', call);
     const environment = await this.environment(call);
     const prefix = call.prefix === undefined ? undefined : [call.prefix].flat();
     const load = async (api: Api, etag: string | null, signal?: AbortSignal): Promise<Loaded<Values> | null> => {
@@ -152,6 +155,11 @@ export class Vault {
    * console.log(info?.version, info?.updated_at);
    */
   async find(name: string, call: FindOptions = {}): Promise<SecretInfo | undefined> {
+    checkCall('find', name, call);
+    return this.#find(name, call);
+  }
+
+  async #find(name: string, call: FindOptions): Promise<SecretInfo | undefined> {
     const environment = await this.environment(call);
     // Of the names that begin with this one, sorted, the name itself is the first.
     const { data } = await this.api.GET('/orgs/{org_id}/secrets', {
@@ -190,6 +198,8 @@ export class Vault {
    * await vault.set('SMTP_PASSWORD', password, { type: 'password', environment: 'staging' });
    */
   async set(name: string, value: string | Secret, call: SetOptions = {}): Promise<SecretInfo> {
+    checkCall('set', name, call);
+    checkValue(value);
     const { type, description, tags, ttlSeconds, ifMatch, create } = call;
     const { data } = await this.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
       params: { path: { org_id: this.org, name }, query: { environment: this.#environmentOf(call) } },
@@ -208,8 +218,9 @@ export class Vault {
    * restartWith(secret.reveal());
    */
   async rotate(name: string, call: RotateOptions = {}): Promise<Rotated> {
+    checkCall('rotate', name, call);
     const { value, generate, ifMatch } = call;
-    const found = await this.find(name, call);
+    const found = await this.#find(name, call);
     if (!found) throw new NotFoundError('There is no secret of this name.', { code: 'NOT_FOUND', status: 404 });
     const { data } = await this.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
       params: { path: { org_id: this.org, id: found.id } },
@@ -318,7 +329,10 @@ export class Vault {
  * });
  * const secret = await vault.get('DATABASE_URL');
  */
-export const createVault = (options: VaultOptions): Vault => new Vault(options);
+export function createVault(options: VaultOptions): Vault {
+  checkOptions(options);
+  return new Vault(options, tokensOf);
+}
 
 /** What the client relies on of a secret without its value. */
 const INFO = { id: 'string', name: 'string', environment: 'string', version: 'number' } as const;
@@ -337,6 +351,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** The deployment's address, without a trailing slash. Plain http is for this machine, and for a page that came from there itself. */
 function originOf(text: string): string {
+  if (!URL.canParse(text)) throw new TypeError('url must be an address such as https://vault.example.com');
   const url = new URL(text);
   const isOwnPage = (globalThis as { location?: { origin?: string } }).location?.origin === url.origin;
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && (isOwnPage || LOOPBACK.test(url.hostname))))

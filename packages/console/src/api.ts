@@ -2,7 +2,7 @@
 // goes through the public API as the signed-in member; a response with a value is never cached (`vault()` directly, never `useRead`);
 // the cache is cleared when the session ends.
 import { computed, effect, signal } from '@preact/signals';
-import { createVault, VaultError } from '@secrets-vault/client';
+import { Vault, VaultError } from '@secrets-vault/client';
 import { type InfiniteData, type Query, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
 import { useEffect, useMemo } from 'preact/hooks';
 import { isReturn } from './positions';
@@ -45,11 +45,11 @@ state.subscribe((now) => now === 'in' && void forgetUnder([[]], Number.POSITIVE_
 /** A member is told to try again later rather than left waiting for longer than this, in milliseconds. */
 const LONGEST_WAIT = 3000;
 
-const current = computed(() =>
-  createVault({
-    url: location.origin, org: org.value, credential: { current: token, after: renew },
-    fetch: send, maxRetryAfter: LONGEST_WAIT,
-  }),
+/** Tokens of the browser's session. */
+const credential = { current: token, after: renew };
+// Not createVault: the code for other kinds of credentials would be loaded too.
+const current = computed(
+  () => new Vault({ url: location.origin, org: org.value, credential, fetch: send, maxRetryAfter: LONGEST_WAIT }, () => credential),
 );
 
 /** The vault of the signed-in member. */

@@ -29,6 +29,43 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     expectQuiet(ann);
   });
 
+  it('what a form cannot send as it is typed is refused at its field', async () => {
+    const { page, go, api } = ann;
+    await go('/secrets', 'Secrets');
+    await page.getByRole('button', { name: 'New secret' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('TYPED');
+    const store = dialog.getByRole('button', { name: 'Store secret' });
+    const invalid = () => page.evaluate(() => document.querySelector('form :invalid')?.tagName);
+    // An empty value is hardly ever meant.
+    await store.click();
+    expect(await invalid()).toBe('TEXTAREA');
+    await dialog.getByLabel('Value', { exact: true }).fill('x');
+    // Its seconds are no number of JSON, and null would be no expiry.
+    await dialog.getByLabel(/Expires after/).fill('1e308');
+    await store.click();
+    expect(await invalid()).toBe('INPUT');
+    await dialog.getByLabel(/Expires after/).fill('');
+    await store.click();
+    await page.waitForSelector('h1:text-is("TYPED")');
+    const { id } = (await api('GET', '/secrets?prefix=TYPED')).data[0];
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    for (const [tags, error] of [
+      ['team: a\nteam: b', 'Team has two values'],
+      ['core', 'Core has no value: write it as key: value'],
+    ] as const) {
+      await dialog.getByLabel(/Tags/).fill(tags);
+      await dialog.getByRole('button', { name: 'Save changes' }).click();
+      await dialog.getByText(error).waitFor();
+    }
+    await dialog.getByLabel(/Tags/).fill('team: a\nurl: http://x');
+    await dialog.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('TYPED saved').first().waitFor();
+    expect((await api('GET', `/secrets/${id}`)).tags).toEqual({ team: 'a', url: 'http://x' });
+    expectQuiet(ann);
+  });
+
   it('a new value creates a version, and an earlier one can be restored', async () => {
     const { page, go, api } = ann;
     const secret = await api('POST', '/secrets', { name: 'ROLLED', type: 'generic', value: 'one' });

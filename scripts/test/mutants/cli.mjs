@@ -237,6 +237,12 @@ export const mutants = [
     notice: 'packages/cli/project: run --listed: passes only secrets on the list',
   },
   {
+    name: 'svc: an empty option is as if it were not given',
+    tag: 'cli-empty-option',
+    change: 'never',
+    notice: 'packages/cli/options: options: an empty one is refused, as of a variable that is not set',
+  },
+  {
     name: 'svc export: two names become one between two files',
     tag: 'cli-export-collision',
     change: 'never',

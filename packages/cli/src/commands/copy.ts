@@ -21,7 +21,7 @@ export default command<Options>({
   options: {
     '--from <slug>': 'environment to copy from',
     '--to <slug>': 'environment to copy to',
-    '-p, --prefix <text>': 'copy all names that begin with this; "" for every name',
+    '-p, --prefix <text>': { description: 'copy all names that begin with this; "" for every name', empty: true },
     '--overwrite': 'give existing secrets a new version',
     '--dry-run': 'show what would be copied, without reading or writing a value',
   },

@@ -20,7 +20,7 @@ export default command<Options>({
   completes: 'environments',
   args: { '<left>': 'an environment', '<right>': 'the environment to compare it with' },
   options: {
-    '-p, --prefix <text>': 'only names that begin with this',
+    '-p, --prefix <text>': { description: 'only names that begin with this', empty: true },
     '--exit-code': `exit with ${EXIT_CODES.findings[0]} if there are differences`,
   },
   examples: {

@@ -25,6 +25,7 @@ export default command<Options>({
     '-p, --prefix <text>': {
       description: 'only names that begin with this, which the file leaves out; may be repeated: later ones win',
       repeat: true,
+      empty: true,
     },
     '--output <file>': 'write to a file that only you can read',
     '--force': 'replace an existing file',

@@ -38,7 +38,7 @@ const changing = (status: Incident['status'], summary: string, example: string) 
   member<CommonOptions & { note?: string }>(summary, {
     needs: 'vault',
     args: { '<id>': 'id of the incident, inc_…' },
-    options: { '--note <text>': 'replace the note of the incident' },
+    options: { '--note <text>': { description: 'replace the note of the incident; "" for none', empty: true } },
     examples: { [`incident ${status === 'closed' ? 'close' : 'open'} inc_0HrZKtC4bqXw2vJm8yNd1L`]: example },
     async run(context, { args: [id = ''], options: { note } }) {
       const { vault, org_id } = await context.vault();

@@ -18,7 +18,7 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'environment',
   options: {
-    '-p, --prefix <text>': 'only names that begin with this',
+    '-p, --prefix <text>': { description: 'only names that begin with this', empty: true },
     '--type <type>': { description: 'only secrets of this type', choices: secretTypes },
     '--tag <key[:value]>': 'only secrets with this tag',
     '--status <status>': { description: 'only secrets with this status', choices: ['active', 'expired', 'revoked', 'deleted'] },

@@ -58,7 +58,7 @@ export default command<Options>({
   ],
   async run(context, { options }) {
     if (!options.keyStdin && context.host.env.SVC_TRUST_ID) return asJob(context);
-    const url = await chooseVault(context);
+    const url = await chooseVault(context, Boolean(options.keyStdin));
     const credential = options.keyStdin ? await keyFromStdin(context) : await throughBrowser(context, url, options.browser);
     const caller = await call<Caller>(context.host, url, '/whoami', { token: tokenOf(credential) });
     const place = await context.store.save(url, context.profile, credential);
@@ -89,12 +89,15 @@ async function asJob(context: Context): Promise<number> {
 }
 
 /** The address of the vault. An address that only the repository names needs confirmation. */
-async function chooseVault(context: Context): Promise<string> {
+async function chooseVault(context: Context, isPiped: boolean): Promise<string> {
   const { SVC_TOKEN } = context.host.env;
   if (SVC_TOKEN) context.out.warn('SVC_TOKEN is set and takes precedence over the stored credential.');
   const found = context.setting('url');
   if (!found) {
-    if (!canAsk(context.host)) throw usage('No vault address is set.', 'Run svc login --url https://vault.example.com');
+    // What another command wrote to the pipe, such as a new token, is shown nowhere else.
+    const piped = isPiped ? '. A token that was piped here is not stored: revoke it, and create another' : '';
+    const of = context.profile === 'default' ? '' : ` for the profile ${context.profile}`;
+    if (!canAsk(context.host)) throw usage(`No vault address is set${of}.`, `Run svc login --url https://vault.example.com${piped}`);
     context.options.url = await ask(context.host, 'Address of the vault:', 'https://');
     return context.origin;
   }

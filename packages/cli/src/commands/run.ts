@@ -2,12 +2,13 @@
 // fallback copy that --fallback requests.
 import { command, duration, list } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
-import { asCliError, isUnreachable, usage } from '../errors.ts';
+import { asCliError, CliError, isUnreachable, usage } from '../errors.ts';
 import { notListed } from '../expected.ts';
 import { Child, forwardSignals, NotStarted } from '../run/child.ts';
 import { callerMark, Fallback } from '../run/fallback.ts';
 import { leftOut, type Variables, variablesOf, warningsOf } from '../run/variables.ts';
 import { runWatched } from '../run/watch.ts';
+import { clean } from '../text.ts';
 
 interface Options extends CommonOptions {
   prefix?: string[];
@@ -32,6 +33,7 @@ export default command<Options>({
     '-p, --prefix <text>': {
       description: 'only names that begin with this, which variable names leave out; may be repeated: later ones win',
       repeat: true,
+      empty: true,
     },
     '--only <names>': { description: 'only these variables, separated by commas', parse: list },
     '--preserve-env': 'keep variables that are already set',
@@ -64,6 +66,7 @@ export default command<Options>({
     const read = async () => childOf(context, options, await currentValues(context, context.prefixes(options.prefix), fallback));
     const { first, isStale } = await firstValues(context, options, read, fallback);
     for (const warning of warningsOf(first)) context.out.warn(warning);
+    if (first.missing.length > 0) throw await notThere(context, first.missing);
     try {
       if (!options.watch) return await runOnce(context, rest, first);
       const { vault } = await context.vault();
@@ -83,6 +86,17 @@ export default command<Options>({
     }
   },
 });
+
+/** A program that was to get a secret does not start without it. */
+const notThere = async (context: Context, missing: string[]) =>
+  new CliError(`No secret in ${clean(await whereOf(context))} becomes ${missing.map(clean).join(', ')}.`, {
+    exit: 'notFound',
+    code: 'NOT_FOUND',
+    next: 'List the secrets: svc list',
+  });
+
+/** The environment, also while the vault is unreachable. */
+const whereOf = async (context: Context) => context.setting('environment')?.value ?? context.environment();
 
 const childOf = (context: Context, options: Options, values: ReadonlyMap<string, string>): Variables =>
   variablesOf(values, context.host.env, {

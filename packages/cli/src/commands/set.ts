@@ -1,7 +1,7 @@
 // svc set: creates a secret or changes its value. Invariant: the value comes from a prompt, from stdin or from the vault's generator,
 // never from an argument.
 import { secretTypes } from '@secrets-vault/client';
-import { command, duration, tag } from '../command.ts';
+import { command, duration, tag, tagsOf } from '../command.ts';
 import { type Context, isProduction } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
 import { canAsk } from '../prompts.ts';
@@ -52,7 +52,9 @@ export default command<Options>({
     checkValueOptions(options, rest);
     if (options.empty && (options.generate || options.raw)) throw usage('--empty cannot be combined with --generate or --raw.');
     const name = secretNamed(given);
-    if (options.generate) return generated(context, name, options);
+    // Before a prompt: what was typed there would be lost.
+    const tags = tagsOf(options.tag, '--tag');
+    if (options.generate) return generated(context, name, options, tags);
     const existing = options.create ? undefined : await existingInProduction(context, name);
     const value = options.empty ? '' : await givenValue(context, name, Boolean(options.raw));
     if (existing) await context.confirmProduction(replaces(existing), existing.environment);
@@ -66,7 +68,7 @@ export default command<Options>({
         // Only the version that the user was asked about is replaced.
         ...(existing && { 'If-Match': existing.etag }),
       },
-      body: { value, type, description, tags: tagsOf(options), ttlSeconds: options.ttl },
+      body: { value, type, description, tags, ttlSeconds: options.ttl },
     });
     const word = response.status === 201 ? 'Created' : 'Set';
     context.out.result(data, () => context.out.success(`${word} ${data.name} in ${data.environment}, version ${data.version}.`));
@@ -82,10 +84,8 @@ async function existingInProduction(context: Context, name: string): Promise<Sec
   return lookUpSecret(context, name).catch(() => undefined);
 }
 
-const tagsOf = ({ tag }: Options) => tag && Object.fromEntries(tag);
-
 /** Lets the vault generate the value, for a new secret or an existing one of this name. */
-async function generated(context: Context, name: string, options: Options): Promise<number> {
+async function generated(context: Context, name: string, options: Options, tags: Record<string, string> | undefined): Promise<number> {
   const { vault, org_id } = await context.vault();
   const existing = await lookUpSecret(context, name);
   const { type = 'password', description, ttl, length, charset } = options;
@@ -94,13 +94,20 @@ async function generated(context: Context, name: string, options: Options): Prom
   if (!existing) {
     if (!GENERATED.includes(type)) throw usage(`The vault generates values only for the types ${GENERATED.join(', ')}.`);
     const environment = context.setting('environment')?.value;
-    const body = { name, type, generate, description, tags: tagsOf(options), ttlSeconds: ttl, environment };
+    const body = { name, type, generate, description, tags, ttlSeconds: ttl, environment };
     const { data } = await vault.api.POST('/orgs/{org_id}/secrets', { params: { path: { org_id } }, headers, body });
     reportGenerated(context, options, 'Generated', data);
     return 0;
   }
   if (options.create)
     throw new CliError(`${name} already exists.`, { exit: 'conflict', code: 'SECRET_NAME_TAKEN', next: 'Omit --create to rotate it' });
+  // A rotation changes the value alone.
+  const unused = (['type', 'description', 'tag', 'ttl'] as const).find((option) => options[option] !== undefined);
+  if (unused)
+    throw usage(
+      `${name} exists, so --${unused} would change nothing.`,
+      `Leave it out, or set the value yourself: svc set ${name} --${unused} …`,
+    );
   context.seen.note(existing.id, existing);
   await context.confirmProduction(replaces(existing), existing.environment);
   const { data } = await vault.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {

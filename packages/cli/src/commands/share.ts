@@ -33,9 +33,10 @@ export default command<Options>({
   },
   notes: ['Anyone with the link can see the value. Send the passphrase through another channel.'],
   async run(context, { args: [name = ''], options }) {
+    checkOptions(options);
     const { id } = await findSecret(context, name);
     if (options.list) return listShares(context, id);
-    if (options.revoke) return revoke(context, name, id, options.revoke);
+    if (options.revoke !== undefined) return revoke(context, name, id, options.revoke);
     const passphrase = options.passphrase ? await passphraseOf(context) : undefined;
     const { vault, org_id } = await context.vault();
     const { data } = await vault.api.POST('/orgs/{org_id}/secrets/{id}/share', {
@@ -50,6 +51,13 @@ export default command<Options>({
     return 0;
   },
 });
+
+/** Refuses options that would be ignored. */
+function checkOptions(options: Options): void {
+  const action = options.list ? 'list' : options.revoke !== undefined ? 'revoke' : undefined;
+  const others = (['revoke', 'expires', 'views', 'passphrase'] as const).filter((one) => one !== action && options[one] !== undefined);
+  if (action && others.length > 0) throw usage(`--${action} cannot be combined with ${others.map((one) => `--${one}`).join(', ')}.`);
+}
 
 async function passphraseOf(context: Context): Promise<string> {
   const text = canAsk(context.host)

@@ -33,7 +33,9 @@ const covers = ({ host, below, port }: AllowedHost, url: URL): boolean =>
 
 /** Checks an address before any secret is read or sent. */
 export function checkedAddress(text: string, allowed: AllowedHost[]): URL {
-  if (!URL.canParse(text)) throw usage('url must be an absolute address such as https://api.example.com/path.');
+  // The parser drops line breaks and spaces at the ends, and would call another address than the one that is written.
+  if (!URL.canParse(text) || /\p{Cc}|^\s|\s$/u.test(text))
+    throw usage('url must be an absolute address such as https://api.example.com/path.');
   const url = new URL(text);
   // safety: mcp-userinfo
   if (url.username || url.password) throw usage('url must not contain a user name or password. Use basic_auth.');

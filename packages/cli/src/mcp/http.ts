@@ -42,7 +42,8 @@ export async function httpRequest(session: Session, ask: Ask, signal: AbortSigna
   if (hasReference(decoded(ask.url)))
     throw usage('url cannot contain a secret: addresses are logged.', 'Place it in headers, basic_auth, body or query');
   const url = checkedAddress(ask.url, session.reachable);
-  checkHeaders(headers);
+  checkTexts(ask);
+  checkHeaders(headers, basic_auth !== undefined);
   if (body !== undefined && /^(GET|HEAD)$/.test(ask.method)) throw usage(`${ask.method} cannot have a body.`);
   const uses = [
     ...Object.entries(headers).map(([name, text]) => ({ text, header: name.toLowerCase() })),
@@ -89,7 +90,21 @@ function decoded(text: string): string {
   }
 }
 
-function checkHeaders(headers: Record<string, string>): void {
+/** Refuses what would be sent as something else than the agent wrote. */
+function checkTexts({ query = {}, body = '', basic_auth }: Ask): void {
+  if (Object.keys(query).some(hasReference)) throw usage('The name of a query parameter cannot contain a secret. Place it in the value.');
+  const texts = [...Object.entries(query).flat(), body, basic_auth?.username ?? '', basic_auth?.password ?? ''];
+  // The platform would send another character instead.
+  if (texts.some((text) => /\p{Cs}/u.test(text))) throw usage('The request contains half of a character (a lone surrogate).');
+}
+
+/** @param isBasic whether basic_auth sets the Authorization header */
+function checkHeaders(headers: Record<string, string>, isBasic: boolean): void {
+  const names = [...Object.keys(headers).map((name) => name.toLowerCase()), ...(isBasic ? ['authorization'] : [])];
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  // One would replace the other.
+  if (twice)
+    throw usage(`The header ${clean(twice)} is set twice${twice === 'authorization' && isBasic ? ': by headers and by basic_auth' : ''}.`);
   for (const [name, text] of Object.entries(headers)) {
     // Servers that pass headers on as variables read `_` as `-`.
     if (!HEADER_NAME.test(name) || NOT_SET.test(name.replaceAll('_', '-'))) throw usage(`The header ${clean(name)} cannot be set.`);

@@ -1,5 +1,6 @@
 // What the tools of svc mcp may do: by the options of the server, and by the limits that are stored with its agent credential. Invariant: an
 // option allows nothing that the stored limits do not, so who writes the configuration of a server cannot widen an agent.
+import type { components } from '@secrets-vault/client';
 import type { OptionSpec } from '../command.ts';
 import { usage } from '../errors.ts';
 import { secretNamed } from '../secrets.ts';
@@ -18,13 +19,7 @@ export interface McpOptions {
 }
 
 /** The limits of an agent credential, as the vault stores them. */
-export interface McpLimits {
-  bindings: string[];
-  hosts: string[];
-  run: boolean;
-  commands: string[] | null;
-  read: boolean;
-}
+export type McpLimits = NonNullable<components['schemas']['Agent']['mcp_limits']>;
 
 const checked =
   (check: (text: string, flag: string) => unknown) =>

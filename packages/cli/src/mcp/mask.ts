@@ -23,9 +23,9 @@ interface Part {
 
 interface Masked {
   label: string;
-  /** Bytes of UTF-8, one character each. */
+  /** Bytes of UTF-8, one character each, in lower case: servers change the case of names and codes. */
   plain: string[];
-  /** Without white space. */
+  /** Without white space, in lower case. */
   bare: string[];
   base64: string[];
   hex: string;
@@ -44,12 +44,15 @@ export class Masker {
     const trimmed = plain.trim();
     const lines = plain.split(/\r?\n/).filter((line) => line.trim().length >= SHORTEST_LINE);
     const forms = [...new Set([plain, trimmed, ...(lines.length > 1 || lines[0] !== plain ? lines.map((line) => line.trim()) : [])])];
-    const readable = forms.filter((form) => form.length >= SHORTEST);
+    // Letters beyond ASCII have other bytes in the other case, and in ISO 8859-1.
+    const cases = forms.flatMap((form) => [form, latin1(utf8(form).toUpperCase()), latin1(utf8(form).toLowerCase())]);
+    if (isLatin1(value)) cases.push(value);
+    const readable = cases.filter((form) => form.length >= SHORTEST);
     this.values.set(value, {
       label: `[svc:${name}]`,
       // By bytes, and by characters as `rev` does.
-      plain: [...readable, ...new Set(readable.flatMap((form) => [backwards(form), latin1(backwards(utf8(form)))]))],
-      bare: [...new Set(readable.map((form) => form.replace(/[\s\0]+/g, '')))].filter((form) => form.length >= SHORTEST),
+      plain: lowered(readable.flatMap((form) => [form, backwards(form), latin1(backwards(utf8(form)))])),
+      bare: lowered(readable.map((form) => form.replace(/[\s\0]+/g, ''))).filter((form) => form.length >= SHORTEST),
       base64: base64Of(Buffer.from(trimmed, 'latin1')),
       hex: Buffer.from(trimmed, 'latin1').toString('hex'),
     });
@@ -91,11 +94,12 @@ export class Masker {
     const views = readings(text);
     for (const view of views) {
       const flat = unfolded(view);
+      const [lower, lowerFlat] = [view, flat].map(inLowerCase) as [View, View];
       const letters = decoded(flat, /[-_]/g, (char) => (char === '-' ? '+' : '/')) ?? flat;
       const hex = digits(view);
       for (const value of this.values.values()) {
-        find(parts, view, value.plain, value.label);
-        if (flat !== view) find(parts, flat, value.bare, value.label);
+        find(parts, lower, value.plain, value.label);
+        if (flat !== view) find(parts, lowerFlat, value.bare, value.label);
         findBase64(parts, letters, value.base64, value.label);
         find(parts, hex, [value.hex], value.label);
       }
@@ -103,7 +107,8 @@ export class Masker {
     const dumped = dump(own);
     if (dumped) for (const value of this.values.values()) find(parts, dumped, [value.hex], value.label);
     const bare = unnumbered(own);
-    if (bare) for (const value of this.values.values()) find(parts, bare, [...value.bare, value.hex], value.label);
+    const lowerBare = bare && inLowerCase(bare);
+    if (lowerBare) for (const value of this.values.values()) find(parts, lowerBare, [...value.bare, value.hex], value.label);
     return parts;
   }
 }
@@ -133,6 +138,10 @@ function base64Of(bytes: Buffer): string[] {
   });
 }
 
+/** The same view with small letters. One character stays one: each stands for a byte. */
+const inLowerCase = (view: View): View => ({ ...view, text: view.text.toLowerCase() });
+const lowered = (texts: string[]) => [...new Set(texts.map((text) => text.toLowerCase()))];
+const isLatin1 = (text: string) => /^[\0-\xff]*$/.test(text);
 const backwards = (text: string) => [...text].reverse().join('');
 const latin1 = (text: string) => Buffer.from(text).toString('latin1');
 const utf8 = (text: string) => Buffer.from(text, 'latin1').toString();

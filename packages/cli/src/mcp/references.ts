@@ -7,7 +7,7 @@ const REFERENCE = /\{\{\s*svc:\s*([^{}]*?)\s*\}\}/gi;
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/;
 
 /** Whether a text contains a reference to a secret, even a malformed one. */
-export const hasReference = (text: string): boolean => /\{\{\s*svc:/i.test(text);
+export const hasReference = (text: string): boolean => /\{\{\s*svc\s*:/i.test(text);
 
 /** The names in the references, without duplicates. A malformed reference is refused: it would be sent unexpanded. */
 export function referencesIn(texts: string[]): string[] {

@@ -30,6 +30,8 @@ export interface Variables {
   names: string[];
   /** Secrets that are not passed, and why. */
   left: { name: string; why: Reason }[];
+  /** What was asked for by name, and no secret becomes. */
+  missing: string[];
 }
 
 interface Candidate {
@@ -46,7 +48,7 @@ export function variablesOf(values: ReadonlyMap<string, string>, own: NodeJS.Pro
   // Without a prototype, so that __proto__ is an ordinary name.
   const passed = Object.entries(own).filter(([name]) => !OWN.includes(name.toUpperCase()));
   const env: NodeJS.ProcessEnv = Object.assign(Object.create(null), Object.fromEntries(passed));
-  const variables: Variables = { env, names: [], left: [] };
+  const variables: Variables = { env, names: [], left: [], missing: [...new Set(choice.only)] };
   for (const [variable, candidates] of candidatesIn(values, choice, variables)) {
     const chosen = winner(candidates);
     if (!chosen) {
@@ -71,7 +73,7 @@ export function variablesOf(values: ReadonlyMap<string, string>, own: NodeJS.Pro
 function candidatesIn(
   values: ReadonlyMap<string, string>,
   { prefixes = [''], only }: Choice,
-  { left }: Variables,
+  variables: Variables,
 ): Map<string, Candidate[]> {
   const found = new Map<string, Candidate[]>();
   for (const [name, value] of values) {
@@ -79,7 +81,8 @@ function candidatesIn(
     if (prefix === undefined || rest === undefined) continue;
     const variable = variableOf(rest);
     if (only && !only.includes(rest) && !(variable && only.includes(variable))) continue;
-    if (variable === undefined) left.push({ name, why: 'name' });
+    variables.missing = variables.missing.filter((one) => one !== rest && one !== variable);
+    if (variable === undefined) variables.left.push({ name, why: 'name' });
     else found.set(variable, [...(found.get(variable) ?? []), { name, value, prefix, isExact: variable === rest }]);
   }
   return found;

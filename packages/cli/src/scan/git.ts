@@ -2,7 +2,7 @@
 // names and contents are taken as bytes, from the index itself, whatever `diff.*` and `core.*` settings the repository has.
 import { execFileSync } from 'node:child_process';
 import type { Context } from '../context.ts';
-import { usage } from '../errors.ts';
+import { CliError, usage } from '../errors.ts';
 
 /** Settings that would run a program of the repository while its index is read. */
 const SAFE = [
@@ -105,15 +105,20 @@ function headOrEmpty(context: Context): string {
   }
 }
 
-/** The size of a staged entry in bytes. */
-export const sizeOf = (context: Context, { id }: Staged): number => Number(lineOf(inGit(context, ['cat-file', '-s', id])));
+/** The size of a staged entry in bytes. Throws if its content is missing, as in a damaged or a partial clone. */
+export const sizeOf = (context: Context, { id }: Staged): number => Number(lineOf(git(context, ['cat-file', '-s', id])));
 
 /** The content of a staged entry, without filters. */
-export const contentOf = (context: Context, { id }: Staged): Buffer => inGit(context, ['cat-file', 'blob', id]);
+export const contentOf = (context: Context, { id }: Staged): Buffer => git(context, ['cat-file', 'blob', id]);
 
 /** The content of a file in the root of the repository, as the index has it; undefined if it has none, or a link. */
 export function stagedFile(context: Context, name: string): Buffer | undefined {
   const [entry] = split(inGit(context, ['ls-files', '--stage', '-z', '--', `:(top,literal)${name}`]));
   const [, mode = '', id = ''] = /^(\d+) ([0-9a-f]+) 0\t/.exec(String(entry)) ?? [];
-  return mode.startsWith('100') ? contentOf(context, { name: Buffer.from(name), id }) : undefined;
+  if (!mode.startsWith('100')) return undefined;
+  try {
+    return contentOf(context, { name: Buffer.from(name), id });
+  } catch {
+    throw new CliError(`The content of ${name} is not in the repository.`, { exit: 'failure', next: 'Check the repository: git fsck' });
+  }
 }

@@ -6,7 +6,7 @@ import ignore from 'ignore';
 import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
 import { clean } from '../text.ts';
-import { contentOf, inGit, prefixOf, rootOf, sizeOf, split, staged, stagedFile } from './git.ts';
+import { contentOf, inGit, prefixOf, rootOf, type Staged, sizeOf, split, staged, stagedFile } from './git.ts';
 import type { Source } from './text.ts';
 
 /** A larger file is not scanned, and the scan fails. */
@@ -36,9 +36,21 @@ export function* stagedFiles(context: Context, left: Left): Generator<Source> {
   for (const entry of staged(context)) {
     const name = textOfName(entry.name);
     if (isIgnored(name)) left.ignored++;
-    else if (sizeOf(context, entry) > MOST_FILE) left.missed.push(`${clean(name)} (over ${MOST_FILE >> 20} MiB)`);
-    else yield { path: name, bytes: contentOf(context, entry) };
+    else {
+      const bytes = stagedContent(context, entry, name, left);
+      if (bytes) yield { path: name, bytes };
+    }
   }
+}
+
+function stagedContent(context: Context, entry: Staged, name: string, left: Left): Buffer | undefined {
+  try {
+    if (sizeOf(context, entry) <= MOST_FILE) return contentOf(context, entry);
+    left.missed.push(`${clean(name)} (over ${MOST_FILE >> 20} MiB)`);
+  } catch {
+    left.missed.push(`${clean(name)} (its content is not in the repository)`);
+  }
+  return undefined;
 }
 
 /** The files at these paths, or without paths those that git tracks here. A file that a path names itself is never ignored. */

@@ -93,19 +93,22 @@ export function draftOf(fields: Field[], config: Config = {}): Draft {
   );
 }
 
+/** A whole number; any other text as it is, so that the service reports the error. Number would read 0x10, and make null of `12a`. */
+const numberOf = (text: string): number | string => (/^\d{1,15}$/.test(text) ? Number(text) : text);
+
 /** A field in the format of the API; undefined if it is empty. */
 function readField({ type, isCredential }: Field, typed: Draft[string] | undefined): Config[string] | undefined {
   if (typed === undefined || typeof typed === 'boolean') return typed || undefined;
   if (Array.isArray(typed)) return typed.length ? typed : undefined;
   const text = isCredential ? typed : typed.trim();
   if (!text) return undefined;
-  if (type === 'number') return Number(text);
+  if (type === 'number') return numberOf(text);
   if (type !== 'lines' && type !== 'numbers') return text;
   const lines = text
     .split(/[\n,]/)
     .map((line) => line.trim())
     .filter(Boolean);
-  return type === 'numbers' ? lines.map(Number) : lines;
+  return type === 'numbers' ? lines.map(numberOf) : lines;
 }
 
 /** Optional fields that apply only to one alternative, which the JSON Schema does not express. */

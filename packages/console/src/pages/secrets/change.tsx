@@ -1,6 +1,8 @@
 // The dialogs that change a secret: edit details, set a new value, rotate.
+import { VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
+import { linesOf } from '../../globs';
 import { changedOf } from '../../merge';
 import { useChange, useEdit } from '../../seen';
 import { Dialog } from '../../ui/dialog';
@@ -51,6 +53,16 @@ const detailsOf = (secret: Secret): Details => ({
   every: secret.rotate_every_seconds ? String(secret.rotate_every_seconds / DAY) : '',
 });
 
+/** Refuses lines that would be dropped, or get a value that nobody typed. */
+function checkTags(text: string): void {
+  const lines = linesOf(text);
+  const keys = lines.map(tagOf);
+  const twice = keys.find((key, index) => keys.indexOf(key) < index);
+  const bare = lines.find((line) => !line.includes(':'));
+  const message = bare ? `${bare} has no value: write it as key: value` : twice !== undefined ? `${twice} has two values` : undefined;
+  if (message) throw new VaultError(message, { code: 'VALIDATION_FAILED', status: 400, details: [{ path: 'tags', message }] });
+}
+
 /** The key of a line of tags. */
 const tagOf = (line: string): string => Object.keys(tagsOf(line)).join();
 
@@ -70,6 +82,7 @@ export function EditSecret({ secret, onClose }: Props) {
   const patch = changedOf(fieldsOf(first), fieldsOf(draft));
   const isSame = !Object.keys(patch).length;
   const save = async () => {
+    checkTags(draft.tags);
     await changing((header) => vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id, header), body: patch }));
     await forget('secrets');
     tell(`${draft.name} saved`);
@@ -147,7 +160,8 @@ export function NewValue({ secret, onClose }: Props) {
           value={value}
           onValue={setValue}
           error={problems.of('value')}
-          hint="Up to 64 KiB, stored byte for byte"
+          hint="Up to 64 KiB. Line breaks are stored as LF."
+          required
         />
       </Form>
     </Dialog>
@@ -209,6 +223,7 @@ export function Rotate({ secret, onClose }: Props) {
             onValue={setValue}
             error={problems.of('value')}
             hint="The value that its issuer gave you"
+            required
           />
         )}
       </Form>

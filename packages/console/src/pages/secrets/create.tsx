@@ -13,8 +13,11 @@ import { useDrop } from '../../unsaved';
 import type { Secret } from './secret';
 import { typeChoices } from './type-names';
 
-/** A number that need not be whole. A field of text would turn `30 days` into no number, which the API takes for none. */
-export const amount = { type: 'number', min: 0, step: 'any' } as const;
+/**
+ * Days that need not be whole, up to the longest time of the API. A field of text would turn `30 days` into no number, and a huge number has no
+ * seconds: the API takes both for none.
+ */
+export const amount = { type: 'number', min: 0, max: 365, step: 'any' } as const;
 
 /** The types whose values the service can generate. */
 export const GENERATED = ['password', 'ssh_key', 'private_key', 'webhook_secret'];
@@ -79,9 +82,10 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
           value={draft.value}
           onValue={(value) => change({ value })}
           error={problems.of('value')}
-          hint="Up to 64 KiB, stored byte for byte"
+          hint="Up to 64 KiB. Line breaks are stored as LF."
           class="mono"
           spellcheck={false}
+          required
         />
       )}
       <TextField

@@ -1,0 +1,66 @@
+// What callers pass, for programs without types. Invariant: an option is used as it was given, or refused by its name.
+import type { VaultOptions } from './options.js';
+import { Secret } from './secret.js';
+
+type Test = (value: unknown) => boolean;
+
+const text: Test = (value) => typeof value === 'string' && value !== '';
+/** What a header can hold: the platform's own error does not name the option. */
+const header: Test = (value) => text(value) && /^[\t\x20-\x7e\x80-\xff]+$/.test(value as string);
+const from =
+  (least: number, most = Number.POSITIVE_INFINITY): Test =>
+  (value) =>
+    typeof value === 'number' && value >= least && value <= most;
+const any: Test = () => true;
+
+const OPTIONS: { [Name in keyof VaultOptions]?: Test } = {
+  environment: text,
+  reason: header,
+  cache: (value) => typeof value === 'boolean' || value === 'watch',
+  maxAge: from(0),
+  staleFor: from(0),
+  retries: from(0),
+  maxRetryAfter: from(0),
+  // A longer one would overflow, and end at once.
+  timeout: from(1, 2 ** 31 - 1),
+  concurrency: from(1),
+  fetch: (value) => typeof value === 'function',
+};
+
+const VALUE: Test = (value) => typeof value === 'string' || value instanceof Secret;
+const CALL = { environment: text, signal: any, reason: header, call: header, approval: header };
+const CHANGE = { ...CALL, ifMatch: header };
+
+/** The options of each method. */
+const CALLS = {
+  get: CALL,
+  find: CALL,
+  values: { ...CALL, prefix: (value: unknown) => [value].flat().length > 0 && [value].flat().every((one) => typeof one === 'string') },
+  set: { ...CHANGE, type: text, description: any, tags: any, ttlSeconds: any, create: any },
+  rotate: { ...CHANGE, value: VALUE, generate: any },
+};
+
+function check(given: object, tests: Record<string, Test | undefined>): void {
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined && tests[name]?.(value) === false) throw new TypeError(`${name} is not valid here.`);
+}
+
+/** Refuses an option of {@link createVault} that is of another kind. Others are ignored: programs pass a whole `.svc.json`. */
+export function checkOptions(options: VaultOptions): void {
+  if (!options) throw new TypeError('createVault takes an object of options.');
+  check(options, OPTIONS);
+}
+
+/** Refuses an option of a method that is of another kind, or that it does not know. */
+export function checkCall(method: keyof typeof CALLS, name: unknown, call: object): void {
+  const tests = CALLS[method];
+  if (!text(name)) throw new TypeError('name must be a text.');
+  const other = Object.keys(call).find((option) => !(option in tests));
+  if (other) throw new TypeError(`${other} is not an option of ${method}.`);
+  check(call, tests);
+}
+
+/** Refuses a value that is none. */
+export function checkValue(value: unknown): void {
+  if (!VALUE(value)) throw new TypeError('value must be a text or a Secret.');
+}
