@@ -1,7 +1,7 @@
 // The health check: can callers be served? `down` (503) if none can, `degraded` (200) if some cannot, or work behind the requests stands
 // still. The database, the deployment key, a sample of organisations' keys and a gate are tried directly; all organisations are seen slowly
-// by the scheduled run (`health-survey.ts`). Invariants: a caller causes at most one D1 batch and one call to the gate of the health check in ten
-// seconds per isolate, and a second query if that batch fails; a response has counts, never the id of an organisation.
+// by the scheduled run (`health-survey.ts`). Invariants: a caller causes at most one D1 batch and one call to the gate of the health check
+// in ten seconds per isolate, and a second query if that batch fails; a response has counts, never the id of an organisation.
 
 import { getTableName, is } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
@@ -220,7 +220,7 @@ const surveyed = ({ found, all, rows, apart }: Survey, isOther: boolean): Judged
     'adoption',
     found.adoption.length === 0 && !isOther,
     isOther
-      ? 'The database was restored since the organisations were last looked at, which happens each minute. Until they have adopted it, changes can be refused, and values missing: run npm run restore -- --adopt --reason TEXT.'
+      ? 'The database was restored since the organisations were last looked at, which happens each minute. Until they have adopted it, changes can be refused, and values missing. If you restored it, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.'
       : `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. The log names them (adoption_awaited). If the database was restored, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.`,
     false,
   ),

@@ -77,7 +77,7 @@ export const members = sqliteTable(
     enrolment_hash: text(),
     enrolment_made_at: integer(),
     enrolment_ends_at: integer(),
-    /** Members who recently brought in this one, and when: for a week neither can approve requests of the other. See gate/approvals/ties.ts. */
+    /** Members who recently brought in this one, and when: for a week neither approves requests of the other (gate/approvals/ties.ts). */
     connections: text({ mode: 'json' }).$type<StoredTie[]>(),
     ...decided(),
   },

@@ -1,5 +1,5 @@
 // When an automatic sync is made again: its platform did not answer, so the change that it was for has not arrived. Invariants: only an
-// automatic sync is made again; tries of one connection and environment are bounded, until a sync succeeds or a secret changes.
+// automatic sync is made again; tries of one connection and environment are bounded, and counted anew after the last one or a success.
 import { isAway } from '../../../adapters/sync/judge';
 import type { SyncRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
