@@ -101,6 +101,11 @@ export const isRestored = ({ fence: known }: Survey, now: Fence | null): boolean
 export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
   keyed.master_id !== null && opens(masters, 'org key', keyed.id, keyed);
 
+/** The organisations that need a second look. Where rows differ, a restored database may be why. */
+const troubled = ({ found }: Survey, walk: RowWalk): string[] => [
+  ...new Set([...found.gate, ...found.behind, ...found.another, ...found.adoption, ...found.clock, ...unequal(walk)]),
+];
+
 /** One step of the survey. Returns what it knows afterwards. */
 export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number, scheduled = now): Promise<Survey> {
   const { found } = before;
@@ -108,8 +113,7 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   // A restored database is looked at from the beginning.
   const gatesAfter = isRestored(before, fence) ? '' : before.gates;
   const walk = before.rows ?? noWalk;
-  // Where rows differ, a restored database may be why.
-  const again = [...new Set([...found.gate, ...found.behind, ...found.another, ...found.adoption, ...found.clock, ...unequal(walk)])];
+  const again = troubled(before, walk);
   const [keyed, gated, walked, known, listed, relisted] = (
     await env.DB.batch<Keyed>([
       keyedAfter(env.DB, before.keys, KEYS_A_RUN),

@@ -393,49 +393,46 @@ export async function fill(vault, org, count, now = Date.now()) {
     const rows = Array.from({ length: Math.min(1000, count - from) }, (_, n) => {
       const id = newId('sec');
       const name = nameOf(from + n);
-      const { seal_id, value_sealed, fingerprint, size } = encryptValue(keys, org.id, id, freshValue());
       org.secrets.push({ id, name });
-      return {
-        secret: signed('secret', {
-          org_id: org.id,
-          id,
-          environment_id: production.id,
-          name,
-          type: 'generic',
-          description: null,
-          tags: {},
-          version: 1,
-          amended: 0,
-          seal_id,
-          fingerprint,
-          size,
-          sealed_size: value_sealed.length,
-          oldest_version: 1,
-          rotate_every_seconds: null,
-          created_at: now,
-          updated_at: now,
-          expires_at: null,
-          deleted_at: null,
-          revision: 1,
-        }),
-        version: signed('version', {
-          org_id: org.id,
-          secret_id: id,
-          version: 1,
-          seal_id,
-          value_sealed,
-          fingerprint,
-          size,
-          created_by: 'fill',
-          created_at: now,
-        }),
-      };
+      const sealed = encryptValue(keys, org.id, id, freshValue());
+      const { secret, version } = rowsOf({ org: org.id, environment: production.id, id, name, now }, sealed);
+      return { secret: signed('secret', secret), version: signed('version', version) };
     });
     const [secrets, versions] = ['secret', 'version'].map((kind) => rows.map((row) => row[kind]));
     await vault.db.batch([insert('secrets', secrets), insert('secret_versions', versions)]);
     if (org.secrets.length % 10_000 === 0) tell(`  ${org.secrets.length.toLocaleString('en')} of ${count.toLocaleString('en')} secrets`);
   }
   await vault.lose(org.id);
+}
+
+/**
+ * The rows of a secret with one version, without their signatures.
+ * @param {{ org: string, environment: string, id: string, name: string, now: number }} of
+ * @param {{ seal_id: string, value_sealed: string, fingerprint: string, size: number }} sealed
+ */
+function rowsOf({ org, environment, id, name, now }, { seal_id, value_sealed, fingerprint, size }) {
+  const value = { org_id: org, seal_id, fingerprint, size, created_at: now };
+  return {
+    secret: {
+      ...value,
+      id,
+      environment_id: environment,
+      name,
+      type: 'generic',
+      description: null,
+      tags: {},
+      version: 1,
+      amended: 0,
+      sealed_size: value_sealed.length,
+      oldest_version: 1,
+      rotate_every_seconds: null,
+      updated_at: now,
+      expires_at: null,
+      deleted_at: null,
+      revision: 1,
+    },
+    version: { ...value, secret_id: id, version: 1, value_sealed, created_by: 'fill' },
+  };
 }
 
 /**

@@ -109,8 +109,27 @@ async function work(world, end) {
       blame(`${method} ${target}: ${answer.status} where ${expect} was expected: ${answer.text().slice(0, 200)}`);
     return answer.status === expect ? answer : null;
   };
-  const secrets = world.secrets;
-  const actions = {
+  const actions = actionsOf(world, ask);
+  // Shares in percent: mostly reads.
+  const shares = { read: 78, patch: 12, mint: 5, create: 3, bulk: 2 };
+  const names = Object.entries(shares).flatMap(([name, share]) => Array(share).fill(name));
+  while (Date.now() < end && wrong.length < 50) {
+    const name = names[Math.floor(Math.random() * names.length)];
+    counts[name]++;
+    await actions[name]();
+  }
+  connection.close();
+}
+
+/**
+ * What a connection does; each action checks what it is answered.
+ * @param {World} world
+ * @param {(method: string, target: string, expect: number, options?: { token?: string, body?: unknown }) => Promise<any>} ask
+ * @returns {Record<string, () => Promise<void>>}
+ */
+function actionsOf(world, ask) {
+  const { secrets } = world;
+  return {
     async read() {
       const { id } = secrets[Math.floor(Math.random() * SECRETS)];
       const before = world.known.get(id).newest;
@@ -158,15 +177,6 @@ async function work(world, end) {
       counts.refused++;
     },
   };
-  // Shares in percent: mostly reads.
-  const shares = { read: 78, patch: 12, mint: 5, create: 3, bulk: 2 };
-  const names = Object.entries(shares).flatMap(([name, share]) => Array(share).fill(name));
-  while (Date.now() < end && wrong.length < 50) {
-    const name = names[Math.floor(Math.random() * names.length)];
-    counts[name]++;
-    await actions[name]();
-  }
-  connection.close();
 }
 
 /** A version never changes its value, and no one sees less than what was acknowledged before their request. */

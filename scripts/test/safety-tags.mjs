@@ -60,10 +60,22 @@ function changed(code, change, where) {
     const [start, end] = condition(code, where);
     return code.slice(0, start) + (change === 'always') + code.slice(end);
   }
-  const parts = code.split(change.from);
+  const parts = code.split(pattern(change.from));
   if (parts.length !== 2) throw new Error(`${where} replaces a text that must occur exactly once: it occurs ${parts.length - 1} times.`);
   return parts.join(change.to);
 }
+
+/** Finds code however it is formatted: with other white space, and with a comma before a closing bracket. @param {string} code */
+const pattern = (code) =>
+  new RegExp(
+    (code.match(/\s+|\w+|[^\w\s]/g) ?? [])
+      .map((token) => {
+        if (/\s/.test(token)) return '';
+        if (/\w/.test(token)) return token;
+        return /[)\]}]/.test(token) ? `,?\\s*\\${token}` : `\\${token}`;
+      })
+      .join('\\s*'),
+  );
 
 /** The start and end of the condition of an `if`, or of a returned or assigned `A ? B : C`. @param {string} code @param {string} where */
 function condition(code, where) {

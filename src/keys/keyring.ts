@@ -2,7 +2,7 @@
 // keys exist only in the Worker's memory. Invariant: a wrapped key decrypts only as what it is: its purpose, its owner and the master key's
 // id are authenticated.
 import { asc, eq, gt, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/d1';
+import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 import { randomBytes } from '../crypto/bytes';
 import { hkdf } from '../crypto/digest';
 import { decrypt, encrypt, type Purpose } from '../crypto/envelope';
@@ -133,6 +133,20 @@ async function requireNew(gates: Env['GATE']): Promise<void> {
   throw new ApiError(refuse('MISCONFIGURED', { message: DATABASE_LOST }));
 }
 
+/** The key rows of the deployment and, if given, of one organisation, in one query. */
+const keyRows = (orm: DrizzleD1Database, org: string) =>
+  orm
+    .select({ owner: deploymentKeys.id, master_id: deploymentKeys.master_id, key_sealed: deploymentKeys.key_sealed })
+    .from(deploymentKeys)
+    .unionAll(
+      orm
+        .select({ owner: orgKeys.org_id, master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed })
+        .from(orgKeys)
+        .where(eq(orgKeys.org_id, org)),
+    )
+    .all()
+    .catch(unavailable);
+
 function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
   const held = isolate.get(db) ?? { deployment: null, orgs: new Map() };
   isolate.set(db, held);
@@ -144,19 +158,6 @@ function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
     held.orgs.set(id, { keys, until: Date.now() + HELD_FOR });
     return keys;
   };
-  /** The key rows of the deployment and, if given, of one organisation, in one query. */
-  const read = (org: string) =>
-    orm
-      .select({ owner: deploymentKeys.id, master_id: deploymentKeys.master_id, key_sealed: deploymentKeys.key_sealed })
-      .from(deploymentKeys)
-      .unionAll(
-        orm
-          .select({ owner: orgKeys.org_id, master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed })
-          .from(orgKeys)
-          .where(eq(orgKeys.org_id, org)),
-      )
-      .all()
-      .catch(unavailable);
   const found = async (): Promise<WrappedKey> => {
     await requireNew(GATE);
     const { master_id, key_sealed } = wrap(masters, 'deployment key', 'deployment', randomBytes(32));
@@ -171,7 +172,7 @@ function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
       .run()
       .catch(unavailable);
     // Another isolate may have been first: the stored key counts.
-    const [stored] = await read('');
+    const [stored] = await keyRows(orm, '');
     if (stored) return stored;
     console.error(JSON.stringify({ level: 'error', event: 'deployment_key_missing' }));
     throw new ApiError(refuse('MISCONFIGURED', { message: DEPLOYMENT_KEY_MISSING }));
@@ -180,7 +181,7 @@ function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
   return {
     async deployment(org = '') {
       if (held.deployment) return held.deployment;
-      const rows = await read(org);
+      const rows = await keyRows(orm, org);
       const wrapped = rows.find(({ owner }) => owner === 'deployment') ?? (await found());
       held.deployment = deriveDeployment(unwrap(masters, 'deployment key', 'deployment', wrapped));
       const mine = rows.find(({ owner }) => owner === org);

@@ -113,7 +113,7 @@ export const mutants = [
   {
     name: 'an endpoint has any number of deliveries in flight',
     tag: 'deliveries-in-flight-bounded',
-    change: { from: '(isFailing ? 1 : MOST_IN_FLIGHT) - inFlight', to: 'MOST_IN_FLIGHT' },
+    change: { from: '(isFailing(webhook) ? 1 : MOST_IN_FLIGHT) - count(webhook, now)', to: 'MOST_IN_FLIGHT' },
     notice: 'api/webhooks/delivery: webhooks: a slow or dead endpoint delays no other',
   },
   {

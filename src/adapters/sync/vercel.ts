@@ -119,13 +119,31 @@ async function listed(client: Client, at: ReturnType<typeof addressOf>): Promise
   return found;
 }
 
+/** The variables of a project through which a sync writes to its targets. */
 function callsOf(client: Client, config: Config) {
-  const { targets, type } = config;
   const at = addressOf(config);
-  const list = async (): Promise<Remote[]> => remotesOf(await listed(client, at), targets);
+  const narrowing = narrowingOf(client, config);
+  const upsertAll = upsertOf(client, config, narrowing);
+  return {
+    list: async (): Promise<Remote[]> => remotesOf(await listed(client, at), config.targets),
+    remove: removeOf(client, config, narrowing),
+    /** Creates and updates in one call; returns the names that were refused because they exist. */
+    upsert(puts: Put[], written: Map<string, Written>): Promise<Put[]> {
+      // Between narrowing a variable and creating ours, our targets have none.
+      const isApart = puts.every(({ remote }) => !rowsOf(remote).some(narrowing.isWide));
+      return isApart ? upsertAll(puts, written) : client.whole(() => upsertAll(puts, written));
+    },
+  };
+}
+
+type Narrowing = ReturnType<typeof narrowingOf>;
+
+/** Variables that have targets of others too lose ours, and keep the rest. */
+function narrowingOf(client: Client, config: Config) {
+  const { targets } = config;
+  const at = addressOf(config);
   // safety: vercel-other-targets-keep
   const isWide = (row: Row) => row.isCustom || row.targets.some((target) => !targets.includes(target));
-  /** Removes our targets from a variable that has others too. */
   const narrow = async ({ id, targets: all }: Row) => {
     const target = all.filter((one) => !targets.includes(one));
     await client.call({ method: 'PATCH', url: at('v9', [id]), json: { target }, expects: [404] });
@@ -139,48 +157,45 @@ function callsOf(client: Client, config: Config) {
     );
     return items.filter(({ target }) => !written.has(target));
   };
+  return { isWide, narrowed };
+}
 
-  /** Creates and updates in one call; returns the names that were refused because they exist. */
-  const upsert = (puts: Put[], written: Map<string, Written>): Promise<Put[]> => {
-    // Between narrowing a variable and creating ours, our targets have none.
-    const isApart = puts.every(({ remote }) => !rowsOf(remote).some(isWide));
-    return isApart ? upsertAll(puts, written) : client.whole(() => upsertAll(puts, written));
+function upsertOf(client: Client, config: Config, { isWide, narrowed }: Narrowing) {
+  const { targets, type } = config;
+  const url = addressOf(config)('v10', [], { upsert: 'true' });
+  /** Upserts items, and adds to `taken` the names that were refused because they exist. */
+  const send = async (ready: Put[], json: object[], written: Map<string, Written>, taken: Set<string>): Promise<void> => {
+    const { created, failed } = shaped(Created, (await client.call({ method: 'POST', url, json })).body);
+    const done = new Set((Array.isArray(created) ? created : [created]).map((one) => one?.key));
+    for (const { target, remote } of ready) if (done.has(target)) written.set(target, { action: remote ? 'updated' : 'created' });
+    for (const { error } of failed ?? []) {
+      const name = error.envVarKey ?? error.key ?? '';
+      written.set(name, refused(201, error.code, json));
+      if (error.code === 'ENV_CONFLICT' || error.code === 'ENV_ALREADY_EXISTS') taken.add(name);
+    }
   };
 
-  async function upsertAll(puts: Put[], written: Map<string, Written>): Promise<Put[]> {
+  return async (puts: Put[], written: Map<string, Written>): Promise<Put[]> => {
     for (const { target } of puts) written.delete(target);
     const ready = await narrowed(puts, written);
     if (!ready.length) return [];
-    const json = ready.flatMap((put) =>
-      entriesOf(
-        put,
-        rowsOf(put.remote).filter((row) => !isWide(row)),
-        targets,
-        type,
-      ),
-    );
+    const ownRows = (put: Put) => rowsOf(put.remote).filter((row) => !isWide(row));
+    const json = ready.flatMap((put) => entriesOf(put, ownRows(put), targets, type));
     const taken = new Set<string>();
-    await part(
-      written,
-      ready.map(({ target }) => target),
-      async () => {
-        const url = at('v10', [], { upsert: 'true' });
-        const { created, failed } = shaped(Created, (await client.call({ method: 'POST', url, json })).body);
-        const done = new Set((Array.isArray(created) ? created : [created]).map((one) => one?.key));
-        for (const { target, remote } of ready) if (done.has(target)) written.set(target, { action: remote ? 'updated' : 'created' });
-        for (const { error } of failed ?? []) {
-          const name = error.envVarKey ?? error.key ?? '';
-          written.set(name, refused(201, error.code, json));
-          if (error.code === 'ENV_CONFLICT' || error.code === 'ENV_ALREADY_EXISTS') taken.add(name);
-        }
-      },
-    );
+    const names = ready.map(({ target }) => target);
+    await part(written, names, () => send(ready, json, written, taken));
     return ready.filter(({ target }) => taken.has(target));
-  }
+  };
+}
 
-  async function remove(removals: Removal[], written: Map<string, Written>): Promise<void> {
+function removeOf(client: Client, config: Config, { isWide, narrowed }: Narrowing) {
+  const at = addressOf(config);
+  return async (removals: Removal[], written: Map<string, Written>): Promise<void> => {
     const ready = await narrowed(removals, written);
-    const own = ready.map(({ target, remote }) => ({ target, ids: rowsOf(remote).flatMap((row) => (isWide(row) ? [] : [row.id])) }));
+    const own = ready.map(({ target, remote }) => ({
+      target,
+      ids: rowsOf(remote).flatMap((row) => (isWide(row) ? [] : [row.id])),
+    }));
     const names = own.map(({ target }) => target);
     const ids = own.flatMap((one) => one.ids);
     let isGone = true;
@@ -197,9 +212,7 @@ function callsOf(client: Client, config: Config) {
         written.set(one.target, { action: 'deleted' });
       }),
     );
-  }
-
-  return { list, upsert, remove };
+  };
 }
 
 /** The entries to write for a name: each variable with only our targets, unchanged targets, and one for the targets without a variable. */

@@ -73,8 +73,8 @@ function sameSubject(sql: SqlStorage, webhook: string, type: string, subjectOf: 
   return due.filter(({ subject }) => subject === due[0]?.subject).map(({ id }) => id);
 }
 
-/** `sql` has the tables of deliveries.ts. */
-export function createDeliveryJobs(sql: SqlStorage, endpoints: DeliveryEndpoints): DeliveryJobs {
+/** What leasing and reporting do to deliveries, one by one. */
+function transitions(sql: SqlStorage, endpoints: DeliveryEndpoints) {
   const all = <T>(query: string, ...params: SqlStorageValue[]) => sql.exec<Found<T>>(query, ...params).toArray();
   const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined => all<T>(query, ...params)[0];
   const settle = (id: string, status: DeliveryStatus, next: number | null) =>
@@ -102,7 +102,12 @@ export function createDeliveryJobs(sql: SqlStorage, endpoints: DeliveryEndpoints
     noteAttempt(sql, id, attempt, now);
     return row;
   };
+  return { one, settle, lease, noted };
+}
 
+/** `sql` has the tables of deliveries.ts. */
+export function createDeliveryJobs(sql: SqlStorage, endpoints: DeliveryEndpoints): DeliveryJobs {
+  const { one, settle, lease, noted } = transitions(sql, endpoints);
   return {
     dueAt(webhook, now) {
       if (endpoints.disabling(webhook)) return now;

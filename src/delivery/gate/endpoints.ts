@@ -69,6 +69,18 @@ function createTables(sql: SqlStorage): void {
   );
 }
 
+/** Notes a failure, and whether it disables the endpoint. An endpoint that was idle for that long starts over. */
+function noteFailure(sql: SqlStorage, webhook: string, known: EndpointRow | undefined, isGone: boolean, now: number): void {
+  const isNew = known?.failing_since == null || now - (known.failed_at ?? now) >= FAILING_FOR;
+  const since = isNew ? now : (known.failing_since as number);
+  // safety: webhook-disabled-after-failing
+  const disabling: Disabling | null = isGone ? 'gone' : now - since >= FAILING_FOR ? 'failing' : null;
+  sql.exec(
+    'update delivery_endpoints set failing_since = ?, failed_at = ?, disabling = coalesce(?, disabling) where webhook = ?',
+    ...[since, now, disabling, webhook],
+  );
+}
+
 export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
   createTables(sql);
   const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined => sql.exec<Found<T>>(query, ...params).toArray()[0];
@@ -91,19 +103,7 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
       know(webhook);
       sql.exec('update delivery_endpoints set attended = ? where webhook = ?', since, webhook);
     },
-    isBusy: (webhook, now) => one('select 1 from delivery_leases where webhook = ? and until > ?', webhook, now) !== undefined,
-    room(webhook, now) {
-      sql.exec('delete from delivery_leases where webhook = ? and until <= ?', webhook, now);
-      const isFailing = rowOf(webhook)?.failing_since != null;
-      const inFlight = one<{ n: number }>('select count(*) n from delivery_leases where webhook = ?', webhook)?.n ?? 0;
-      // safety: deliveries-in-flight-bounded
-      return Math.max(0, (isFailing ? 1 : MOST_IN_FLIGHT) - inFlight);
-    },
-    lease(webhook, delivery, now) {
-      sql.exec('insert or replace into delivery_leases values (?, ?, ?)', delivery, webhook, now + LEASE);
-      return now + LEASE;
-    },
-    release: (delivery) => void sql.exec('delete from delivery_leases where delivery = ?', delivery),
+    ...leases(sql, (webhook) => rowOf(webhook)?.failing_since != null),
     windowOf(webhook, type, now) {
       const until = one<{ until: number }>('select until from delivery_windows where webhook = ? and type = ?', webhook, type)?.until;
       if (until !== undefined && until > now) return until;
@@ -114,18 +114,7 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
     },
     succeeded: (webhook) =>
       void sql.exec('update delivery_endpoints set failing_since = null, failed_at = null where webhook = ?', webhook),
-    // An endpoint that was idle for that long starts over.
-    failed(webhook, isGone, now) {
-      const known = rowOf(webhook);
-      const isNew = known?.failing_since == null || now - (known.failed_at ?? now) >= FAILING_FOR;
-      const since = isNew ? now : (known.failing_since as number);
-      // safety: webhook-disabled-after-failing
-      const disabling: Disabling | null = isGone ? 'gone' : now - since >= FAILING_FOR ? 'failing' : null;
-      sql.exec(
-        'update delivery_endpoints set failing_since = ?, failed_at = ?, disabling = coalesce(?, disabling) where webhook = ?',
-        ...[since, now, disabling, webhook],
-      );
-    },
+    failed: (webhook, isGone, now) => noteFailure(sql, webhook, rowOf(webhook), isGone, now),
     disabling: (webhook) => rowOf(webhook)?.disabling ?? null,
     bringForward: (now) => bringForward(sql, now),
     reset: (webhook) =>
@@ -141,6 +130,28 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
       noted.clear();
       for (const table of ['leases', 'windows', 'endpoints']) sql.exec(`delete from delivery_${table}`);
     },
+  };
+}
+
+/** What is in flight to each endpoint: one delivery to one that fails. */
+function leases(
+  sql: SqlStorage,
+  isFailing: (webhook: string) => boolean,
+): Pick<DeliveryEndpoints, 'isBusy' | 'room' | 'lease' | 'release'> {
+  const count = (webhook: string, after: number) =>
+    sql.exec<{ n: number }>('select count(*) n from delivery_leases where webhook = ? and until > ?', webhook, after).one().n;
+  return {
+    isBusy: (webhook, now) => count(webhook, now) > 0,
+    room(webhook, now) {
+      sql.exec('delete from delivery_leases where webhook = ? and until <= ?', webhook, now);
+      // safety: deliveries-in-flight-bounded
+      return Math.max(0, (isFailing(webhook) ? 1 : MOST_IN_FLIGHT) - count(webhook, now));
+    },
+    lease(webhook, delivery, now) {
+      sql.exec('insert or replace into delivery_leases values (?, ?, ?)', delivery, webhook, now + LEASE);
+      return now + LEASE;
+    },
+    release: (delivery) => void sql.exec('delete from delivery_leases where delivery = ?', delivery),
   };
 }
 

@@ -46,13 +46,18 @@ export interface Checkpoints {
 /** The longest time that entries go without a checkpoint. */
 export const CHECKPOINT_EVERY = 600_000;
 
-export function createCheckpoints(sql: SqlStorage): Checkpoints {
+function createTables(sql: SqlStorage): void {
   sql.exec(
     'create table if not exists checkpoints (sequence integer primary key, hash text not null, time integer not null, stored integer not null default 0)',
   );
   sql.exec('create index if not exists checkpoints_waiting on checkpoints (sequence) where stored = 0');
   sql.exec('create table if not exists segment_ends (sequence integer primary key, hash text not null, at integer not null)');
-  type Row<T> = T & Record<string, SqlStorageValue>;
+}
+
+type Row<T> = T & Record<string, SqlStorageValue>;
+
+export function createCheckpoints(sql: SqlStorage): Checkpoints {
+  createTables(sql);
   return {
     want: ({ sequence, hash, time }) =>
       void sql.exec('insert or ignore into checkpoints (sequence, hash, time) values (?, ?, ?)', sequence, hash, time),

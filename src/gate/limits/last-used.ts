@@ -26,10 +26,11 @@ const MOST = 5000;
 /** A member's entries name the browser session as parent, which is the credential in use. */
 const usedBy = (actor: string, parent: string | null) => (actor.startsWith(idStart('member')) ? parent : actor);
 
+const TABLE =
+  'create table if not exists uses (credential text primary key, at integer not null, count integer not null, place text) without rowid';
+
 function createLastUsed({ storage: { sql }, meta, rows, auditLog }: Core): LastUsed {
-  sql.exec(
-    'create table if not exists uses (credential text primary key, at integer not null, count integer not null, place text) without rowid',
-  );
+  sql.exec(TABLE);
   const pending = new Map<string, Use>();
   const add = (credential: string, at: number, count: number, place?: string | null) => {
     const known = pending.get(credential);

@@ -27,6 +27,15 @@ export interface RateLimit {
   flush(now: number): number | null;
 }
 
+/** Drops the times that have left the window. */
+function prune(times: number[], at: number): void {
+  // Those that a clock counted which was ahead leave the window a minute after it was put right.
+  for (let last = times.length - 1; (times[last] ?? 0) > at; last--) times[last] = at;
+  let stale = 0;
+  while (stale < times.length && (times[stale] as number) <= at - WINDOW) stale++;
+  if (stale) times.splice(0, stale);
+}
+
 function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit {
   sql.exec(
     'create table if not exists refused (credential text not null, minute integer not null, count integer not null, status integer not null, draft text not null, primary key (credential, minute)) without rowid',
@@ -43,13 +52,6 @@ function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit 
     log.set(id, times);
     return times;
   }
-  const prune = (times: number[], at: number) => {
-    // Those that a clock counted which was ahead leave the window a minute after it was put right.
-    for (let last = times.length - 1; (times[last] ?? 0) > at; last--) times[last] = at;
-    let stale = 0;
-    while (stale < times.length && (times[stale] as number) <= at - WINDOW) stale++;
-    if (stale) times.splice(0, stale);
-  };
   /** Drops idle logs from time to time, so the map contains only credentials of the last minute. */
   let swept = now;
   const sweep = (at: number) => {

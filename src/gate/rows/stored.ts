@@ -51,17 +51,17 @@ const END_BELOW = `update stored_rows set ends = ?1 where kind = 'credential' an
     union select r.id from below b cross join rows r indexed by rows_dies_with on r.kind = 'credential' and r.body ->> 'dies_with' = +b.id
   ) select id from below)`;
 
-/** Opens the counts. `rows`: the rows of the gate, which are counted if they never were. */
-export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K extends RowKind>(kind: K): RowTypes[K][] }): StoredRows {
+function createTables(sql: SqlStorage): void {
   sql.exec(`create table if not exists stored_rows (kind text not null, id text not null, root text not null, bytes integer not null, ends integer,
     primary key (kind, id)) without rowid`);
   // Most rows are secrets, which never finish: they are in neither index. Earlier ones had them.
   for (const name of ['stored_rows_root', 'stored_rows_ends']) sql.exec(`drop index if exists ${name}`);
   sql.exec("create index if not exists stored_rows_of_root on stored_rows (kind, root, ends) where kind <> 'secret'");
   sql.exec("create index if not exists stored_rows_finished on stored_rows (kind, ends) where kind <> 'secret'");
-  const all: Query = (query, ...params) => sql.exec<never>(query, ...params).toArray();
-  const sums = createSums(all);
-  // Each change asks several times for the roots of its caller and of its rows. A row that is not counted is remembered too.
+}
+
+/** Each change asks several times for the roots of its caller and of its rows. A row that is not counted is remembered too. */
+function recentlyCounted(all: Query) {
   const recent = new QuickLRU<string, Counted | null>({ maxSize: RECENT });
   const known = (kind: RowKind, id: string): Counted | null => {
     const place = `${kind} ${id}`;
@@ -71,6 +71,15 @@ export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K exte
     recent.set(place, found);
     return found;
   };
+  return { recent, known };
+}
+
+/** Opens the counts. `rows`: the rows of the gate, which are counted if they never were. */
+export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K extends RowKind>(kind: K): RowTypes[K][] }): StoredRows {
+  createTables(sql);
+  const all: Query = (query, ...params) => sql.exec<never>(query, ...params).toArray();
+  const sums = createSums(all);
+  const { recent, known } = recentlyCounted(all);
   const rootOf = (kind: RowKind, id: string) => known(kind, id)?.root ?? null;
   const reader = { rows: { get: rows.get, rootOf } };
   const of = measure(

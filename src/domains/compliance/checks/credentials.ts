@@ -45,11 +45,53 @@ const evidenceOf = (row: CredentialFacts, time: number | null, detail: string, f
   },
 });
 
+const unlimitedEvidence = (row: CredentialFacts, wildcards: string[]): Evidence =>
+  evidenceOf(row, row.created_at, `This ${kindNames[row.kind]} holds ${wildcards.join(' ')} in all environments and for all names.`, {
+    scopes: row.scopes.join(' '),
+  });
+
+/** What the checks of a report count over all live credentials. */
+interface Seen {
+  total: number;
+  /** Unused for so long that the check fails. */
+  long: number;
+  /** Without an expiry, and old. */
+  old: number;
+  unlimitedKeys: number;
+  unlimitedAgents: number;
+}
+
+function findingsOf(seen: Seen, { unused, endless, wide }: Record<'unused' | 'endless' | 'wide', ReturnType<typeof newTally>>): Finding[] {
+  const examined = seen.total;
+  const all = `${counted(examined, 'live credential')} (API keys, agents, provider and break-glass tokens, trusts)`;
+  const none = examined === 0 ? ('not_applicable' as const) : null;
+  return [
+    findingOf('credentials-unused', {
+      status: none ?? statusBy({ fail: seen.long > 0, warn: unused.count > 0 }),
+      tested: `Whether any of ${all} has been unused for ${UNUSED} days, counted from its last request or its creation. Use of a credential's descendants counts as its own. Warn: one has. Fail: one has for ${UNUSED_FAILS} days.`,
+      examined,
+      tally: unused,
+    }),
+    findingOf('credentials-without-expiry', {
+      status: none ?? statusBy({ fail: seen.old > 0, warn: endless.count > 0 }),
+      tested: `Whether any of ${all} has no expiry, neither its own nor that of an ancestor it is revoked together with. Warn: one has none. Fail: one has none and is older than ${OLD} days.`,
+      examined,
+      tally: endless,
+    }),
+    findingOf('credentials-over-scoped', {
+      status: none ?? statusBy({ fail: seen.unlimitedAgents > 0 || seen.unlimitedKeys > MOST_UNLIMITED, warn: wide.count > 0 }),
+      tested: `Whether any of ${all} holds a wildcard scope without a limit to environments or names. Warn: one does. Fail: an agent holds * without limits, or more than ${MOST_UNLIMITED} API keys do (${seen.unlimitedKeys} do).`,
+      examined,
+      tally: wide,
+    }),
+  ];
+}
+
 export function newCredentialChecks(now: number): CredentialChecks {
   const unused = newTally();
   const endless = newTally();
   const wide = newTally();
-  const seen = { total: 0, long: 0, old: 0, unlimitedKeys: 0, unlimitedAgents: 0 };
+  const seen: Seen = { total: 0, long: 0, old: 0, unlimitedKeys: 0, unlimitedAgents: 0 };
   const zero = () => ({ live: 0, without_expiry: 0, unused: 0, over_scoped: 0 });
   const byKind = Object.fromEntries(kinds.map((kind) => [kind, zero()])) as Record<string, ReturnType<typeof zero>>;
 
@@ -73,11 +115,7 @@ export function newCredentialChecks(now: number): CredentialChecks {
     if (row.isUnlimited && wildcards.length) {
       own.over_scoped++;
       if (wildcards.includes('*')) row.kind === 'agent' ? seen.unlimitedAgents++ : seen.unlimitedKeys++;
-      wide.add(() =>
-        evidenceOf(row, row.created_at, `This ${what} holds ${wildcards.join(' ')} in all environments and for all names.`, {
-          scopes: row.scopes.join(' '),
-        }),
-      );
+      wide.add(() => unlimitedEvidence(row, wildcards));
     }
   };
 
@@ -86,31 +124,7 @@ export function newCredentialChecks(now: number): CredentialChecks {
       seen.total += rows.length;
       for (const row of rows) judge(row);
     },
-    findings() {
-      const examined = seen.total;
-      const all = `${counted(examined, 'live credential')} (API keys, agents, provider and break-glass tokens, trusts)`;
-      const none = examined === 0 ? ('not_applicable' as const) : null;
-      return [
-        findingOf('credentials-unused', {
-          status: none ?? statusBy({ fail: seen.long > 0, warn: unused.count > 0 }),
-          tested: `Whether any of ${all} has been unused for ${UNUSED} days, counted from its last request or its creation. Use of a credential's descendants counts as its own. Warn: one has. Fail: one has for ${UNUSED_FAILS} days.`,
-          examined,
-          tally: unused,
-        }),
-        findingOf('credentials-without-expiry', {
-          status: none ?? statusBy({ fail: seen.old > 0, warn: endless.count > 0 }),
-          tested: `Whether any of ${all} has no expiry, neither its own nor that of an ancestor it is revoked together with. Warn: one has none. Fail: one has none and is older than ${OLD} days.`,
-          examined,
-          tally: endless,
-        }),
-        findingOf('credentials-over-scoped', {
-          status: none ?? statusBy({ fail: seen.unlimitedAgents > 0 || seen.unlimitedKeys > MOST_UNLIMITED, warn: wide.count > 0 }),
-          tested: `Whether any of ${all} holds a wildcard scope without a limit to environments or names. Warn: one does. Fail: an agent holds * without limits, or more than ${MOST_UNLIMITED} API keys do (${seen.unlimitedKeys} do).`,
-          examined,
-          tally: wide,
-        }),
-      ];
-    },
+    findings: () => findingsOf(seen, { unused, endless, wide }),
     inventory: (sessions, browsers) => [
       ...kinds.map((kind) => ({ kind, ...(byKind[kind] as ReturnType<typeof zero>) })),
       { kind: 'session', ...zero(), live: sessions },

@@ -1,8 +1,10 @@
 // What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants and trusts), and the sessions it did revoke.
 // Invariant: each list is limited in length and bytes, because the response of a panic is stored with its commit; the newest items come
 // first.
+
 import { utf8 } from '../../../crypto/bytes';
 import { DAY } from '../../../db/rows';
+import type { Core } from '../../../gate/core';
 import { lastUsed } from '../../../gate/limits/last-used';
 import type { Call } from '../../../gate/request/call';
 import { iso, isoOrNull } from '../../../http/wire';
@@ -22,6 +24,12 @@ function bounded<T extends object>(items: T[]): T[] {
   return items.slice(0, past < 0 ? MOST : past);
 }
 
+/** Trusts that were made, or changed what they accept, at a recent time. */
+const trustsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => boolean) =>
+  rows
+    .newest('credential', 'trs', MOST)
+    .filter(({ revoked_at, created_at, trust }) => revoked_at === null && isRecent({ created_at: trust?.changed_at ?? created_at }));
+
 /** What was recent at a time, as far as it is still there. */
 export function recentOf({ core }: Call<unknown>, now: number) {
   const isRecent = ({ created_at }: { created_at: number }) => created_at > now - RECENT && created_at <= now;
@@ -36,9 +44,7 @@ export function recentOf({ core }: Call<unknown>, now: number) {
     )
     .sort((a, b) => (b.enrolment_made_at ?? 0) - (a.enrolment_made_at ?? 0));
   const grants = rows.newest('grant', 'grt', MOST).filter(isRecent);
-  const trusts = rows
-    .newest('credential', 'trs', MOST)
-    .filter(({ revoked_at, created_at, trust }) => revoked_at === null && isRecent({ created_at: trust?.changed_at ?? created_at }));
+  const trusts = trustsOf(core, isRecent);
   return {
     passkeys: bounded(passkeys.map(({ id, member_id, name, created_at }) => ({ id, member_id, name, created_at: iso(created_at) }))),
     sessions: bounded(

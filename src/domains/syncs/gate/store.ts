@@ -131,6 +131,7 @@ export function createSyncs(sql: SqlStorage): Syncs {
   return {
     ...leases(sql, all),
     ...progress(sql, all),
+    ...results(sql, all),
     ...dues(sql, all),
     owned,
     ownedElsewhere,
@@ -195,11 +196,28 @@ function leases(sql: SqlStorage, all: Query): Pick<Syncs, 'take' | 'renew' | 're
   };
 }
 
-/** The remaining plans, the results, and which names are ours. */
-function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | 'begin' | 'drop' | 'report' | 'fail' | 'results' | 'count'> {
+/** Stores the result for a name. */
+function addResult(sql: SqlStorage, sync: string, { name, targetName, action, code, message }: Result): void {
+  sql.exec('insert into sync_results values (?, ?, ?, ?, ?, ?)', sync, name, targetName, action, code ?? null, message ?? null);
+}
+
+/** The results of runs. */
+function results(sql: SqlStorage, all: Query): Pick<Syncs, 'fail' | 'results' | 'count'> {
+  return {
+    fail(sync, { code, message }, which) {
+      const open = all<StepRow>(`select * from sync_steps where sync = ?${which === 'all' ? '' : ' and begun = 0'}`, sync);
+      for (const { name, target } of open)
+        addResult(sql, sync, { name, targetName: target, action: 'failed', code: code as NonNullable<Result['code']>, message });
+      sql.exec(`delete from sync_steps where sync = ?${which === 'all' ? '' : ' and begun = 0'}`, sync);
+    },
+    results: (sync) => all<ResultRow>('select name, target, action, code, message from sync_results where sync = ?', sync).map(resultOf),
+    count: (sync) => all<{ n: number }>('select count(*) n from sync_results where sync = ?', sync)[0]?.n ?? 0,
+  };
+}
+
+/** The remaining plans, and which names are ours. */
+function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | 'begin' | 'drop' | 'report'> {
   const { note, forget, yieldTo } = owners(sql, all);
-  const addResult = (sync: string, { name, targetName, action, code, message }: Result) =>
-    sql.exec('insert into sync_results values (?, ?, ?, ?, ?, ?)', sync, name, targetName, action, code ?? null, message ?? null);
   return {
     plan(sync, place, { steps, results, missing }) {
       // safety: missing-names-not-ours
@@ -213,7 +231,7 @@ function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | '
           'insert or ignore into sync_steps values (?, ?, ?, ?, ?, ?, ?, 0)',
           ...[sync, name, target, kind, remote?.target ?? null, remote?.handle ?? null, digest],
         );
-      for (const result of results) addResult(sync, result);
+      for (const result of results) addResult(sql, sync, result);
       sql.exec('update sync_runs set planned = 1 where sync = ?', sync);
     },
     steps: (sync, most) => all<StepRow>('select * from sync_steps where sync = ? order by kind, target limit ?', sync, most).map(stepOf),
@@ -234,20 +252,12 @@ function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | '
         // A result that was already reported counts once.
         if (step.length === 0) continue;
         sql.exec('delete from sync_steps where sync = ? and target = ? and name = ?', sync, targetName, name);
-        addResult(sync, result);
+        addResult(sql, sync, result);
         // safety: written-names-noted
         if (action === 'created' || action === 'updated') note(place, { target: targetName as string, name, digest });
         if (kind === 'remove') forget(place, targetName as string);
       }
     },
-    fail(sync, { code, message }, which) {
-      const open = all<StepRow>(`select * from sync_steps where sync = ?${which === 'all' ? '' : ' and begun = 0'}`, sync);
-      for (const { name, target } of open)
-        addResult(sync, { name, targetName: target, action: 'failed', code: code as NonNullable<Result['code']>, message });
-      sql.exec(`delete from sync_steps where sync = ?${which === 'all' ? '' : ' and begun = 0'}`, sync);
-    },
-    results: (sync) => all<ResultRow>('select name, target, action, code, message from sync_results where sync = ?', sync).map(resultOf),
-    count: (sync) => all<{ n: number }>('select count(*) n from sync_results where sync = ?', sync)[0]?.n ?? 0,
   };
 }
 
