@@ -52,6 +52,41 @@ const fieldsOf = (draft: Draft) => ({
   allowed_addresses: listOrNull(draft.addresses),
 });
 
+interface AgentFieldsProps {
+  reach: Draft;
+  change: (part: Partial<Draft>) => void;
+  problems: ReturnType<typeof useProblems>;
+}
+
+/** What can be changed of an agent alone: scopes, places, expiry and rate. */
+function AgentFields(fields: AgentFieldsProps) {
+  const { reach: draft, change, problems } = fields;
+  return (
+    <>
+      <ScopeFields {...fields} />
+      <PlaceFields {...fields} />
+      <div class="columns">
+        <SelectField
+          label="Expires after"
+          value={draft.lifetime}
+          onValue={(lifetime) => change({ lifetime })}
+          choices={[{ value: '', label: 'No change' }, ...LIFETIMES.map(({ value, label }) => ({ value, label: `${label} from now` }))]}
+          error={problems.of('ttlSeconds')}
+        />
+        <TextField
+          label="Requests per minute"
+          type="number"
+          min={1}
+          max={6000}
+          value={draft.rate}
+          onValue={(rate) => change({ rate })}
+          error={problems.of('rate_limit')}
+        />
+      </div>
+    </>
+  );
+}
+
 /** Changes an API key's name and addresses, or all restrictions of an agent. */
 export function EditCredential({ credential, onClose }: Props) {
   const { first, draft, setDraft, changing } = useEdit(credential.resource as Edited, draftOf, { names: byLine, addresses: byLine });
@@ -71,38 +106,11 @@ export function EditCredential({ credential, onClose }: Props) {
     tell(`${draft.name} saved`, 'The change applies from its next request.');
     onClose();
   };
-  const fields = { reach: draft, change, problems };
   return (
     <Dialog side title={`Edit ${credential.name}`} onClose={onClose} dirty={Object.keys(patch).length > 0}>
       <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={!Object.keys(patch).length}>
         <TextField label="Name" value={draft.name} onValue={(name) => change({ name })} error={problems.of('name')} required />
-        {isAgent && (
-          <>
-            <ScopeFields {...fields} />
-            <PlaceFields {...fields} />
-            <div class="columns">
-              <SelectField
-                label="Expires after"
-                value={draft.lifetime}
-                onValue={(lifetime) => change({ lifetime })}
-                choices={[
-                  { value: '', label: 'No change' },
-                  ...LIFETIMES.map(({ value, label }) => ({ value, label: `${label} from now` })),
-                ]}
-                error={problems.of('ttlSeconds')}
-              />
-              <TextField
-                label="Requests per minute"
-                type="number"
-                min={1}
-                max={6000}
-                value={draft.rate}
-                onValue={(rate) => change({ rate })}
-                error={problems.of('rate_limit')}
-              />
-            </div>
-          </>
-        )}
+        {isAgent && <AgentFields reach={draft} change={change} problems={problems} />}
         <TextArea
           label="Allowed IP addresses"
           optional

@@ -10,6 +10,7 @@ import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import type { Column } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { NewGrant } from './new-grant';
 import '../../styles/access.css';
@@ -55,6 +56,36 @@ function useGrant(id: string, enabled: boolean) {
   return { rows: data ? [data] : [], error, isPending, refetch };
 }
 
+const columns: Column<Grant>[] = [
+  {
+    label: 'To',
+    width: 'minmax(8rem, 1fr)',
+    cell: (grant) => (
+      <span class="grow">
+        <Who id={grant.grantee.id} />
+        <span class="sub truncate">{placeOf(grant)}</span>
+      </span>
+    ),
+  },
+  {
+    label: 'Permission',
+    width: '5.5rem',
+    cell: ({ permission }) => <Badge tone={permission === 'write' ? 'warn' : 'accent'}>{permission}</Badge>,
+  },
+  {
+    label: 'Access to',
+    width: 'minmax(10rem, 2fr)',
+    wide: true,
+    cell: (grant) => (
+      <span class="truncate block" title={placeOf(grant)}>
+        {placeOf(grant)}
+      </span>
+    ),
+  },
+  { label: 'Expires', width: '8rem', wide: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
+  { label: 'Created by', width: '9.5rem', wide: true, cell: ({ created_by }) => <Who id={created_by} /> },
+];
+
 /** The grants of a member or team, or all of them. */
 export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: string } }) {
   const [creating, setCreating] = useState(false);
@@ -99,35 +130,7 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
         skeleton={3}
         label="Grants"
         keyOf={({ id }) => id}
-        columns={[
-          {
-            label: 'To',
-            width: 'minmax(8rem, 1fr)',
-            cell: (grant) => (
-              <span class="grow">
-                <Who id={grant.grantee.id} />
-                <span class="sub truncate">{placeOf(grant)}</span>
-              </span>
-            ),
-          },
-          {
-            label: 'Permission',
-            width: '5.5rem',
-            cell: ({ permission }) => <Badge tone={permission === 'write' ? 'warn' : 'accent'}>{permission}</Badge>,
-          },
-          {
-            label: 'Access to',
-            width: 'minmax(10rem, 2fr)',
-            wide: true,
-            cell: (grant) => (
-              <span class="truncate block" title={placeOf(grant)}>
-                {placeOf(grant)}
-              </span>
-            ),
-          },
-          { label: 'Expires', width: '8rem', wide: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
-          { label: 'Created by', width: '9.5rem', wide: true, cell: ({ created_by }) => <Who id={created_by} /> },
-        ]}
+        columns={columns}
         actions={(grant) => (
           <IconButton label={`Remove grant of ${nameIn(names, grant)}`} small onPress={() => setEnding(grant)}>
             <Trash2 size={15} />

@@ -77,6 +77,12 @@ function placesOf({ environment, name }: Secret): Place[] {
 
 type Doing = 'edit' | 'value' | 'rotate' | 'grant' | 'link' | 'delete' | 'destroy' | null;
 
+/** Whether the person may do something with a secret. */
+const allows =
+  ({ environment, name }: Secret) =>
+  (scope: string) =>
+    may(scope, environment, name);
+
 interface OverviewProps {
   secret: Secret;
   onEdit: () => void;
@@ -84,7 +90,7 @@ interface OverviewProps {
 }
 
 function Overview({ secret, onEdit, onRotate }: OverviewProps) {
-  const allowed = (scope: string) => may(scope, secret.environment, secret.name);
+  const allowed = allows(secret);
   const [held, setHeld] = useState<ApprovalRequiredError | null>(null);
   const read = async (reason?: string) => {
     setHeld(null);
@@ -207,10 +213,58 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
   return null;
 }
 
+/** What can be done with a secret, as far as the person may. */
+function Actions({ secret, begin }: { secret: Secret; begin: (doing: Doing) => void }) {
+  const [, go] = useLocation();
+  const { id } = secret;
+  const allowed = allows(secret);
+  const isDeleted = secret.status === 'deleted';
+  const restore = async () => {
+    await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(id));
+    await forget('secrets');
+    tell(`${secret.name} restored`);
+  };
+  return (
+    <>
+      {isDeleted ? (
+        allowed('secrets:write') && (
+          <Button kind="primary" onPress={restore}>
+            Restore
+          </Button>
+        )
+      ) : (
+        <>
+          {secret.status === 'active' && (allowed('secrets:share') || may('members:write')) && (
+            <Menu
+              label="Share this secret"
+              actions={[
+                { label: 'With people, teams or agents', icon: <Users size={15} />, onSelect: () => begin('grant') },
+                { label: 'With a link', icon: <Link2 size={15} />, onSelect: () => begin('link') },
+              ]}
+            >
+              Share
+            </Menu>
+          )}
+          {allowed('secrets:rotate') && <Button onPress={() => begin('rotate')}>Rotate</Button>}
+          {allowed('secrets:write') && <Button onPress={() => begin('value')}>New value</Button>}
+        </>
+      )}
+      <Menu
+        label="More actions"
+        actions={[
+          !isDeleted && allowed('secrets:write') && { label: 'Edit details', onSelect: () => begin('edit') },
+          may('audit:read') && { label: 'View in audit log', onSelect: () => go(`/audit?resource=${id}&range=30d`) },
+          !isDeleted && allowed('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => begin('delete') },
+          allowed('secrets:delete') && { label: 'Destroy permanently', danger: true, onSelect: () => begin('destroy') },
+        ]}
+      />
+    </>
+  );
+}
+
 export default function SecretPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data, error, isPending, refetch } = useSecret(id);
   const [doing, setDoing] = useState<Doing>(null);
-  const [, go] = useLocation();
   useDueTime(data?.secret, refetch);
   if (error) return <Missing what="secret" list={['/secrets', 'Secrets']} error={error} onRetry={refetch} />;
   if (isPending || !data) return <LoadingPage />;
@@ -220,12 +274,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
     <Overview key={secret.version} secret={secret} onEdit={() => setDoing('edit')} onRotate={() => setDoing('rotate')} />
   );
   const isDeleted = secret.status === 'deleted';
-  const allowed = (scope: string) => may(scope, secret.environment, secret.name);
-  const restore = async () => {
-    await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(id));
-    await forget('secrets');
-    tell(`${secret.name} restored`);
-  };
+  const allowed = allows(secret);
   return (
     <>
       <Crumbs places={placesOf(secret)} />
@@ -233,38 +282,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
         title={secret.name}
         lead={secret.rotation?.is_due ? <Badge tone="warn">Rotation due</Badge> : <StatusBadge status={secret.status} />}
       >
-        {isDeleted ? (
-          allowed('secrets:write') && (
-            <Button kind="primary" onPress={restore}>
-              Restore
-            </Button>
-          )
-        ) : (
-          <>
-            {secret.status === 'active' && (allowed('secrets:share') || may('members:write')) && (
-              <Menu
-                label="Share this secret"
-                actions={[
-                  { label: 'With people, teams or agents', icon: <Users size={15} />, onSelect: () => setDoing('grant') },
-                  { label: 'With a link', icon: <Link2 size={15} />, onSelect: () => setDoing('link') },
-                ]}
-              >
-                Share
-              </Menu>
-            )}
-            {allowed('secrets:rotate') && <Button onPress={() => setDoing('rotate')}>Rotate</Button>}
-            {allowed('secrets:write') && <Button onPress={() => setDoing('value')}>New value</Button>}
-          </>
-        )}
-        <Menu
-          label="More actions"
-          actions={[
-            !isDeleted && allowed('secrets:write') && { label: 'Edit details', onSelect: () => setDoing('edit') },
-            may('audit:read') && { label: 'View in audit log', onSelect: () => go(`/audit?resource=${id}&range=30d`) },
-            !isDeleted && allowed('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
-            allowed('secrets:delete') && { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
-          ]}
-        />
+        <Actions secret={secret} begin={setDoing} />
       </PageHead>
       <Tabs
         label="About this secret"
