@@ -9,7 +9,8 @@ export default defineConfig({
     globalSetup: './test/packages/service.mjs',
     // More than the cores: these tests mostly wait for browsers, processes and timeouts.
     maxWorkers: Math.ceil(os.availableParallelism() * 1.5),
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 });

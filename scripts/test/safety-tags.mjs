@@ -6,6 +6,7 @@ import path from 'node:path';
 /** @typedef {import('./mutants/index.mjs').Mutant} Mutant */
 /** @typedef {Map<string, string>} Sources Source texts by path. */
 
+const IF = /^\s*if \(/;
 const TAG_LINE = /^[ \t]*\/\/ safety: (.+)\n/gm;
 
 const MUTATED = ['src', 'migrations', 'packages/cli/src'];
@@ -54,7 +55,7 @@ export function applied({ name, tag, file, change }, sources) {
 }
 
 /** @param {string} code @param {Mutant['change']} change @param {string} where */
-function changed(code, change, where) {
+function changed(code, change = IF.test(code) ? 'never' : 'remove', where) {
   if (change === 'remove') return '';
   if (change === 'never' || change === 'always') {
     const [start, end] = condition(code, where);
@@ -79,7 +80,7 @@ const pattern = (code) =>
 
 /** The start and end of the condition of an `if`, or of a returned or assigned `A ? B : C`. @param {string} code @param {string} where */
 function condition(code, where) {
-  const test = code.match(/^\s*if \(/)?.[0];
+  const test = code.match(IF)?.[0];
   const start = test ? test.length : (code.match(/^\s*(return |const \w+ = )?/)?.[0].length ?? 0);
   for (const { at, char, depth } of tokens(code)) {
     if (test && depth === 1 && char === ')') return [start, at];

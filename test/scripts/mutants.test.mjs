@@ -54,6 +54,12 @@ it('mutants: never and always replace the condition of an if, or of a conditiona
   assert.throws(() => mutated('never', `${tagged}check();\na ? b : c;\n`), /src\/a\.ts: .*nobody checks.* none/);
 });
 
+it('mutants: by default, the condition of a tagged if becomes false, and any other statement goes', () => {
+  const tagged = '// safety: checked\n';
+  assert.equal(mutated(undefined, `${tagged}if (a(b)) return c;\n`), '// safety: checked if (false) return c;');
+  assert.equal(mutated(undefined, `${tagged}check();\nb();\n`), '// safety: checked b();');
+});
+
 it('mutants: a replaced text must occur in the tagged statement exactly once', () => {
   const change = { from: ' && b', to: '' };
   assert.equal(mutated(change, 'c && b;\n// safety: checked\na && b;\nc && b;\n'), 'c && b; // safety: checked a; c && b;');

@@ -74,7 +74,7 @@ describe.skipIf(!executablePath)('console: leaving a page', () => {
     expect(await held()).toBe('copied-value');
     await page.evaluate(() => dispatchEvent(new Event('focus')));
     await page.getByText('The copied value is cleared from the clipboard').waitFor();
-    expect(await held()).toBe('');
+    await expect.poll(held).toBe('');
     expectQuiet(ann);
   });
 });

@@ -2,8 +2,20 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  ...checks({
+    'widener-accountable-for-sessions':
+      'api/approvals/diverted: approval: who widened a key counts for what its session asks, though the session began before',
+    'revoked-session-ends-approvals': 'api/approvals/ends: approval: what a session asked for is void once the session is contained',
+    'approval-details-end': 'api/approvals/ends: approval: what deciders were shown is erased once it ends',
+    'decision-ends-with-membership':
+      'api/approvals/ends: approval: a decision counts no more once its member has left the approving team, also after a return',
+    'void-approval-stays-void': 'api/approvals/targets: approval: that was void at its use stays void when everything is as before',
+    'bulk-read-withholds': 'api/approvals/approvals: by name, by version and of all values is held too',
+  }),
   {
     name: 'a policy on updates is passed by a rotation',
     tag: 'new-value-held-either-way',
@@ -98,12 +110,6 @@ export const mutants = [
     notice: 'api/approvals/diverted: attack: who repoints a trust spends nothing that its workload was given',
   },
   {
-    name: 'a held call: who widened a key decides what its earlier sessions ask',
-    tag: 'widener-accountable-for-sessions',
-    change: 'remove',
-    notice: 'api/approvals/diverted: approval: who widened a key counts for what its session asks, though the session began before',
-  },
-  {
     name: 'a held call: what a session asked for outlives its device',
     tag: 'blocked-device-ends-approvals',
     change: 'remove',
@@ -122,12 +128,6 @@ export const mutants = [
     notice: 'api/approvals/ends: approval: what sessions asked for is void after a panic',
   },
   {
-    name: 'a held call: what a session asked for outlives its revocation',
-    tag: 'revoked-session-ends-approvals',
-    change: 'remove',
-    notice: 'api/approvals/ends: approval: what a session asked for is void once the session is contained',
-  },
-  {
     name: 'a held call: an approval is used although its requester has ended',
     tag: 'approval-void-once-requester-ended',
     change: 'remove',
@@ -137,12 +137,6 @@ export const mutants = [
     name: 'a held call: what deciders were shown outlives the approval',
     tag: 'approval-details-end-with-it',
     change: { from: 'ended_at !== null', to: 'false' },
-    notice: 'api/approvals/ends: approval: what deciders were shown is erased once it ends',
-  },
-  {
-    name: 'a held call: what deciders were shown outlives an approval that expired',
-    tag: 'approval-details-end',
-    change: 'remove',
     notice: 'api/approvals/ends: approval: what deciders were shown is erased once it ends',
   },
   {
@@ -180,18 +174,6 @@ export const mutants = [
     tag: 'approved-memberships-kept',
     change: { from: 'revision: row.created_at', to: 'revision: row.revision' },
     notice: 'api/approvals/targets: approval: of a role is void once the member has left a team, also after a return',
-  },
-  {
-    name: 'a decision counts again once its member has returned to the approving team',
-    tag: 'decision-ends-with-membership',
-    change: 'never',
-    notice: 'api/approvals/ends: approval: a decision counts no more once its member has left the approving team, also after a return',
-  },
-  {
-    name: 'a void approval counts again once everything is as before',
-    tag: 'void-approval-stays-void',
-    change: 'remove',
-    notice: 'api/approvals/targets: approval: that was void at its use stays void when everything is as before',
   },
   {
     name: 'an approval from before a policy counts again once the policy is gone',
@@ -270,12 +252,6 @@ export const mutants = [
     tag: 'approval-locked',
     change: { from: 'approval ? ', to: 'approval && false ? ' },
     notice: 'api/approvals/races: the same request sent many times concurrently waits for one approval',
-  },
-  {
-    name: 'a bulk read returns values that a policy holds',
-    tag: 'bulk-read-withholds',
-    change: 'never',
-    notice: 'api/approvals/approvals: by name, by version and of all values is held too',
   },
   {
     name: 'an approval covers a path with any body',

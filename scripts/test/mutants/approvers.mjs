@@ -1,7 +1,14 @@
 // The mutants of approvers: who may decide, and who may change that. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  ...checks({
+    'approvers-counted-by-environment': 'api/approvals/environments: approvers count in each environment that the policy applies to',
+    'approving-team-guarded': 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
+    'tied-member-decides-nothing': 'api/approvals/ties: bars the inviter from deciding for the invited member',
+  }),
   {
     name: 'an approval policy does not guard itself',
     tag: 'policy-guards-itself',
@@ -25,24 +32,6 @@ export const mutants = [
     tag: 'decider-within-environments',
     change: 'remove',
     notice: 'api/approvals/environments: decides for those, and is shown no others',
-  },
-  {
-    name: 'approvers count for a policy in environments in which they do not decide',
-    tag: 'approvers-counted-by-environment',
-    change: 'never',
-    notice: 'api/approvals/environments: approvers count in each environment that the policy applies to',
-  },
-  {
-    name: 'the approving team is not guarded',
-    tag: 'approving-team-guarded',
-    change: 'remove',
-    notice: 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
-  },
-  {
-    name: 'members who are tied decide for each other',
-    tag: 'tied-member-decides-nothing',
-    change: 'never',
-    notice: 'api/approvals/ties: bars the inviter from deciding for the invited member',
   },
   {
     name: 'a tie never ends',

@@ -2,15 +2,15 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   // ---------------------------------------------------------------- one change at a time
-  {
-    name: 'row locks do not block',
-    tag: 'row-locks-wait',
-    change: 'remove',
-    notice: 'faults/changes: fifty writers on one secret make versions 2 to 51',
-  },
+  ...checks({
+    'row-locks-wait': 'faults/changes: fifty writers on one secret make versions 2 to 51',
+    'no-change-in-doubt': 'model/histories: a keyed create in doubt',
+  }),
   {
     name: 'the creator of a credential is not locked during the creation',
     tag: 'creator-locked',
@@ -36,12 +36,6 @@ export const mutants = [
     notice: 'faults/changes: an environment and a secret in it are never deleted and created together',
   },
   {
-    name: 'other things change while something is in doubt',
-    tag: 'no-change-in-doubt',
-    change: 'never',
-    notice: 'model/histories: a keyed create in doubt',
-  },
-  {
     name: 'policies change while a change is checked against them',
     tag: 'policies-stand-while-judged',
     change: { from: '!need.governs', to: 'true' },
@@ -49,18 +43,10 @@ export const mutants = [
   },
 
   // ---------------------------------------------------------------- marks
-  {
-    name: 'no mark is written before the batch',
-    tag: 'intent-before-batch',
-    change: 'remove',
-    notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
-  },
-  {
-    name: 'the mark is only in memory',
-    tag: 'intent-durable',
-    change: 'remove',
-    notice: 'faults/changes: and whose gate is evicted is settled by the next gate',
-  },
+  ...checks({
+    'intent-before-batch': 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
+    'intent-durable': 'faults/changes: and whose gate is evicted is settled by the next gate',
+  }),
   {
     name: 'a secret in doubt is read',
     tag: 'no-read-in-doubt',
@@ -260,6 +246,9 @@ export const mutants = [
     notice: 'api/trusts/trusts: whose issuer is replaced gives nobody the stored responses of the workloads before',
   },
   // ---------------------------------------------------------------- storage put back from a copy
+  ...checks({
+    'vitals-write': 'faults/health: with a gate that answers and cannot write, as on a full disk, until it can',
+  }),
   {
     name: 'a clock that leapt forward deletes everything by its age',
     tag: 'age-held-after-leap',
@@ -325,12 +314,6 @@ export const mutants = [
     tag: 'older-gate-runs-no-tasks',
     change: 'remove',
     notice: 'faults/rollback: restore: a gate whose storage is older than D1 refuses everything',
-  },
-  {
-    name: 'a gate that cannot write is healthy',
-    tag: 'vitals-write',
-    change: 'remove',
-    notice: 'faults/health: with a gate that answers and cannot write, as on a full disk, until it can',
   },
   {
     name: 'a gate with older storage is not found by its last commit',

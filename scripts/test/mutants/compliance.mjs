@@ -1,7 +1,14 @@
 // The mutants of compliance reports. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  ...checks({
+    'report-period-bounded': 'api/compliance/report: is refused unless from is before to, and at most 400 days',
+    'report-steps-bounded': 'unit/compliance/compliance: comparing names with policies takes bounded steps',
+    'reports-limited': 'api/compliance/report: are at most ten a minute for an organisation, across callers',
+  }),
   {
     name: 'a caller that is limited to names gets a compliance report',
     tag: 'report-needs-whole-reach',
@@ -9,22 +16,10 @@ export const mutants = [
     notice: 'api/compliance/report: is refused to a caller who is limited to environments or names',
   },
   {
-    name: 'a compliance report is of any period',
-    tag: 'report-period-bounded',
-    change: 'never',
-    notice: 'api/compliance/report: is refused unless from is before to, and at most 400 days',
-  },
-  {
     name: 'a finding keeps any amount of evidence',
     tag: 'report-evidence-bounded',
     change: 'always',
     notice: 'unit/compliance/compliance: a finding keeps 100 pieces of evidence, and makes no others',
-  },
-  {
-    name: 'a compliance report compares any number of names with policies',
-    tag: 'report-steps-bounded',
-    change: 'never',
-    notice: 'unit/compliance/compliance: comparing names with policies takes bounded steps',
   },
   {
     name: 'a report compares all names in one turn of the Worker',
@@ -55,11 +50,5 @@ export const mutants = [
     tag: 'csv-formula-escaped',
     change: 'never',
     notice: 'unit/compliance/compliance: a cell that begins as',
-  },
-  {
-    name: 'compliance reports of an organisation are not limited',
-    tag: 'reports-limited',
-    change: 'never',
-    notice: 'api/compliance/report: are at most ten a minute for an organisation, across callers',
   },
 ];

@@ -1,24 +1,40 @@
 // The mutants of devices and their proofs. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  ...checks({
+    'proof-by-registered-key': 'api/devices/dpop: is refused with a proof by another key, even if its header names the registered one',
+    'proof-window': 'api/devices/dpop: too old or from the future',
+    'proof-used-once': 'api/devices/dpop: uses a proof once, however many requests',
+    'proof-typ': 'api/devices/dpop: is refused with anything but one well-formed proof',
+    'proof-single-header': 'api/devices/dpop: is refused with two DPoP headers',
+    'proof-method': 'api/devices/dpop: is refused with a proof for another method',
+    'proof-url': 'api/devices/dpop: is refused with a proof for another URL',
+    'proof-token': 'api/devices/dpop: for another token of the same device',
+    'device-key-public': 'api/devices/dpop: shows a private key',
+    'device-key-unique': 'api/devices/devices: has a key of its own',
+    'blocked-device-not-assigned':
+      'api/devices/dpop: when its member is removed, and is not valid again if the device is to be assigned to another',
+    'permissions-bound-to-device':
+      'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
+    'mcp-limits-within-creator':
+      'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+    'mcp-bound-stays-bound': 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+    'mcp-common-stays-bound': 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+    'rotated-key-keeps-device':
+      'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
+    'grant-bound-to-no-device':
+      'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
+    'device-usable': 'api/devices/devices: needs a device that exists',
+    'bound-credential-of-older-gate': 'unit/rollout: does not know the operation',
+  }),
   {
     name: 'a token that is bound to a device needs no proof',
     tag: 'proof-required',
     change: { from: "refuse('DEVICE_PROOF_REQUIRED')", to: 'null' },
     notice: 'api/devices/dpop: is refused without a proof',
-  },
-  {
-    name: 'a proof by any key is accepted',
-    tag: 'proof-by-registered-key',
-    change: 'never',
-    notice: 'api/devices/dpop: is refused with a proof by another key, even if its header names the registered one',
-  },
-  {
-    name: 'a proof is good for ever',
-    tag: 'proof-window',
-    change: 'never',
-    notice: 'api/devices/dpop: too old or from the future',
   },
   {
     name: 'a used proof is accepted',
@@ -27,22 +43,10 @@ export const mutants = [
     notice: 'api/devices/dpop: is refused with a proof that was used before',
   },
   {
-    name: 'used proofs are not stored',
-    tag: 'proof-used-once',
-    change: 'remove',
-    notice: 'api/devices/dpop: uses a proof once, however many requests',
-  },
-  {
     name: 'a token that is bound to no device is accepted under the scheme DPoP',
     tag: 'dpop-scheme-of-bound-token',
     change: { from: 'isDpop ?', to: 'false ?' },
     notice: 'api/devices/dpop: works under Bearer regardless of the DPoP header, and is refused under the DPoP scheme',
-  },
-  {
-    name: 'any JWT is accepted as a proof',
-    tag: 'proof-typ',
-    change: 'never',
-    notice: 'api/devices/dpop: is refused with anything but one well-formed proof',
   },
   {
     name: 'a proof names any algorithm',
@@ -51,52 +55,10 @@ export const mutants = [
     notice: 'api/devices/dpop: by the algorithm none, by HMAC',
   },
   {
-    name: 'two DPoP headers are accepted as one',
-    tag: 'proof-single-header',
-    change: 'never',
-    notice: 'api/devices/dpop: is refused with two DPoP headers',
-  },
-  {
-    name: 'a proof is accepted for any method',
-    tag: 'proof-method',
-    change: 'never',
-    notice: 'api/devices/dpop: is refused with a proof for another method',
-  },
-  {
-    name: 'a proof is accepted for any URL',
-    tag: 'proof-url',
-    change: 'never',
-    notice: 'api/devices/dpop: is refused with a proof for another URL',
-  },
-  {
-    name: 'a proof is accepted for any token',
-    tag: 'proof-token',
-    change: 'never',
-    notice: 'api/devices/dpop: for another token of the same device',
-  },
-  {
-    name: 'a proof may show its private key',
-    tag: 'device-key-public',
-    change: 'never',
-    notice: 'api/devices/dpop: shows a private key',
-  },
-  {
     name: 'a key for which anyone can sign is registered',
     tag: 'device-key-strong',
     change: { from: 'isStrongPoint(fromBase64Url(key.x) as Uint8Array)', to: 'true' },
     notice: 'api/devices/devices: accepts only P-256 and Ed25519 public keys, keeps only their required members, and never changes them',
-  },
-  {
-    name: 'a public key is registered twice',
-    tag: 'device-key-unique',
-    change: 'never',
-    notice: 'api/devices/devices: has a key of its own',
-  },
-  {
-    name: 'a blocked device is assigned to another member',
-    tag: 'blocked-device-not-assigned',
-    change: 'never',
-    notice: 'api/devices/dpop: when its member is removed, and is not valid again if the device is to be assigned to another',
   },
   {
     name: 'credentials outlive the block of their device',
@@ -123,39 +85,15 @@ export const mutants = [
     notice: 'api/devices/devices: excludes credentials revoked with a device, and counts each once',
   },
   {
-    name: 'a bound credential creates one that is bound to another device',
-    tag: 'permissions-bound-to-device',
-    change: 'never',
-    notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
-  },
-  {
     name: 'who widens an agent is not accountable for it',
     tag: 'widener-accountable',
     change: { from: 'isNarrower(held(row), after) ? null', to: 'isNarrower(held(row), after) || true ? null' },
     notice: 'api/approvals/widened: attack: who widens an agent becomes accountable for it; who narrows it does not',
   },
   {
-    name: 'an agent creates one with wider limits of svc mcp',
-    tag: 'mcp-limits-within-creator',
-    change: 'never',
-    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
-  },
-  {
     name: 'an agent creates one without its limits of svc mcp',
     tag: 'created-with-mcp-limits-of-creator',
     change: { from: '?? caller.mcp_limits', to: '?? null' },
-    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
-  },
-  {
-    name: 'an agent unbinds a secret of svc mcp',
-    tag: 'mcp-bound-stays-bound',
-    change: 'never',
-    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
-  },
-  {
-    name: 'limits of svc mcp that bind a secret to different places unbind it',
-    tag: 'mcp-common-stays-bound',
-    change: 'never',
     notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
   },
   {
@@ -169,29 +107,5 @@ export const mutants = [
     tag: 'created-bound-to-device-of-creator',
     change: { from: '?? caller.device', to: '?? null' },
     notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
-  },
-  {
-    name: 'a rotated key is bound to nothing',
-    tag: 'rotated-key-keeps-device',
-    change: 'remove',
-    notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
-  },
-  {
-    name: 'a bound credential creates grants that are not bound',
-    tag: 'grant-bound-to-no-device',
-    change: 'remove',
-    notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
-  },
-  {
-    name: 'a credential is bound to a blocked device',
-    tag: 'device-usable',
-    change: 'never',
-    notice: 'api/devices/devices: needs a device that exists',
-  },
-  {
-    name: 'a gate of the release before creates a credential without its device',
-    tag: 'bound-credential-of-older-gate',
-    change: 'never',
-    notice: 'unit/rollout: does not know the operation',
   },
 ];

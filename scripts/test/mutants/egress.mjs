@@ -1,19 +1,24 @@
 // The mutants of egress and webhooks. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
-  {
-    name: 'a target may be an address that is not public',
-    tag: 'egress-public-address',
-    change: 'never',
-    notice: 'unit/delivery/egress: egress: https://10.0.0.1/ is refused',
-  },
-  {
-    name: 'a target may hold a user name',
-    tag: 'egress-no-user-info',
-    change: 'never',
-    notice: 'unit/delivery/egress: egress: https://user@hooks.example.com/ is refused',
-  },
+  ...checks({
+    'egress-public-address': 'unit/delivery/egress: egress: https://10.0.0.1/ is refused',
+    'egress-no-user-info': 'unit/delivery/egress: egress: https://user@hooks.example.com/ is refused',
+    'egress-checked-before-request': 'unit/delivery/egress: egress: https://127.0.0.1/ is refused',
+    'egress-name-looked-up': 'unit/delivery/egress: egress: a name that leads to 10.0.0.1 is refused',
+    'webhook-target-checked': 'api/webhooks/webhooks: webhooks: egress: no hostile target is stored',
+    'lasting-rows-bounded': 'api/webhooks/webhooks: webhooks: an organisation has at most 100',
+    'deliveries-pending-bounded':
+      'api/webhooks/delivery: webhooks: deliveries beyond the backlog limit of an endpoint are dead letters immediately',
+    'delivery-leased': 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
+    'late-failure-ignored': 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
+    'events-before-endpoint-changes': 'api/webhooks/delivery: webhooks: an event from before a webhook',
+    'delivery-cursor-with-deliveries': 'api/webhooks/delivery: webhooks: an event arrives once',
+    'events-kept-until-delivered': 'api/webhooks/delivery: webhooks: each event is delivered, regardless of concurrency',
+  }),
   {
     name: 'a target may have any port',
     tag: 'egress-ports',
@@ -25,18 +30,6 @@ export const mutants = [
     tag: 'egress-private-names',
     change: { from: 'labels.length < 2', to: 'labels.length < 0' },
     notice: 'unit/delivery/egress: egress: https://kubernetes/ is refused',
-  },
-  {
-    name: 'a target is not checked again before a request',
-    tag: 'egress-checked-before-request',
-    change: 'never',
-    notice: 'unit/delivery/egress: egress: https://127.0.0.1/ is refused',
-  },
-  {
-    name: 'the addresses that a name resolves to are not checked',
-    tag: 'egress-name-looked-up',
-    change: 'never',
-    notice: 'unit/delivery/egress: egress: a name that leads to 10.0.0.1 is refused',
   },
   {
     name: 'one public address of a name is enough',
@@ -51,22 +44,10 @@ export const mutants = [
     notice: 'unit/delivery/egress: egress: only the headers given and User-Agent are sent',
   },
   {
-    name: 'a webhook may have any URL',
-    tag: 'webhook-target-checked',
-    change: 'never',
-    notice: 'api/webhooks/webhooks: webhooks: egress: no hostile target is stored',
-  },
-  {
     name: 'a credential that is limited uses webhooks',
     tag: 'webhooks-by-unlimited-callers',
     change: { from: "mustReachAll(caller, need.scopes, 'use webhooks')", to: 'null' },
     notice: 'api/webhooks/webhooks: webhooks: a credential that is limited to environments or names cannot use them',
-  },
-  {
-    name: 'an organisation has any number of webhooks',
-    tag: 'lasting-rows-bounded',
-    change: 'never',
-    notice: 'api/webhooks/webhooks: webhooks: an organisation has at most 100',
   },
   {
     name: 'rows that are being added do not count',
@@ -105,52 +86,16 @@ export const mutants = [
     notice: 'api/webhooks/delivery: webhooks: an endpoint that fails for 5 days is disabled',
   },
   {
-    name: 'any number of deliveries waits at an endpoint',
-    tag: 'deliveries-pending-bounded',
-    change: 'never',
-    notice: 'api/webhooks/delivery: webhooks: deliveries beyond the backlog limit of an endpoint are dead letters immediately',
-  },
-  {
     name: 'an endpoint has any number of deliveries in flight',
     tag: 'deliveries-in-flight-bounded',
     change: { from: '(isFailing(webhook) ? 1 : MOST_IN_FLIGHT) - count(webhook, now)', to: 'MOST_IN_FLIGHT' },
     notice: 'api/webhooks/delivery: webhooks: a slow or dead endpoint delays no other',
   },
   {
-    name: 'a delivery is taken twice',
-    tag: 'delivery-leased',
-    change: 'remove',
-    notice: 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
-  },
-  {
-    name: 'a late failure report counts',
-    tag: 'late-failure-ignored',
-    change: 'never',
-    notice: 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
-  },
-  {
-    name: 'events just before an endpoint changes are not delivered',
-    tag: 'events-before-endpoint-changes',
-    change: 'remove',
-    notice: 'api/webhooks/delivery: webhooks: an event from before a webhook',
-  },
-  {
-    name: 'deliveries are created repeatedly for the same events',
-    tag: 'delivery-cursor-with-deliveries',
-    change: 'never',
-    notice: 'api/webhooks/delivery: webhooks: an event arrives once',
-  },
-  {
     name: 'pending deliveries of a disabled endpoint are sent',
     tag: 'disabled-webhook-not-delivered',
     change: { from: 'webhook.disabled !== null', to: 'false' },
     notice: 'api/webhooks/delivery: webhooks: deliveries pending when a webhook is disabled are dead letters',
-  },
-  {
-    name: 'events leave the gate before they have deliveries',
-    tag: 'events-kept-until-delivered',
-    change: 'never',
-    notice: 'api/webhooks/delivery: webhooks: each event is delivered, regardless of concurrency',
   },
   {
     name: 'an agent with a parent agent is given grants',

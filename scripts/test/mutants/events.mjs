@@ -1,25 +1,24 @@
 // The mutants of events and notifications. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   // ---------------------------------------------------------------- events
+  ...checks({
+    'events-follow-from-rows':
+      'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
+    'expiry-told-once': 'api/events/expiry: raises an event 7 days and 1 day ahead, and at the end',
+    'events-kept-until-stored': 'api/events/feed: keeps events in the gate that D1 rejects, and moves them later',
+    'event-numbers-not-reused': 'api/events/feed: no number is used twice after a gate has lost its storage',
+    'events-of-reached-names': 'api/events/feed: by all of its permissions together, and never events without a subject',
+    'catching-up-bounded': 'api/events/stream: catches up a bounded part at a time',
+  }),
   {
     name: 'the number of an event leaves a gap',
     tag: 'events-numbered',
     change: { from: 'head + 1', to: 'head + 2' },
     notice: 'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
-  },
-  {
-    name: 'a change raises no events',
-    tag: 'events-follow-from-rows',
-    change: 'remove',
-    notice: 'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
-  },
-  {
-    name: 'an expiry raises its event twice',
-    tag: 'expiry-told-once',
-    change: 'remove',
-    notice: 'api/events/expiry: raises an event 7 days and 1 day ahead, and at the end',
   },
   {
     name: 'an expiry raises an event while a change of it is in progress',
@@ -40,28 +39,10 @@ export const mutants = [
     notice: 'api/events/expiry: raises none for a credential that was revoked',
   },
   {
-    name: 'events leave the gate before D1 has them',
-    tag: 'events-kept-until-stored',
-    change: 'never',
-    notice: 'api/events/feed: keeps events in the gate that D1 rejects, and moves them later',
-  },
-  {
     name: 'D1 says which events of the gate are forgotten',
     tag: 'events-forgotten-only-if-moved',
     change: { from: 'Math.min(old?.n ?? 0, core.outbox.moved())', to: 'old?.n ?? 0' },
     notice: 'api/events/feed: D1 cannot remove events from the gate: a row that claims to be old is not believed',
-  },
-  {
-    name: 'a gate that starts again numbers events from 1',
-    tag: 'event-numbers-not-reused',
-    change: 'remove',
-    notice: 'api/events/feed: no number is used twice after a gate has lost its storage',
-  },
-  {
-    name: 'a limited caller sees events of all kinds',
-    tag: 'events-of-reached-names',
-    change: 'never',
-    notice: 'api/events/feed: by all of its permissions together, and never events without a subject',
   },
   {
     name: 'a position whose events are no longer stored is accepted',
@@ -101,12 +82,6 @@ export const mutants = [
     notice: 'api/events/stream: ends in the turn in which its credential is revoked',
   },
   {
-    name: 'one stream request reads all stored events',
-    tag: 'catching-up-bounded',
-    change: 'never',
-    notice: 'api/events/stream: catches up a bounded part at a time',
-  },
-  {
     name: 'a stream outlives the JWT that it began with',
     tag: 'stream-ends-with-jwt',
     change: { from: 'bearer.until', to: 'undefined' },
@@ -114,18 +89,11 @@ export const mutants = [
   },
 
   // ---------------------------------------------------------------- notifications
-  {
-    name: 'a message is longer than its platform takes',
-    tag: 'notification-within-limit',
-    change: 'never',
-    notice: 'unit/adapters/notify: a message that fits is sent in full, one that is too long is cut',
-  },
-  {
-    name: 'Markdown in a message is not escaped',
-    tag: 'notification-markup-escaped',
-    change: 'never',
-    notice: 'unit/adapters/notify: no text mentions, links, formats',
-  },
+  ...checks({
+    'notification-within-limit': 'unit/adapters/notify: a message that fits is sent in full, one that is too long is cut',
+    'notification-markup-escaped': 'unit/adapters/notify: no text mentions, links, formats',
+    'connection-unchanged-meanwhile': 'api/integrations/integrations: a change that another overtook is refused',
+  }),
   {
     name: 'a message is formatted in Slack',
     tag: 'notification-plain-text',
@@ -182,12 +150,6 @@ export const mutants = [
     tag: 'connections-stored-by-unlimited-callers',
     change: { from: "mustReachAll(caller, need.scopes, 'change connections')", to: 'null' },
     notice: 'api/integrations/integrations: a credential that is limited to environments or names changes no connection',
-  },
-  {
-    name: 'a change of a connection undoes another',
-    tag: 'connection-unchanged-meanwhile',
-    change: 'never',
-    notice: 'api/integrations/integrations: a change that another overtook is refused',
   },
   {
     name: 'each event is a message of its own',

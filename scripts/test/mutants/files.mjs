@@ -1,8 +1,17 @@
 // The mutants of generated and imported files. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   // ---------------------------------------------------------------- generated files
+  ...checks({
+    'generate-steps-bounded': 'api/integrations/generate: comparing names with patterns takes bounded steps',
+    'generated-names-distinct': 'unit/adapters/generate: that map to the same key are all reported, and case folding depends on the reader',
+    'generated-values-exact': 'unit/adapters/generate: name every secret, and say nothing of the value',
+    'generated-content-bounded': 'api/integrations/generate: that escapes make larger than 24 MiB is refused',
+    'generated-shell-names': 'unit/adapters/generate: that shell cannot have are refused',
+  }),
   {
     name: 'a file is generated for a caller who may not read the secrets',
     tag: 'generate-needs-read',
@@ -28,12 +37,6 @@ export const mutants = [
     notice: 'api/integrations/generate: contains only the named secrets; a name that is not an active secret within reach is 404 and named',
   },
   {
-    name: 'a file compares any number of names with patterns',
-    tag: 'generate-steps-bounded',
-    change: 'never',
-    notice: 'api/integrations/generate: comparing names with patterns takes bounded steps',
-  },
-  {
     name: 'a file leaves although its secrets have changed meanwhile',
     tag: 'generate-point-in-time',
     change: { from: '!made || made.etag !== etagOf(selected)', to: '!made' },
@@ -56,30 +59,6 @@ export const mutants = [
     tag: 'approval-used-by-answer',
     change: 'always',
     notice: 'api/integrations/generate: that cannot be made does not use the approval',
-  },
-  {
-    name: 'a file contains two values for one name',
-    tag: 'generated-names-distinct',
-    change: 'never',
-    notice: 'unit/adapters/generate: that map to the same key are all reported, and case folding depends on the reader',
-  },
-  {
-    name: 'a file contains a value that its reader would change',
-    tag: 'generated-values-exact',
-    change: 'never',
-    notice: 'unit/adapters/generate: name every secret, and say nothing of the value',
-  },
-  {
-    name: 'a file is as large as escapes make it',
-    tag: 'generated-content-bounded',
-    change: 'never',
-    notice: 'api/integrations/generate: that escapes make larger than 24 MiB is refused',
-  },
-  {
-    name: 'a script sets names that steer the shell',
-    tag: 'generated-shell-names',
-    change: 'never',
-    notice: 'unit/adapters/generate: that shell cannot have are refused',
   },
   {
     name: 'a vars file sets variables that Ansible reserves',
@@ -113,23 +92,20 @@ export const mutants = [
   },
 
   // ---------------------------------------------------------------- imports
-  {
-    name: 'data may be nested without end',
-    tag: 'import-depth-bounded',
-    change: 'never',
-    notice: 'unit/imports/json: depth is refused at the 65th level',
-  },
+  ...checks({
+    'import-depth-bounded': 'unit/imports/json: depth is refused at the 65th level',
+    'import-items-bounded': 'unit/imports/items: 5,000 items are taken, one more is 413',
+    'import-steps-bounded': 'api/imports/imports: comparing many long names with many patterns',
+    'import-naming-policies': 'api/imports/imports: an item that breaks one fails, with an event',
+    'dry-run-writes-nothing': 'api/imports/imports: a dry run gives the same answer',
+    'import-conflict-writes-nothing': 'api/imports/imports: skip leaves existing secrets, overwrite',
+    'import-unreadable-refused': 'api/imports/imports: refusals: an unreadable export is refused after the permission and existence checks',
+  }),
   {
     name: 'the data of an import is taken from JSON.parse, which loses digits and keys',
     tag: 'import-digits-kept',
     change: { from: 'parseJson(body, MOST_DEPTH + 1)', to: 'parseJson(JSON.stringify(JSON.parse(body)), MOST_DEPTH + 1)' },
     notice: 'unit/imports/items: JSON data is read from the bytes of the request, the last one if repeated',
-  },
-  {
-    name: 'an import may have any number of items',
-    tag: 'import-items-bounded',
-    change: 'never',
-    notice: 'unit/imports/items: 5,000 items are taken, one more is 413',
   },
   {
     name: 'of different values for one name the last is imported',
@@ -151,22 +127,10 @@ export const mutants = [
     notice: 'api/imports/imports: integrations:import first, then secrets:write',
   },
   {
-    name: 'an import compares names with patterns without end',
-    tag: 'import-steps-bounded',
-    change: 'never',
-    notice: 'api/imports/imports: comparing many long names with many patterns',
-  },
-  {
     name: 'an import writes secrets outside the name patterns of the caller',
     tag: 'import-within-names',
     change: { from: 'reasons(permissions, WRITE, { environment: environment.id, name: item.name }).length > 0', to: 'true' },
     notice: 'api/imports/imports: permission: items outside the name patterns fail, indistinguishable from unused names',
-  },
-  {
-    name: 'an item that breaks a naming policy stops the whole import',
-    tag: 'import-naming-policies',
-    change: 'never',
-    notice: 'api/imports/imports: an item that breaks one fails, with an event',
   },
   {
     name: 'an import reveals to any caller that a value is equal',
@@ -179,18 +143,6 @@ export const mutants = [
     tag: 'import-within-limits',
     change: { from: 'limits(core, added', to: 'limits(core, 0 * added' },
     notice: 'api/imports/imports: the encrypted bytes and the number of secrets are counted',
-  },
-  {
-    name: 'a dry run of an import writes',
-    tag: 'dry-run-writes-nothing',
-    change: 'never',
-    notice: 'api/imports/imports: a dry run gives the same answer',
-  },
-  {
-    name: 'an import with fail leaves existing secrets and writes the others',
-    tag: 'import-conflict-writes-nothing',
-    change: 'never',
-    notice: 'api/imports/imports: skip leaves existing secrets, overwrite',
   },
   {
     name: 'a statement of a batch takes a parameter of any length',
@@ -209,12 +161,6 @@ export const mutants = [
     tag: 'import-answer-bounded',
     change: { from: 'bytes > MOST_FAILURES', to: 'false' },
     notice: 'unit/imports/items: names of failed items fit into an answer',
-  },
-  {
-    name: 'an export that cannot be read is an import of nothing',
-    tag: 'import-unreadable-refused',
-    change: 'never',
-    notice: 'api/imports/imports: refusals: an unreadable export is refused after the permission and existence checks',
   },
   {
     name: 'an exposure report passes over imports',

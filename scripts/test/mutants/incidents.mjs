@@ -2,9 +2,14 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   // ---------------------------------------------------------------- what providers push and revoke
+  ...checks({
+    'provider-token-limits': 'api/credentials/provider: is limited to environments and names; secrets out of reach look non-existent',
+  }),
   {
     name: 'a revoked secret is read',
     tag: 'revoked-secret',
@@ -47,14 +52,20 @@ export const mutants = [
     change: { from: ' || isUsedId(core, id)', to: '' },
     notice: 'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
   },
-  {
-    name: 'a provider token reaches every name',
-    tag: 'provider-token-limits',
-    change: 'remove',
-    notice: 'api/credentials/provider: is limited to environments and names; secrets out of reach look non-existent',
-  },
 
   // ---------------------------------------------------------------- incident response
+  ...checks({
+    'former-makers-remembered':
+      'api/incidents/preview: what they made is followed, after the rows of several makers in a row have left the gate',
+    'incidents-bounded':
+      'api/incidents/incidents: the oldest closed one leaves, and where all are open a containment goes on without a record',
+    'preview-spares-caller':
+      'api/incidents/preview: the graph shows every live descendant with its depth, and what a containment would end',
+    'preview-changes-nothing': 'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
+    'exposure-connections-bounded': 'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
+    'descent-bounded': 'unit/incidents/descent: descent: follows a bounded number of session tokens, and every other credential',
+    'exposure-rereads-segments': 'api/incidents/containment: repeats its answer after session tokens expired and left the gate',
+  }),
   {
     name: 'a panic spares the API key that asked to end all API keys',
     tag: 'panic-ends-calling-key',
@@ -110,18 +121,6 @@ export const mutants = [
     notice: 'api/incidents/containment: revokes a browser session and what it created, and not what another session created',
   },
   {
-    name: 'what a credential created outlives containments once its own row has left the gate',
-    tag: 'former-makers-remembered',
-    change: 'remove',
-    notice: 'api/incidents/preview: what they made is followed, after the rows of several makers in a row have left the gate',
-  },
-  {
-    name: 'an organisation keeps any number of incidents',
-    tag: 'incidents-bounded',
-    change: 'never',
-    notice: 'api/incidents/incidents: the oldest closed one leaves, and where all are open a containment goes on without a record',
-  },
-  {
     name: 'a repeated containment narrows what its incident covers',
     tag: 'incident-never-narrowed',
     change: { from: 'before.since === null || since === null ? null : Math.min(before.since, since)', to: 'since' },
@@ -132,18 +131,6 @@ export const mutants = [
     tag: 'incident-people-for-those-who-list-them',
     change: { from: "call.caller.permissions.some(({ scopes }) => covers(scopes, 'members:read'))", to: 'true' },
     notice: 'api/incidents/incidents: keeps what was recent, for those who may list members',
-  },
-  {
-    name: 'the graph says that a containment ends its own caller',
-    tag: 'preview-spares-caller',
-    change: 'never',
-    notice: 'api/incidents/preview: the graph shows every live descendant with its depth, and what a containment would end',
-  },
-  {
-    name: 'a dry run of a containment revokes',
-    tag: 'preview-changes-nothing',
-    change: 'never',
-    notice: 'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
   },
   {
     name: 'a dry run of a containment counts as one',
@@ -170,22 +157,10 @@ export const mutants = [
     notice: 'api/incidents/connections: contain: counts what others, and automatic syncs, send through a connection that it changed',
   },
   {
-    name: 'a report grows with every connection that a credential creates',
-    tag: 'exposure-connections-bounded',
-    change: 'never',
-    notice: 'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
-  },
-  {
     name: 'a dry run of a containment leaves out what is alive',
     tag: 'preview-lists-living',
     change: { from: '(dry_run && one.alive) || ', to: '' },
     notice: 'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
-  },
-  {
-    name: 'a report follows any number of session tokens',
-    tag: 'descent-bounded',
-    change: 'never',
-    notice: 'unit/incidents/descent: descent: follows a bounded number of session tokens, and every other credential',
   },
   {
     name: 'a containment ends its own caller',
@@ -200,12 +175,6 @@ export const mutants = [
     notice: 'api/incidents/containment: lists exactly what the responses contained, regardless of later changes and where the log is',
   },
   {
-    name: 'the report skips segments of credentials found during the search',
-    tag: 'exposure-rereads-segments',
-    change: 'never',
-    notice: 'api/incidents/containment: repeats its answer after session tokens expired and left the gate',
-  },
-  {
     name: 'a repeated containment gives new values once more',
     tag: 'rotation-once',
     change: 'remove',
@@ -213,30 +182,14 @@ export const mutants = [
   },
 
   // ---------------------------------------------------------------- scans
-  {
-    name: 'a scan finds values of secrets that the caller may not read',
-    tag: 'scan-within-reach',
-    change: 'never',
-    notice: 'api/scans/scans: a secret that the caller may not read is not reported',
-  },
-  {
-    name: 'a scan finds values of expired secrets',
-    tag: 'scan-active-only',
-    change: 'never',
-    notice: 'api/scans/scans: only current ones of 8 characters or more, of active secrets',
-  },
-  {
-    name: 'a scan confirms a value whose read needs approval',
-    tag: 'scan-is-no-way-around-approval',
-    change: 'never',
-    notice: 'api/scans/scans: a secret whose read needs approval is not found',
-  },
-  {
-    name: 'a scan compares any number of names with patterns',
-    tag: 'scan-steps-bounded',
-    change: 'never',
-    notice: 'api/scans/attacks: comparing names with patterns takes bounded steps',
-  },
+  ...checks({
+    'scan-within-reach': 'api/scans/scans: a secret that the caller may not read is not reported',
+    'scan-active-only': 'api/scans/scans: only current ones of 8 characters or more, of active secrets',
+    'scan-is-no-way-around-approval': 'api/scans/scans: a secret whose read needs approval is not found',
+    'scan-steps-bounded': 'api/scans/attacks: comparing names with patterns takes bounded steps',
+    'scan-only-genuine-tokens': 'api/scans/scans: of the right form but without its tag it is none',
+    'scan-after-admission': 'api/scans/attacks: causes no scan',
+  }),
   {
     name: 'a scan revokes tokens without tokens:write',
     tag: 'scan-revokes-by-scope',
@@ -248,12 +201,6 @@ export const mutants = [
     tag: 'scan-tokens-of-own-org',
     change: { from: 'token?.org === context.org', to: 'token' },
     notice: 'api/scans/scans: nothing but that it is one',
-  },
-  {
-    name: 'a scan takes a forged token for one of this service',
-    tag: 'scan-only-genuine-tokens',
-    change: 'never',
-    notice: 'api/scans/scans: of the right form but without its tag it is none',
   },
   {
     name: 'a scan reports a used refresh token as live',
@@ -284,11 +231,5 @@ export const mutants = [
     tag: 'leak-told-once-a-day',
     change: { from: 'where leaks.at <= ?', to: 'where leaks.at <= ? or true' },
     notice: 'api/scans/scans: is raised once a day for each place',
-  },
-  {
-    name: 'a scan runs before its caller is authorised',
-    tag: 'scan-after-admission',
-    change: 'never',
-    notice: 'api/scans/attacks: causes no scan',
   },
 ];

@@ -28,8 +28,9 @@ import { mutants as trusts } from './trusts.mjs';
  * @property {string} name What is taken out.
  * @property {string | string[]} [tag] Whose statement changes; of several tags, that of each.
  * @property {string} [file] Instead of a tag, for a migration: it was released, and never changes.
- * @property {'remove' | 'never' | 'always' | { from: string, to: string }} change The statement goes, its condition (that of `if` or of
- *   `A ? B : C`) becomes false or true, or a text in it that occurs there once is replaced. The first three survive a change of names.
+ * @property {'remove' | 'never' | 'always' | { from: string, to: string }} [change] The statement goes, its condition (that of `if` or of
+ *   `A ? B : C`) becomes false or true, or a text in it that occurs there once is replaced. By default the condition of an `if` becomes
+ *   false, and any other statement goes.
  * @property {string} notice `packages/cli/run: …` is of packages/cli/test/run.test.ts, any other of test.
  * @property {string} [survives] Why no test can notice: another safety covers this one.
  */

@@ -1,24 +1,26 @@
 // The mutants of limits: what a request may cost. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
-  {
-    name: 'each health check asks D1',
-    tag: 'health-not-amplified',
-    change: 'never',
-    notice: 'faults/health: is answered from memory',
-  },
+  ...checks({
+    'health-not-amplified': 'faults/health: is answered from memory',
+    'unknown-token-remembered': 'api/limits/flood: costs at most one query of D1 a minute, and none after 60 requests',
+    'withheld-lists-bounded': 'unit/gate/noted-lists: a caller who causes ever new lists of withheld secrets',
+    'exposure-kinds-bounded': 'api/limits/flood: distinguishes 1,000 kinds of bulk reads, and ends',
+    'expired-sessions-bounded': 'api/limits/stored-data: expired session tokens in D1 over the newest 20,000',
+    'ended-with-parent-has-finished': 'api/limits/quotas: what ended with its parent is an ended one',
+    'table-of-root-bounded': 'unit/scan/leaks: places of more than a day ago are deleted, and the oldest of too many',
+    'table-of-org-bounded': 'api/limits/stored-data: makers that have left the gate are bounded',
+    'tombstones-of-root-bounded': 'unit/gate/tombstones: tombstones: those of a root leave beyond its quota',
+    'long-work-of-root-bounded': 'unit/gate/turns: has few requests of one root at a time',
+  }),
   {
     name: 'the permissions of a chain of agents are computed before its limits are checked',
     tag: 'permissions-computed-once',
     change: { from: 'callerOf(core, lineage)', to: '{ ...callerOf(core, lineage) }' },
     notice: 'api/limits/flood: is computed once for many requests',
-  },
-  {
-    name: 'the result from D1 for an unknown token is not cached',
-    tag: 'unknown-token-remembered',
-    change: 'remove',
-    notice: 'api/limits/flood: costs at most one query of D1 a minute, and none after 60 requests',
   },
   {
     name: 'a list compares any number of names',
@@ -75,24 +77,6 @@ export const mutants = [
     notice: 'unit/incidents/exposure: lists no secret that each of the bulk reads withheld',
   },
   {
-    name: 'lists of withheld secrets fill the audit log',
-    tag: 'withheld-lists-bounded',
-    change: 'never',
-    notice: 'unit/gate/noted-lists: a caller who causes ever new lists of withheld secrets',
-  },
-  {
-    name: 'an exposure report keeps any number of ways of reading in bulk apart',
-    tag: 'exposure-kinds-bounded',
-    change: 'never',
-    notice: 'api/limits/flood: distinguishes 1,000 kinds of bulk reads, and ends',
-  },
-  {
-    name: 'D1 remembers any number of expired session tokens',
-    tag: 'expired-sessions-bounded',
-    change: 'remove',
-    notice: 'api/limits/stored-data: expired session tokens in D1 over the newest 20,000',
-  },
-  {
     name: 'a value that was checked for one organisation is decrypted for another',
     tag: 'checked-under-these-keys',
     change: { from: ' && before.keys === keys', to: '' },
@@ -115,35 +99,5 @@ export const mutants = [
     tag: 'sessions-of-root-bounded',
     change: { from: 'sessions.of(root) + own.length + minted <= sessionQuotas.root', to: 'true' },
     notice: 'api/limits/quotas: session tokens are bounded for all its keys together',
-  },
-  {
-    name: 'credentials that ended with their parent fill the quota of live ones',
-    tag: 'ended-with-parent-has-finished',
-    change: 'never',
-    notice: 'api/limits/quotas: what ended with its parent is an ended one',
-  },
-  {
-    name: 'one root pushes out what others have in a table',
-    tag: 'table-of-root-bounded',
-    change: 'remove',
-    notice: 'unit/scan/leaks: places of more than a day ago are deleted, and the oldest of too many',
-  },
-  {
-    name: 'a table of an organisation has no end',
-    tag: 'table-of-org-bounded',
-    change: 'remove',
-    notice: 'api/limits/stored-data: makers that have left the gate are bounded',
-  },
-  {
-    name: 'one root pushes out the tombstones of others',
-    tag: 'tombstones-of-root-bounded',
-    change: 'remove',
-    notice: 'unit/gate/tombstones: tombstones: those of a root leave beyond its quota',
-  },
-  {
-    name: 'one root delays the requests of others by long work at a time',
-    tag: 'long-work-of-root-bounded',
-    change: 'never',
-    notice: 'unit/gate/turns: has few requests of one root at a time',
   },
 ];

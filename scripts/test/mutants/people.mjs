@@ -1,8 +1,16 @@
 // The mutants of people: members, reauthentication and terminal login. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   // ---------------------------------------------------------------- people
+  ...checks({
+    'owner-removal-locked': 'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
+    'team-deletion-deletes-grants': 'api/members/teams: gives its grants to its members, until they leave or it is deleted',
+    'grant-checked-for-any-address': 'api/members/grants: in scopes, environments, names, addresses or time',
+    'grant-ends-with-creator': 'api/members/grants: is revoked together with it, and never later',
+  }),
   {
     name: 'a caller limited to some names invites members',
     tag: 'role-given-without-limits',
@@ -32,12 +40,6 @@ export const mutants = [
     tag: 'rank-within-permissions',
     change: { from: 'withinPermissions(caller, wantedOfRole(position)) !== null', to: 'false' },
     notice: 'api/members/members: a key with members:write, and a session of the strongest key, can change only a viewer',
-  },
-  {
-    name: 'two owners are removed concurrently',
-    tag: 'owner-removal-locked',
-    change: 'remove',
-    notice: 'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
   },
   {
     name: 'a role that is limited to environments holds everywhere',
@@ -113,28 +115,10 @@ export const mutants = [
     notice: 'api/members/teams: are not added by a caller with a parent, regardless of its permissions',
   },
   {
-    name: 'a deleted team still gives permissions',
-    tag: 'team-deletion-deletes-grants',
-    change: 'remove',
-    notice: 'api/members/teams: gives its grants to its members, until they leave or it is deleted',
-  },
-  {
     name: 'a grant gives more than its creator holds',
     tag: 'grant-within-permissions',
     change: { from: 'within(call, permissionsToGrant(call, call.input))', to: 'permissionsToGrant(call, call.input)' },
     notice: 'api/members/grants: in scopes, environments, names, addresses or time',
-  },
-  {
-    name: 'a grant lifts the address limits of its creator',
-    tag: 'grant-checked-for-any-address',
-    change: 'remove',
-    notice: 'api/members/grants: in scopes, environments, names, addresses or time',
-  },
-  {
-    name: 'a grant outlives the session token that created it',
-    tag: 'grant-ends-with-creator',
-    change: 'remove',
-    notice: 'api/members/grants: is revoked together with it, and never later',
   },
   {
     name: 'a browser session shuts itself out',
@@ -225,6 +209,11 @@ export const mutants = [
   },
 
   // ---------------------------------------------------------------- terminal login
+  ...checks({
+    'device-login-decided-once': 'api/signin/terminals: while the gate of one organisation begins the session',
+    'refresh-token-without-cookie': 'api/signin/terminals: origin: a page gains nothing',
+    'refresh-token-without-origin': 'api/signin/terminals: origin: a page gains nothing',
+  }),
   {
     name: 'a terminal session counts as a browser session',
     tag: 'terminal-known',
@@ -259,12 +248,6 @@ export const mutants = [
     name: 'a terminal login is claimed by a second organisation',
     tag: 'device-login-claimed-once',
     change: { from: '(kept.decided ?? kept.claimed ?? org) !== org', to: 'kept.decided === false' },
-    notice: 'api/signin/terminals: while the gate of one organisation begins the session',
-  },
-  {
-    name: 'a terminal login is decided again',
-    tag: 'device-login-decided-once',
-    change: 'never',
     notice: 'api/signin/terminals: while the gate of one organisation begins the session',
   },
   {
@@ -314,17 +297,5 @@ export const mutants = [
     tag: 'device-login-begins-once',
     change: { from: 'begun || ', to: '' },
     notice: 'api/signin/terminals: concurrency: of members of one organisation who confirm at once',
-  },
-  {
-    name: 'a refresh token is accepted beside the cookie of a browser',
-    tag: 'refresh-token-without-cookie',
-    change: 'never',
-    notice: 'api/signin/terminals: origin: a page gains nothing',
-  },
-  {
-    name: 'a page may use a refresh token',
-    tag: 'refresh-token-without-origin',
-    change: 'never',
-    notice: 'api/signin/terminals: origin: a page gains nothing',
   },
 ];

@@ -2,9 +2,14 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   // ---------------------------------------------------------------- syncs, by platform
+  ...checks({
+    'digitalocean-references-refused': 'vendors/digitalocean: sync: digitalocean refuses values that the vendor would change',
+  }),
   {
     name: 'a secret of an organisation loses the repositories that may see it',
     tag: 'github-access-kept',
@@ -78,20 +83,21 @@ export const mutants = [
     change: { from: 'data?.[`d${i}`] === true', to: 'true' },
     notice: 'vendors/railway: a deletion that the vendor does not confirm has failed',
   },
-  {
-    name: 'a value that DigitalOcean reads as a reference is sent',
-    tag: 'digitalocean-references-refused',
-    change: 'never',
-    notice: 'vendors/digitalocean: sync: digitalocean refuses values that the vendor would change',
-  },
 
   // ---------------------------------------------------------------- syncs, the frame of all platforms
-  {
-    name: 'a step that was begun is done again',
-    tag: 'sync-settled-by-reading',
-    change: 'never',
-    notice: 'vendors/apply: sync apply: a begun step is settled by reading, and is created or updated as planned',
-  },
+  ...checks({
+    'sync-settled-by-reading': 'vendors/apply: sync apply: a begun step is settled by reading, and is created or updated as planned',
+    'sync-pages-end': 'vendors/client: pages without end, and pages without measure, end the sync',
+    'sync-listing-bounded': 'vendors/client: pages without end, and pages without measure, end the sync',
+    'sync-settled-before-repeated': 'vendors/client: is asked for before it is repeated, and not repeated where it was done',
+    'sync-ended-target-not-called':
+      'vendors/client: sync client: a target that asks for more than 30 s ends the sync immediately, and is not called again',
+    'sync-wait-bounded': 'vendors/client: waits since the last success add up to 30 s, also of concurrent calls',
+    'sync-foreign-secret-kept':
+      'vendors/aws-secrets-manager: sync: aws-secrets-manager does not overwrite a secret that is not a JSON object',
+    'sync-certificates-kept': 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
+    'sync-certificates-not-deleted': 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
+  }),
   {
     name: 'a next page leads to any host',
     tag: 'sync-pages-same-host',
@@ -105,36 +111,6 @@ export const mutants = [
     notice: 'vendors/client: pages without end, and pages without measure, end the sync',
   },
   {
-    name: 'a listing whose pages repeat, or hold nothing, is followed',
-    tag: 'sync-pages-end',
-    change: 'never',
-    notice: 'vendors/client: pages without end, and pages without measure, end the sync',
-  },
-  {
-    name: 'pages without measure are read',
-    tag: 'sync-listing-bounded',
-    change: 'never',
-    notice: 'vendors/client: pages without end, and pages without measure, end the sync',
-  },
-  {
-    name: 'a write that makes a version is repeated without asking',
-    tag: 'sync-settled-before-repeated',
-    change: 'never',
-    notice: 'vendors/client: is asked for before it is repeated, and not repeated where it was done',
-  },
-  {
-    name: 'a target that ended the sync is called again',
-    tag: 'sync-ended-target-not-called',
-    change: 'never',
-    notice: 'vendors/client: sync client: a target that asks for more than 30 s ends the sync immediately, and is not called again',
-  },
-  {
-    name: 'a target has a sync wait as long as it likes',
-    tag: 'sync-wait-bounded',
-    change: 'never',
-    notice: 'vendors/client: waits since the last success add up to 30 s, also of concurrent calls',
-  },
-  {
     name: 'an echo of a target is reported as its error code',
     tag: 'sync-errors-hold-no-values',
     change: { from: ' && !isSent(code)', to: '' },
@@ -146,23 +122,5 @@ export const mutants = [
     tag: 'prune-only-own-names',
     change: { from: ' && written.has(fold(target))', to: '' },
     notice: 'vendors/plan: sync plan: only names recorded as written are deleted, even if others are reported as gone',
-  },
-  {
-    name: 'a secret that is no JSON object is overwritten',
-    tag: 'sync-foreign-secret-kept',
-    change: 'never',
-    notice: 'vendors/aws-secrets-manager: sync: aws-secrets-manager does not overwrite a secret that is not a JSON object',
-  },
-  {
-    name: 'the secret of a certificate is overwritten',
-    tag: 'sync-certificates-kept',
-    change: 'never',
-    notice: 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
-  },
-  {
-    name: 'the secret of a certificate is deleted',
-    tag: 'sync-certificates-not-deleted',
-    change: 'never',
-    notice: 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
   },
 ];

@@ -1,8 +1,15 @@
 // The mutants of policies and of comparing names with them. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   // ---------------------------------------------------------------- policies
+  ...checks({
+    'violations-steps-bounded': 'api/policies/naming: a page compares a bounded number of names',
+    'only-active-rotated': 'api/policies/rotation: skips secrets outside the policy, and secrets that are deleted, expired or revoked',
+    'rotation-place-kept': 'api/policies/rotation: a search interrupted between pages continues there, and reports each secret once',
+  }),
   {
     name: 'naming policies are not enforced',
     tag: 'naming-policies-enforced',
@@ -52,18 +59,6 @@ export const mutants = [
     notice: 'api/policies/naming: shows a caller only what it may list',
   },
   {
-    name: 'a page of violations compares any number of names',
-    tag: 'violations-steps-bounded',
-    change: 'never',
-    notice: 'api/policies/naming: a page compares a bounded number of names',
-  },
-  {
-    name: 'secrets that are deleted, expired or revoked are due',
-    tag: 'only-active-rotated',
-    change: 'never',
-    notice: 'api/policies/rotation: skips secrets outside the policy, and secrets that are deleted, expired or revoked',
-  },
-  {
     name: 'a policy rotates secrets that did not opt in',
     tag: 'auto-rotation-opted-in',
     change: { from: 'row.auto_rotate === 1 && ', to: '' },
@@ -74,12 +69,6 @@ export const mutants = [
     tag: 'only-own-values-replaced',
     change: 'always',
     notice: 'api/policies/rotation: replaces the value of a secret that opted in and was generated here; the rest is reported as due',
-  },
-  {
-    name: 'a search for due secrets forgets its position',
-    tag: 'rotation-place-kept',
-    change: 'remove',
-    notice: 'api/policies/rotation: a search interrupted between pages continues there, and reports each secret once',
   },
   {
     name: 'a due secret is reported in each search',

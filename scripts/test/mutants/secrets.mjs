@@ -1,14 +1,16 @@
 // The mutants of secrets, of generated values and of what is counted. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   // ---------------------------------------------------------------- secrets
-  {
-    name: 'a row that was not found stays absent after it was written',
-    tag: 'absence-ends-with-a-write',
-    change: 'remove',
-    notice: 'unit/gate/stored-lists: rows: what stays in memory, absence included, is what is stored',
-  },
+  ...checks({
+    'absence-ends-with-a-write': 'unit/gate/stored-lists: rows: what stays in memory, absence included, is what is stored',
+    'purge-deletes-versions': 'faults/sweep: to destroy a secret',
+    'purge-drops-ciphertexts': 'faults/sweep: to destroy a secret',
+    'purge-drops-stored-responses': 'faults/lifecycle: loses its generated value when the secret is purged',
+  }),
   {
     name: 'a list of rows stays in memory after one of them was written',
     tag: 'list-ends-with-a-write',
@@ -104,24 +106,6 @@ export const mutants = [
     tag: 'restore-period-ends',
     change: { from: ' || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)', to: '' },
     notice: 'faults/lifecycle: restore: a deleted secret can be restored for exactly seven days',
-  },
-  {
-    name: 'destroying a secret leaves its ciphertexts in D1',
-    tag: 'purge-deletes-versions',
-    change: 'remove',
-    notice: 'faults/sweep: to destroy a secret',
-  },
-  {
-    name: 'destroying a secret leaves its ciphertexts in the gate',
-    tag: 'purge-drops-ciphertexts',
-    change: 'remove',
-    notice: 'faults/sweep: to destroy a secret',
-  },
-  {
-    name: 'destroying a secret leaves its generated values in stored responses',
-    tag: 'purge-drops-stored-responses',
-    change: 'remove',
-    notice: 'faults/lifecycle: loses its generated value when the secret is purged',
   },
   {
     name: 'a ciphertext that was fetched while its secret was destroyed is cached',
@@ -229,12 +213,9 @@ export const mutants = [
   },
 
   // ---------------------------------------------------------------- comparisons of environments
-  {
-    name: 'a comparison of environments compares any number of names',
-    tag: 'compare-steps-bounded',
-    change: 'remove',
-    notice: 'api/limits/flood: a comparison of environments ends its page early',
-  },
+  ...checks({
+    'compare-steps-bounded': 'api/limits/flood: a comparison of environments ends its page early',
+  }),
   {
     name: 'a comparison shows environments outside the reach of the caller',
     tag: 'compare-within-reach',

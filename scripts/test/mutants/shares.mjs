@@ -2,8 +2,26 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  ...checks({
+    'views-counted-under-lock': 'api/shares/links: 100 parallel views',
+    'passphrase-compared':
+      'api/shares/ends: a wrong one uses up no view, a missing one is not an attempt, and the correct one shows the value',
+    'passphrase-stretched-below-limits': 'api/shares/ends: is stretched only for a live link that has one',
+    'link-ends-with-org': 'api/shares/ends: of an organisation that was deleted',
+    'link-ends-with-panic': 'api/shares/ends: panic',
+    'link-ends-with-maker': 'api/shares/ends: API key revoked',
+    'exposure-follows-links': 'api/shares/grants: containment: the report names shares, and counts them and their views as reads',
+    'passing-rows-bounded': 'api/shares/ends: an organisation has 1,000 links',
+    'deliveries-kept-bounded': 'api/webhooks/delivery: webhooks: past the quotas of an endpoint and of the organisation',
+    'responses-being-stored-count': 'api/limits/quotas: of changes at once no more are stored than there is room for',
+    'open-rows-bounded': 'api/limits/quotas: of unfinished ones a root has a bound too',
+    'sync-names-bounded': 'api/limits/quotas: of the oldest targets of a root are forgotten past its quota',
+    'sync-names-end-with-connection': 'api/limits/quotas: are forgotten with the connection that was the last to write there',
+  }),
   {
     name: 'a caller who may not read a secret shares it',
     tag: 'share-needs-read',
@@ -29,22 +47,10 @@ export const mutants = [
     notice: 'api/shares/ends: a forged key asks no gate',
   },
   {
-    name: 'views of a link are counted beside each other',
-    tag: 'views-counted-under-lock',
-    change: 'remove',
-    notice: 'api/shares/links: 100 parallel views',
-  },
-  {
     name: 'a link is viewed without end',
     tag: 'views-counted',
     change: { from: 'views >= link.max_views', to: 'false' },
     notice: 'api/shares/links: as often as it may',
-  },
-  {
-    name: 'any passphrase is accepted',
-    tag: 'passphrase-compared',
-    change: 'never',
-    notice: 'api/shares/ends: a wrong one uses up no view, a missing one is not an attempt, and the correct one shows the value',
   },
   {
     name: 'passphrases are tried without end',
@@ -53,40 +59,16 @@ export const mutants = [
     notice: 'api/shares/ends: passphrase wrong ten times',
   },
   {
-    name: 'an address over its limit has passphrases stretched',
-    tag: 'passphrase-stretched-below-limits',
-    change: 'never',
-    notice: 'api/shares/ends: is stretched only for a live link that has one',
-  },
-  {
     name: 'a key is tried at any rate with ever new ids',
     tag: 'views-limited-by-key',
     change: { from: '`hash:${hash}`', to: 'link' },
     notice: 'api/shares/ends: rate limit: one key allows at most about 200 lookups a minute, across ids',
   },
   {
-    name: 'a link outlives its organisation',
-    tag: 'link-ends-with-org',
-    change: 'never',
-    notice: 'api/shares/ends: of an organisation that was deleted',
-  },
-  {
     name: 'a link does not expire',
     tag: 'link-expires',
     change: { from: ' || link.expires_at <= now', to: '' },
     notice: 'api/shares/ends: expired',
-  },
-  {
-    name: 'a link outlives a panic',
-    tag: 'link-ends-with-panic',
-    change: 'never',
-    notice: 'api/shares/ends: panic',
-  },
-  {
-    name: 'a link outlives its creator',
-    tag: 'link-ends-with-maker',
-    change: 'never',
-    notice: 'api/shares/ends: API key revoked',
   },
   {
     name: 'a link shows a version that was revoked',
@@ -113,58 +95,16 @@ export const mutants = [
     notice: 'api/shares/ends: share link: links of a member are revoked with the member, and with a contained browser session',
   },
   {
-    name: 'the exposure report leaves out views of links',
-    tag: 'exposure-follows-links',
-    change: 'never',
-    notice: 'api/shares/grants: containment: the report names shares, and counts them and their views as reads',
-  },
-  {
-    name: 'any number of links',
-    tag: 'passing-rows-bounded',
-    change: 'never',
-    notice: 'api/shares/ends: an organisation has 1,000 links',
-  },
-  {
-    name: 'deliveries of an endpoint are kept without end',
-    tag: 'deliveries-kept-bounded',
-    change: 'remove',
-    notice: 'api/webhooks/delivery: webhooks: past the quotas of an endpoint and of the organisation',
-  },
-  {
     name: 'audit log: requests under way do not count',
     tag: 'entries-under-way-count',
     change: { from: ' + (underWay.get(rows) ?? 0)', to: '' },
     notice: 'api/limits/audit-log: audit log: of requests at once no more are admitted than it has room for',
   },
   {
-    name: 'responses that are being stored do not count',
-    tag: 'responses-being-stored-count',
-    change: 'never',
-    notice: 'api/limits/quotas: of changes at once no more are stored than there is room for',
-  },
-  {
-    name: 'a root has any number of unfinished syncs',
-    tag: 'open-rows-bounded',
-    change: 'never',
-    notice: 'api/limits/quotas: of unfinished ones a root has a bound too',
-  },
-  {
     name: 'rows of forgotten credentials have roots of their own',
     tag: 'stored-row-keeps-root',
     change: { from: 'rootOf(kind, row.id) ?? ', to: '' },
     notice: 'api/limits/quotas: a row keeps its root after the credential that made it is forgotten',
-  },
-  {
-    name: 'names at the targets of syncs are recorded without end',
-    tag: 'sync-names-bounded',
-    change: 'never',
-    notice: 'api/limits/quotas: of the oldest targets of a root are forgotten past its quota',
-  },
-  {
-    name: 'names at targets outlive their connection',
-    tag: 'sync-names-end-with-connection',
-    change: 'remove',
-    notice: 'api/limits/quotas: are forgotten with the connection that was the last to write there',
   },
   {
     name: 'secrets that are being added do not count',

@@ -1,7 +1,22 @@
 // The mutants of syncs. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  ...checks({
+    'one-consumer-a-sync': 'api/syncs/syncs: a message that is delivered twice',
+    'sync-connection-before-panic':
+      "api/syncs/connections: sync: after a panic, a member's connection sends nothing until it is updated again",
+    'call-begins-under-permit': 'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
+    'message-begins-under-permit': 'api/integrations/events: gets no message that waited too long to begin',
+    'ended-permits-waited-for': 'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
+    'no-reply-before-permits-end': 'api/syncs/stops: sync: cancel of a sync by config',
+    'sync-withheld-target-not-called': 'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
+    'written-names-noted': 'api/syncs/syncs: sync: prune deletes names written by this service from this environment, and nothing else',
+    'sync-steps-marked':
+      'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
+  }),
   {
     name: 'a connection is moved from outside its environments',
     tag: 'connection-changed-within-reach',
@@ -63,12 +78,6 @@ export const mutants = [
     notice: 'api/syncs/held: sync: a dry run is never held, and reveals nothing about held secrets',
   },
   {
-    name: 'two consumers work on one sync',
-    tag: 'one-consumer-a-sync',
-    change: 'never',
-    notice: 'api/syncs/syncs: a message that is delivered twice',
-  },
-  {
     name: 'a sync runs while an earlier one of its place is running',
     tag: 'syncs-of-a-place-in-order',
     change: { from: 'targetIn(place) !== targetIn(row.place)', to: 'true' },
@@ -97,12 +106,6 @@ export const mutants = [
     tag: 'parsed-rows-bounded',
     change: { from: 'body.length <= LONGEST_KEPT', to: 'true' },
     notice: 'api/syncs/syncs: the row of one that names many secrets',
-  },
-  {
-    name: 'a connection stored before a panic still syncs',
-    tag: 'sync-connection-before-panic',
-    change: 'never',
-    notice: "api/syncs/connections: sync: after a panic, a member's connection sends nothing until it is updated again",
   },
   {
     name: 'a connection reaches everything that its creator reaches',
@@ -178,40 +181,10 @@ export const mutants = [
     notice: 'api/access/limits: limits: a caller sees that it was refused, and neither the name nor the environment',
   },
   {
-    name: 'syncs stop: a call begins without a permit',
-    tag: 'call-begins-under-permit',
-    change: 'never',
-    notice: 'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
-  },
-  {
-    name: 'syncs stop: a message begins after the deletion of its connection',
-    tag: 'message-begins-under-permit',
-    change: 'never',
-    notice: 'api/integrations/events: gets no message that waited too long to begin',
-  },
-  {
-    name: 'syncs stop: ended permits are not waited for',
-    tag: 'ended-permits-waited-for',
-    change: 'never',
-    notice: 'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
-  },
-  {
-    name: 'syncs stop: a reply does not wait for permits',
-    tag: 'no-reply-before-permits-end',
-    change: 'never',
-    notice: 'api/syncs/stops: sync: cancel of a sync by config',
-  },
-  {
     name: 'syncs stop: a permit outlasts the caller',
     tag: 'permit-ends-with-caller',
     change: { from: '(expires_at ?? Number.POSITIVE_INFINITY)', to: 'Number.POSITIVE_INFINITY' },
     notice: 'api/syncs/stops: sync: a permit does not outlast the caller',
-  },
-  {
-    name: 'syncs stop: a target is called on after it was withheld',
-    tag: 'sync-withheld-target-not-called',
-    change: 'never',
-    notice: 'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
   },
   {
     name: 'prune deletes a name that a listing showed missing',
@@ -250,12 +223,6 @@ export const mutants = [
     notice: 'api/syncs/held: sync: no value and no credential is in D1, on the queue, in events, or in responses',
   },
   {
-    name: 'a name that was written is not ours',
-    tag: 'written-names-noted',
-    change: 'never',
-    notice: 'api/syncs/syncs: sync: prune deletes names written by this service from this environment, and nothing else',
-  },
-  {
     name: 'names that two secrets would share are written',
     tag: 'sync-collisions-fail',
     change: { from: '(wanted.get(fold(target)) ?? 0) > 1', to: 'false' },
@@ -283,12 +250,6 @@ export const mutants = [
     name: 'a consumer continues after its lease has expired',
     tag: 'sync-lease-checked',
     change: { from: 'before?.lease !== lease || ', to: '!before || ' },
-    notice: 'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
-  },
-  {
-    name: 'steps that are handed out are not marked',
-    tag: 'sync-steps-marked',
-    change: 'remove',
     notice: 'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
   },
   {

@@ -1,7 +1,35 @@
 // The mutants of workload identity. index.mjs says what a mutant is.
 
+import { checks } from './checks.mjs';
+
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  ...checks({
+    'repointed-trust-ends-sessions':
+      'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
+    'trust-issuer': 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
+    'trust-audience':
+      'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
+    'trust-key': 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
+    'trust-claims': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+    'subject-is-one-text': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+    'issuer-token-issued': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+    'issuer-token-end': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+    'exchange-limited-before-database': 'api/trusts/tokens: past the limit of its address an exchange reads no D1',
+    'refused-exchange-acts-as-nobody':
+      'api/trusts/tokens: refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries',
+    'ended-trust-gives-nothing': 'api/trusts/trusts: that is deleted after the Worker has looked at it',
+    'exchange-addresses': 'api/trusts/trusts: allowed addresses bound the exchange',
+    'trust-bound-to-no-device': 'api/trusts/trusts: an agent credential that is bound to a device makes no trust',
+    'trust-names-workload': 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
+    'changed-trust-names-account':
+      'api/trusts/trusts: an issuer of many accounts and claims that name none are refused, whichever of them changes',
+    'stored-trust-names-caller': 'unit/auth/issuers: a stored trust that names no caller accepts nothing',
+    'issuer-key-public': 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
+    'issuer-key-strength': 'api/trusts/issuers: that publishes weak RSA keys',
+    'issuer-key-for-signatures': 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
+    'discovery-of-this-issuer': 'api/trusts/issuers: that names another issuer gives nothing',
+  }),
   {
     name: 'workload identity: a session token keeps permissions that its trust has lost',
     tag: 'narrowed-trust-narrows-sessions',
@@ -9,58 +37,10 @@ export const mutants = [
     notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
   },
   {
-    name: 'workload identity: a session token lives on when its trust no longer accepts its workload',
-    tag: 'repointed-trust-ends-sessions',
-    change: 'never',
-    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
-  },
-  {
     name: 'workload identity: a session token outlives the current lifetime limit of its trust',
     tag: 'shortened-trust-shortens-sessions',
     change: 'always',
     notice: 'api/trusts/trusts: that gives a shorter lifetime shortens its session tokens immediately',
-  },
-  {
-    name: 'workload identity: a session token lives on when its trust names another issuer',
-    tag: 'trust-issuer',
-    change: 'never',
-    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
-  },
-  {
-    name: 'workload identity: a session token lives on when its trust names another audience',
-    tag: 'trust-audience',
-    change: 'never',
-    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
-  },
-  {
-    name: 'workload identity: a session token lives on when the key that verified it is taken away',
-    tag: 'trust-key',
-    change: 'never',
-    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
-  },
-  {
-    name: 'workload identity: a trust accepts any claims',
-    tag: 'trust-claims',
-    change: 'never',
-    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
-  },
-  {
-    name: 'workload identity: a subject may be a list',
-    tag: 'subject-is-one-text',
-    change: 'never',
-    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
-  },
-  {
-    name: 'workload identity: a token may be issued in the future',
-    tag: 'issuer-token-issued',
-    change: 'remove',
-    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
-  },
-  {
-    name: 'workload identity: a token is accepted after its expiry',
-    tag: 'issuer-token-end',
-    change: 'never',
-    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
   },
   {
     name: 'workload identity: a token may be older than an hour',
@@ -87,41 +67,16 @@ export const mutants = [
     notice: 'api/trusts/tokens: refused exchanges are limited by client address',
   },
   {
-    name: 'workload identity: an address over its limit still has D1 read',
-    tag: 'exchange-limited-before-database',
-    change: 'never',
-    notice: 'api/trusts/tokens: past the limit of its address an exchange reads no D1',
-  },
-  {
     name: 'workload identity: refusals of the gate are not counted by address',
     tag: 'exchange-refusals-alike',
     change: 'never',
     notice: 'api/trusts/tokens: a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction',
   },
   {
-    name: 'workload identity: a refused exchange counts as use of the trust',
-    tag: 'refused-exchange-acts-as-nobody',
-    change: 'never',
-    notice:
-      'api/trusts/tokens: refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries',
-  },
-  {
-    name: 'workload identity: a trust that was deleted meanwhile gives a session token',
-    tag: 'ended-trust-gives-nothing',
-    change: 'never',
-    notice: 'api/trusts/trusts: that is deleted after the Worker has looked at it',
-  },
-  {
     name: 'workload identity: a trust is checked in the state that the Worker saw',
     tag: 'exchange-judged-by-gate',
     change: { from: 'refusedBy(row.trust, input.workload)', to: 'null' },
     notice: 'api/trusts/trusts: that is narrowed after the Worker has looked at it',
-  },
-  {
-    name: 'workload identity: a token is exchanged from any address',
-    tag: 'exchange-addresses',
-    change: 'never',
-    notice: 'api/trusts/trusts: allowed addresses bound the exchange',
   },
   {
     name: 'workload identity: a trust is used without verification of its row in D1',
@@ -136,12 +91,6 @@ export const mutants = [
     notice: 'api/trusts/trusts: a trust holds no more than its maker',
   },
   {
-    name: 'workload identity: a credential that is bound to a device makes a trust that is not',
-    tag: 'trust-bound-to-no-device',
-    change: 'remove',
-    notice: 'api/trusts/trusts: an agent credential that is bound to a device makes no trust',
-  },
-  {
     name: 'workload identity: anyone who may change a trust makes it accept other tokens',
     tag: 'trust-repointed-within-permissions',
     change: 'always',
@@ -152,18 +101,6 @@ export const mutants = [
     tag: 'trust-repointed-by-maker',
     change: { from: '...maker(caller), ', to: '' },
     notice: 'api/trusts/trusts: a caller that makes a trust accept other tokens becomes its creator',
-  },
-  {
-    name: 'workload identity: a trust accepts every workload',
-    tag: 'trust-names-workload',
-    change: 'never',
-    notice: 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
-  },
-  {
-    name: 'workload identity: a trust is changed to accept every account of a platform',
-    tag: 'changed-trust-names-account',
-    change: 'never',
-    notice: 'api/trusts/trusts: an issuer of many accounts and claims that name none are refused, whichever of them changes',
   },
   {
     name: 'workload identity: a trust accepts every account of a platform',
@@ -178,40 +115,10 @@ export const mutants = [
     notice: 'unit/auth/issuers: a known issuer has one spelling',
   },
   {
-    name: 'workload identity: a stored trust that names no caller accepts tokens',
-    tag: 'stored-trust-names-caller',
-    change: 'never',
-    notice: 'unit/auth/issuers: a stored trust that names no caller accepts nothing',
-  },
-  {
     name: 'workload identity: a trust is changed so that its keys are fetched from any address',
     tag: 'changed-issuer-reachable',
     change: { from: 'after.keys ? null : checkTarget(after.issuer, { allowPrivate })', to: 'null as string | null' },
     notice: 'api/trusts/trusts: PATCH is judged as POST is',
-  },
-  {
-    name: 'workload identity: a private key is accepted as a public key',
-    tag: 'issuer-key-public',
-    change: 'never',
-    notice: 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
-  },
-  {
-    name: 'workload identity: a weak key verifies tokens',
-    tag: 'issuer-key-strength',
-    change: 'never',
-    notice: 'api/trusts/issuers: that publishes weak RSA keys',
-  },
-  {
-    name: 'workload identity: a key for encryption verifies tokens',
-    tag: 'issuer-key-for-signatures',
-    change: 'never',
-    notice: 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
-  },
-  {
-    name: 'workload identity: an issuer speaks for another',
-    tag: 'discovery-of-this-issuer',
-    change: 'never',
-    notice: 'api/trusts/issuers: that names another issuer gives nothing',
   },
   {
     name: 'workload identity: an issuer publishes any number of keys',
