@@ -118,7 +118,7 @@ export function succeeding(machine: () => Machine) {
 }
 
 /** Polls until a condition holds: another process gives no event to wait for. */
-export async function until(holds: () => boolean | Promise<boolean>, within = 15_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, within = 60_000): Promise<void> {
   for (const end = Date.now() + within; Date.now() < end; ) {
     if (await holds()) return;
     await new Promise((done) => setTimeout(done, 10));

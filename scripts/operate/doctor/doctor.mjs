@@ -181,20 +181,11 @@ async function remote() {
       const set = await secretNames(worker);
       if (!set) throw new ExpectedError(`There is no Worker ${worker}: run npm run deploy.`);
       deployed = await deployedBindings();
-      const unset = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'].filter((name) => !set.has(name));
       const publicUrl = deployed.find(({ name }) => name === 'PUBLIC_URL')?.text;
       url ??= publicUrl;
-      if (unset.length > 0) report('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with ${VARS} in place.`);
-      else if (!publicUrl)
-        report('variables', 'warn', 'PUBLIC_URL is empty, so links use the address of each request: run npm run deploy.');
-      else if (URL.parse(publicUrl)?.origin !== publicUrl)
-        report('variables', 'fail', 'PUBLIC_URL is not an origin: run npm run deploy -- --public-url with the right one.');
-      else report('variables', 'ok', `secrets are set; PUBLIC_URL is ${publicUrl}`);
-      report(
-        'release',
-        'ok',
-        `${(await deployedMessage()) ?? 'unknown, from before 0.5.0'}; this checkout is ${messageOf(releaseHere(commitHere()))}`,
-      );
+      variables(set, publicUrl);
+      const release = (await deployedMessage()) ?? 'unknown, from before 0.5.0';
+      report('release', 'ok', `${release}; this checkout is ${messageOf(releaseHere(commitHere()))}`);
     });
   }
   bindings(deployed);
@@ -217,6 +208,16 @@ async function remote() {
       false,
       report,
     );
+}
+
+/** @param {Set<string>} set The names of the Worker's secrets. @param {string | undefined} publicUrl */
+function variables(set, publicUrl) {
+  const unset = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'].filter((name) => !set.has(name));
+  if (unset.length > 0) report('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with ${VARS} in place.`);
+  else if (!publicUrl) report('variables', 'warn', 'PUBLIC_URL is empty, so links use the address of each request: run npm run deploy.');
+  else if (URL.parse(publicUrl)?.origin !== publicUrl)
+    report('variables', 'fail', 'PUBLIC_URL is not an origin: run npm run deploy -- --public-url with the right one.');
+  else report('variables', 'ok', `secrets are set; PUBLIC_URL is ${publicUrl}`);
 }
 
 /** The master keys on this machine: `undefined` if there are none, '' if they are malformed. */

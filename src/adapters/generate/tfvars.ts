@@ -22,11 +22,13 @@ const unnormalized = (value: string): string | null =>
 
 const SHORT: Record<string, string> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to escape.
+const ESCAPED = /["\\\u0001-\u001f\u007f-\u009f\u2028\u2029\ufeff]/g;
+
 /** A template without interpolations: `${` and `%{` are escaped by doubling the `$` or `%`. */
 const template = (value: string): string => {
   const text = value
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to escape.
-    .replace(/["\\\u0001-\u001f\u007f-\u009f\u2028\u2029\ufeff]/g, (each) => SHORT[each] ?? `\\u${hex(each.charCodeAt(0), 4)}`)
+    .replace(ESCAPED, (each) => SHORT[each] ?? `\\u${hex(each.charCodeAt(0), 4)}`)
     .replace(/([$%])\{/g, '$1$1{');
   return `"${text}"`;
 };

@@ -16,8 +16,8 @@ const compare = (o: Caller, query = 'staging,production') => o.get(`/environment
 async function statuses(o: Caller, query?: string): Promise<Record<string, string[]>> {
   const { status, json, text } = await compare(o, query);
   expect(status, text).toBe(200);
-  // biome-ignore lint/suspicious/noExplicitAny: the wire form
-  return Object.fromEntries(json.data.map((row: any) => [row.name, row.environments.map((state: any) => state.status)]));
+  const rows: { name: string; environments: { status: string }[] }[] = json.data;
+  return Object.fromEntries(rows.map(({ name, environments }) => [name, environments.map((state) => state.status)]));
 }
 
 /** An organisation with names in every state. */
